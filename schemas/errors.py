@@ -1,0 +1,53 @@
+"""ApiError: the root of every area's error tree.
+
+A step that knows what is wrong raises one; it becomes a `Response` in one place (`broker/serve.py` on the
+worker side, `services/middleware/refusals.py` for the edge's own refusals).
+"""
+
+import msgspec
+
+from schemas.http import Headers, Response
+
+
+class ApiError(Exception):
+    """A refusal the caller gets to see: a status, headers and a body, in the shape of its area."""
+
+    status: int = 500
+
+    def headers(self) -> Headers:
+        """Give extra response headers, names in lower case."""
+        return []
+
+    def body(self) -> dict[str, object]:
+        """Give the JSON object that is sent."""
+        return {"message": str(self)}
+
+    def reason(self) -> str:
+        """Give the reason phrase when it is not the standard one."""
+        return ""
+
+    def response(self) -> Response:
+        """Turn the refusal into the answer that is sent."""
+        own = self.headers()
+        typed = any(name == "content-type" for name, _ in own)
+        headers = own if typed else [("content-type", "application/json; charset=utf-8"), *own]
+        return Response(self.status, headers, msgspec.json.encode(self.body()), self.reason())
+
+
+class Unavailable(ApiError):
+    """A part of the platform cannot answer now; the same request may succeed after `retry_after_s` seconds."""
+
+    status = 503
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    def headers(self) -> Headers:
+        return [("retry-after", str(self.retry_after_s))]
+
+
+class DeadlineExceeded(ApiError):
+    """The platform did not answer within the time the edge gives a request."""
+
+    status = 504

@@ -1,0 +1,17 @@
+"""Events that every process may follow."""
+
+from msgspec import Struct
+
+
+class CatalogChanged(Struct, frozen=True, tag="catalog-changed"):
+    """A worker holds a new schema cache; `version` counts the reloads of that worker."""
+
+    version: int
+
+
+class ConfigChanged(Struct, frozen=True, tag="config-changed"):
+    """Options kept in the database changed (`NOTIFY pgrst, 'reload config'`)."""
+
+
+class KeysChanged(Struct, frozen=True, tag="keys-changed"):
+    """Signing keys changed: verified tokens must be verified anew."""

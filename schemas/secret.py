@@ -1,0 +1,34 @@
+"""Secret: a text that never shows itself. Its `repr` and `str` are three stars."""
+
+import hmac
+
+
+class Secret:
+    """A password, key or connection URL. `reveal()` is the only way to the text."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Give the text itself. Never log, format or send what it gives."""
+        return self._text
+
+    def matches(self, other: str) -> bool:
+        """Compare in constant time."""
+        return hmac.compare_digest(self._text.encode(), other.encode())
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self.matches(other._text)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __repr__(self) -> str:
+        return "***"
+
+    __str__ = __repr__

@@ -1,0 +1,1 @@
+"""The wing to the network: edges, supervisor and command line."""

@@ -1,0 +1,1 @@
+"""The gateway edge: HTTP in, messages out."""

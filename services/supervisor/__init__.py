@@ -1,0 +1,1 @@
+"""Starts, watches and stops the parts of a platform on one machine."""

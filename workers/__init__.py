@@ -1,0 +1,1 @@
+"""The wing to the database: one folder a pool."""

@@ -1,0 +1,69 @@
+"""One transaction as the caller: role, claims and settings first, then the statements.
+
+The one call every data pool uses: `Sessions.run(Work) -> Outcome`. Settings are transaction-local, always
+(architecture, decision 9), and ride in the same round trip as the statement (decision 7).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class End(StrEnum):
+    """How the transaction ends when its statements succeed."""
+
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    """Deferred constraints are checked first (`set constraints all immediate`)."""
+    DECIDE = "decide"
+    """The transaction stays open for `Decision`: the caller looks at the rows, then commits or rolls back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement in the extended protocol: text with `$1`..., parameters in text format (None is NULL).
+
+    `binary` are the result columns wanted in binary format (a json or text value: its bytes; bytea: raw).
+    """
+
+    text: str
+    params: Sequence[bytes | None] = ()
+    binary: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one transaction does.
+
+    `settings` are (name, value) pairs applied in order with `set_config(name, value, true)` before anything else;
+    `statements` run in order. `isolation` other than None, or an `end` that is not COMMIT, makes the transaction explicit.
+    """
+
+    settings: Sequence[tuple[str, str]]
+    statements: Sequence[Statement]
+    read_only: bool = False
+    isolation: str | None = None
+    end: End = End.COMMIT
+
+
+Row = tuple[bytes | None, ...]
+Rows = list[Row]
+
+
+class Decision(Protocol):
+    """Looks at the results of every statement and says whether to keep the work. May raise: then it is rolled back."""
+
+    def __call__(self, results: list[Rows]) -> bool: ...
+
+
+class Sessions(Protocol):
+    """A pool of connections that runs work."""
+
+    async def run(self, work: Work, decide: Decision | None = None) -> list[Rows]:
+        """Run one transaction; give the rows of each statement.
+
+        Cancelling the awaiting task cancels the statement and rolls back.
+        Raises: DatabaseError (an error of the server, with its fields), PoolTimeout, Disconnected.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The REST pool: parse, plan, query, execute, respond."""

@@ -1,0 +1,1 @@
+"""Step one: Request -> ApiRequest."""

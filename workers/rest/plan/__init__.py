@@ -1,0 +1,1 @@
+"""Step two: ApiRequest + catalog -> Plan."""

@@ -1,0 +1,1 @@
+"""Step three: Plan -> Sql."""

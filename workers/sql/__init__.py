@@ -1,0 +1,1 @@
+"""Pure: SQL text and parameters, no connection."""
