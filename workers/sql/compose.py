@@ -7,6 +7,7 @@ request, which lets a planned statement be kept by the shape of its URL (archite
 Parameters are sent without a type, so Postgres infers it from the place, as for a quoted literal.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import LiteralString
@@ -39,6 +40,7 @@ class Sql:
 
 
 EMPTY = Sql(("",))
+_TYPE = re.compile(r"[\w $]+")
 
 
 def raw(text: LiteralString) -> Sql:
@@ -69,9 +71,24 @@ def literal(text: str) -> Sql:
     return Sql(("'" + escaped + "'",))
 
 
-def param(value: str | bytes | None | Slot) -> Sql:
+def param(value: str | bytes | Slot | None) -> Sql:
     """Make a placeholder for a value."""
     return Sql(("", ""), (value.encode() if isinstance(value, str) else value,))
+
+
+def type_name(text: str) -> Sql:
+    """Give the type of a cast as a caller wrote it: words of letters, digits, `_` and `$` only.
+
+    Raises: ValueError for anything else; the grammar lets nothing else through.
+    """
+    if not _TYPE.fullmatch(text):
+        raise ValueError("not the name of a type")
+    return Sql((text,))
+
+
+def catalog_text(text: str) -> Sql:
+    """Take SQL that the catalog itself wrote (`format_type`, a default expression). Never for a caller's text."""
+    return Sql((text,))
 
 
 def join(separator: LiteralString, parts: Iterable[Sql]) -> Sql:
@@ -103,9 +120,11 @@ def render(sql: Sql) -> tuple[str, tuple[Param, ...]]:
 
 def bind(params: Sequence[Param], values: Sequence[str]) -> list[bytes | None]:
     """Fill the slots of a rendered statement with the values of one request."""
-    return [
-        param
-        if type(param) is not Slot
-        else (param.convert(values[param.index]) if param.convert else values[param.index].encode())
-        for param in params
-    ]
+    bound: list[bytes | None] = []
+    for param in params:
+        if isinstance(param, Slot):
+            value = values[param.index]
+            bound.append(param.convert(value) if param.convert else value.encode())
+        else:
+            bound.append(param)
+    return bound

@@ -1,0 +1,516 @@
+"""All that passes between the steps of a REST request.
+
+parse gives an `ApiRequest`, plan a `Plan`, query a `Prepared` statement, execute a `Result`; respond makes the
+`Response` from the last three. Every value is frozen. The steps import this module and `errors.py`, never one another.
+Source of the words: reference page "rest"; PostgREST's documentation uses the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from workers.database.catalog import ComputedRelationship, Function, MediaHandler, Relation, Relationship
+from workers.database.session import End
+from workers.sql.compose import Param, Slot
+
+# --- values ----------------------------------------------------------------------------------------------------
+
+Operand = str | Slot
+"""A filter's value: its text, or the place in the URL's shape where each request has its own."""
+
+Bound = int | Slot
+"""A limit or offset, likewise."""
+
+Path = tuple[str, ...]
+"""Names of embedded resources from the root; empty for the root itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStep:
+    """One arrow of a JSON path: a key or an index; the last may ask for text (`->>`)."""
+
+    key: str | int
+    as_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column (or computed field, or the name of an embed), with a JSON path into it."""
+
+    name: str
+    path: tuple[JsonStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`field op operand`. `quantifier` is any/all; `config` the text search configuration."""
+
+    field: Field
+    operator: str
+    operand: Operand | tuple[str, ...]
+    negated: bool = False
+    quantifier: str | None = None
+    config: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """A tree of filters joined by and/or."""
+
+    operator: str
+    negated: bool
+    branches: "tuple[Filter | Logic, ...]"
+
+
+Condition = Filter | Logic
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTerm:
+    """One term of `order`; with `relation` it orders by a column of a to-one embed."""
+
+    field: Field
+    descending: bool | None = None
+    nulls: str | None = None
+    relation: str | None = None
+
+
+# --- select ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SelectColumn:
+    """`alias:field::cast.aggregate()::aggregate_cast`; the name `*` alone stands for all columns."""
+
+    field: Field
+    alias: str | None = None
+    cast: str | None = None
+    aggregate: str | None = None
+    aggregate_cast: str | None = None
+
+    @property
+    def is_star(self) -> bool:
+        return self.field.name == "*" and not self.aggregate
+
+    @property
+    def is_count(self) -> bool:
+        """`count()`: the number of rows, of no column."""
+        return self.field.name == "*" and self.aggregate == "count"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectEmbed:
+    """`alias:name!hint!join(select)`, or `...name(select)` when it is a spread."""
+
+    name: str
+    select: "tuple[SelectColumn | SelectEmbed, ...]"
+    alias: str | None = None
+    hint: str | None = None
+    join: str | None = None
+    is_spread: bool = False
+
+
+SelectItem = SelectColumn | SelectEmbed
+STAR = SelectColumn(Field("*"))
+
+
+# --- request ---------------------------------------------------------------------------------------------------
+
+
+class Action(StrEnum):
+    """What a request wants done."""
+
+    READ = "read"
+    CREATE = "create"
+    UPDATE = "update"
+    UPSERT = "upsert"  # PUT of one row
+    DELETE = "delete"
+    CALL = "call"
+    DESCRIBE = "describe"  # the root: OpenAPI
+    OPTIONS = "options"
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The `Prefer` header: the first of each kind that is known. Absent kinds are None."""
+
+    resolution: str | None = None
+    representation: str | None = None
+    count: str | None = None
+    missing: str | None = None
+    tx: str | None = None
+    handling: str | None = None
+    timezone: str | None = None
+    max_affected: int | None = None
+    invalid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """One type of `Accept`, with its parameters in the order sent."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def parameter(self, name: str) -> str | None:
+        return next((value for key, value in self.parameters if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Rows from `offset`, at most `limit` of them (None: all)."""
+
+    offset: Bound = 0
+    limit: Bound | None = None
+
+
+ALL_ROWS = Range()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query string, parsed. Mappings by path hold the root under `()`."""
+
+    select: tuple[SelectItem, ...] = (STAR,)
+    filters: tuple[tuple[Path, Filter], ...] = ()
+    logic: tuple[tuple[Path, Logic], ...] = ()
+    order: tuple[tuple[Path, tuple[OrderTerm, ...]], ...] = ()
+    ranges: tuple[tuple[Path, Range], ...] = ()
+    columns: tuple[str, ...] | None = None
+    on_conflict: tuple[str, ...] | None = None
+    arguments: tuple[tuple[str, Operand], ...] = ()
+    """Arguments of a function that is read by GET."""
+    canonical: tuple[str | tuple[str, int], ...] = ()
+    """The parameters sorted by key, for `Content-Location`; a pair is a value: its prefix and the slot of the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A body ready for the database.
+
+    `kind`: `json` (an object or an array of them), `form` (fields of one row), `raw` (a function's single argument).
+    `keys` are the names found in it, sorted; `is_array` tells `[...]` from `{...}`; `is_empty_array` an empty one.
+    """
+
+    kind: str
+    data: bytes
+    keys: tuple[str, ...] = ()
+    is_array: bool = False
+    is_empty_array: bool = False
+    form: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """A request as the REST interface understands it; knows nothing of the database yet."""
+
+    action: Action
+    method: str
+    schema: str
+    target: str
+    """Relation or function; empty for the root."""
+    query: Query
+    preferences: Preferences
+    accept: tuple[MediaType, ...]
+    range: Range
+    content_type: str = "application/json"
+    negotiated_schema: bool = False
+    """The answer names the schema used (`Content-Profile`)."""
+
+    @property
+    def is_head(self) -> bool:
+        return self.method == "HEAD"
+
+    @property
+    def is_rpc(self) -> bool:
+        return self.action is Action.CALL
+
+
+# --- plan ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedColumn:
+    """A column to select: where it comes from and how it is named."""
+
+    field: "PlannedField"
+    alias: str | None = None
+    cast: str | None = None
+    aggregate: str | None = None
+    aggregate_cast: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedField:
+    """A field resolved against the catalog.
+
+    `function` is set for a computed field; `is_json` when the arrows apply to the column directly; `tsvector` when the
+    left side of a full-text operator needs no conversion; `to_json`/`from_text` convert a domain representation.
+    """
+
+    name: str
+    path: tuple[JsonStep, ...] = ()
+    function: tuple[str, str] | None = None
+    is_json: bool = False
+    is_tsvector: bool = False
+    to_json: tuple[str, str] | None = None
+    from_text: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFilter:
+    """A filter on a resolved field."""
+
+    field: PlannedField
+    operator: str
+    operand: Operand | tuple[str, ...]
+    negated: bool = False
+    quantifier: str | None = None
+    config: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedNull:
+    """A null filter on an embed: whether the parent has no match (`negated`: has one)."""
+
+    embed: str
+    """Alias of the embed's join in the statement."""
+    is_to_many: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLogic:
+    """A tree of resolved conditions."""
+
+    operator: str
+    negated: bool
+    branches: "tuple[PlannedCondition, ...]"
+
+
+PlannedCondition = PlannedFilter | EmbedNull | PlannedLogic
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrder:
+    """A term of ORDER BY; `embed` is the alias of a to-one embed's join."""
+
+    field: PlannedField
+    descending: bool | None
+    nulls: str | None
+    embed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadColumn:
+    """A column that a spread lifts into its parent.
+
+    `carried` is its name in the join, `name` the key in the output; an aggregate of a to-one spread happens in the parent.
+    """
+
+    carried: str
+    name: str
+    aggregate: str | None = None
+    aggregate_cast: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """An embedded resource: how its rows join and under which name they appear."""
+
+    read: "Read"
+    key: str
+    """Name in the output."""
+    alias: str
+    """Name of the lateral join in the statement."""
+    relationship: Relationship | ComputedRelationship
+    is_to_one: bool
+    is_inner: bool = False
+    is_spread: bool = False
+    is_hidden: bool = False
+    """`rel()`: filtered on, not shown."""
+    drops_parents: bool = False
+    """An inner join or a null filter, here or deeper: the count of parents depends on it."""
+    spread: tuple[SpreadColumn, ...] = ()
+    ordered_by: "tuple[PlannedOrder, ...]" = ()
+    """Terms by which the parent orders; the join carries their columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One relation to read, with its embeds: a node of the tree."""
+
+    source: tuple[str, str]
+    """Relation, or function for a computed relationship; `("", name)` is a name of the statement itself."""
+    alias: str
+    """Name of the relation in the statement; for the root of a plain read the relation's own name."""
+    items: tuple[PlannedColumn | Embed, ...]
+    """What is selected, in the order of the output."""
+    where: tuple[PlannedCondition, ...] = ()
+    order: tuple[PlannedOrder, ...] = ()
+    range: Range = ALL_ROWS
+    groups: bool = False
+    """Some column is aggregated, here or in a to-one spread: the rest form GROUP BY."""
+    row_type: tuple[str, str] | None = None
+    """The relation whose row type the rows have, where `source` itself does not say so."""
+
+    @property
+    def embeds(self) -> tuple[Embed, ...]:
+        return tuple(item for item in self.items if isinstance(item, Embed))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteColumn:
+    """A column that a payload fills."""
+
+    name: str
+    type: str
+    default: str | None = None
+    from_json: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An insert, update, upsert or delete."""
+
+    action: Action
+    relation: Relation
+    columns: tuple[WriteColumn, ...] = ()
+    where: tuple[PlannedCondition, ...] = ()
+    conflict: tuple[str, ...] = ()
+    resolution: str | None = None
+    fills_defaults: bool = False
+    is_array: bool = False
+    is_no_op: bool = False
+    """An update of nothing."""
+    returning: tuple[str, ...] = ()
+    location: tuple[str, ...] = ()
+    """Key columns that make the `Location` header."""
+    key_check: tuple[tuple[str, Operand], ...] = ()
+    """PUT: key columns with the values of the URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call."""
+
+    function: Function
+    arguments: tuple[str, ...] = ()
+    """Names that are given."""
+    direct: tuple[tuple[str, tuple[Operand, ...]], ...] = ()
+    """By GET or form: name with its text values (several for a variadic one)."""
+    takes_json: bool = False
+    """Arguments come from a JSON object in the payload."""
+    takes_body: bool = False
+    """The single unnamed argument takes the raw payload."""
+
+
+class Shape(StrEnum):
+    """How the rows become a body."""
+
+    ARRAY = "array"
+    SINGLE = "single"
+    """The first row alone (object media type, or a function with one result)."""
+    CSV = "csv"
+    HANDLER = "handler"
+    GEOJSON = "geojson"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The negotiated media type."""
+
+    shape: Shape
+    content_type: str
+    strips_nulls: bool = False
+    is_singular: bool = False
+    """Exactly one row is demanded."""
+    handler: MediaHandler | None = None
+    explain: "Explain | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """An execution plan is wanted instead of the rows."""
+
+    format: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one request does, decided against the catalog."""
+
+    request: ApiRequest
+    read: Read
+    write: Write | None = None
+    call: Call | None = None
+    relation: Relation | None = None
+    output: Output = Output(Shape.ARRAY, "application/json; charset=utf-8")
+    read_only: bool = True
+    isolation: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of the function that hold for the transaction."""
+    timezone: str | None = None
+    end: End = End.COMMIT
+    tx_applied: bool = False
+    """`Prefer: tx` took effect."""
+    max_affected: int | None = None
+    counts_exactly: bool = False
+    counts_by_plan: bool = False
+    count_limit: int | None = None
+    """With an estimated count: count up to this many rows and one more."""
+    warnings: tuple[tuple[str, str], ...] = ()
+    """(name, alias) of embeds that were referenced by name although they have an alias."""
+    returns_rows: bool = True
+
+
+# --- query and result ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A rendered statement: text with `$1`..., parameters with slots, and where the payload goes."""
+
+    text: str
+    params: tuple[Param, ...]
+    count_text: str | None = None
+    """EXPLAIN of the count query, when a planned count is wanted."""
+    count_params: tuple[Param, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Names of the result columns, in order (`Result` fields)."""
+
+
+PAYLOAD = Slot(-1)
+"""The place of the request's body among the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the database answered."""
+
+    body: bytes = b""
+    page_total: int = 0
+    total: int | None = None
+    location: tuple[str | None, ...] = ()
+    inserted: int | None = None
+    headers: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the steps need of the settings, resolved once per configuration."""
+
+    schemas: tuple[str, ...]
+    max_rows: int | None
+    tx_end: str
+    aggregates_enabled: bool
+    plan_enabled: bool
+    legacy_target_names: bool
+    root_spec: str | None
+    openapi_mode: str
+    hoisted: frozenset[str]
+    anonymous_role: str | None
+    similar: Callable[[str, list[str], float], str | None] = field(repr=False, default=lambda *_: None)

@@ -1,0 +1,195 @@
+"""Filters and logic trees: `op.value`, `and=(...)`, `or=(...)`.
+
+Source: reference page "rest", sections 6 and 7. Which operators there are is the business of `workers/sql/operators.py`.
+"""
+
+import re
+
+from workers.rest.errors import BadQuery
+from workers.rest.model import Condition, Field, Filter, Logic, Path
+from workers.rest.parse.lexer import Scanner, parse_field, parse_json_path, parse_name, parse_quoted
+from workers.sql.compose import Slot
+from workers.sql.operators import IS_WORDS, OPERATORS, array_literal, like_pattern
+
+MAX_DEPTH = 100
+"""Logic trees inside one another."""
+
+_OPERATOR = re.compile(r"([a-z]+)(?:\((any|all)\))?\.")
+_SEARCH = re.compile(r"([a-z]+)(?:\(([^)]*)\))?\.")
+_UNQUOTED = re.compile(r"[^,)]*")
+_ARRAY = re.compile(r"\{[^{}]*\}")
+_EXPECTED = '"not" or operator (eq, gt, ...)'
+
+
+def parse_filter(field: Field, text: str, slot: Slot | None = None) -> Filter:
+    """Read `[not.]op.value`; with a slot the value is left to each request.
+
+    Raises: BadQuery.
+    """
+    scan = Scanner(text, "filter")
+    return _operation(scan, field, in_tree=False, slot=slot)
+
+
+def is_filter(text: str) -> bool:
+    """Tell whether a value has the form of a filter (reads of functions: else it is an argument)."""
+    rest = text[4:] if text.startswith("not.") else text
+    found = _SEARCH.match(rest)
+    return bool(found and found[1] in OPERATORS)
+
+
+def parse_tree_path(key: str) -> tuple[Path, Field]:
+    """Read `a.b.column->x` as the path `(a, b)` and the field."""
+    scan = Scanner(key, "tree path")
+    names = [parse_name(scan)]
+    while scan.accept("."):
+        names.append(parse_name(scan))
+    steps = parse_json_path(scan)
+    return tuple(names[:-1]), Field(names[-1], steps)
+
+
+def parse_logic_path(key: str) -> tuple[Path, str, bool]:
+    """Read `a.not.or` as the path `(a,)`, the operator and whether it is negated."""
+    scan = Scanner(key, "logic path")
+    names = [parse_name(scan)]
+    while scan.accept("."):
+        names.append(parse_name(scan))
+    operator = names.pop()
+    negated = bool(names) and names[-1] == "not"
+    return tuple(names[:-1] if negated else names), operator, negated
+
+
+def parse_logic(operator: str, negated: bool, text: str) -> Logic:
+    """Read the value of `and=` / `or=`.
+
+    Raises: BadQuery.
+    """
+    scan = Scanner(operator + text, "logic tree", shown=text)
+    scan.position = len(operator)
+    branches = _branches(scan, 0)
+    if not scan.at_end:
+        scan.fail("end of input")
+    return Logic(operator, negated, branches)
+
+
+def _branches(scan: Scanner, depth: int) -> tuple[Condition, ...]:
+    if depth > MAX_DEPTH:
+        scan.fail(f"at most {MAX_DEPTH} groups inside one another")
+    scan.blanks()
+    scan.expect("(")
+    branches: list[Condition] = []
+    while True:
+        scan.blanks()
+        branches.append(_branch(scan, depth))
+        scan.blanks()
+        if not scan.accept(","):
+            break
+    scan.expect(")", '","', '")"')
+    scan.blanks()
+    return tuple(branches)
+
+
+def _branch(scan: Scanner, depth: int) -> Condition:
+    start = scan.position
+    negated = scan.accept("not.")
+    for operator in ("and", "or"):
+        after = scan.text[scan.position + len(operator) :].lstrip(" ")
+        if scan.text.startswith(operator, scan.position) and after.startswith("("):
+            scan.position += len(operator)
+            return Logic(operator, negated, _branches(scan, depth + 1))
+    scan.position = start
+    try:
+        return _leaf(scan)
+    except BadQuery:
+        if not negated:
+            raise
+        scan.position = start + len("not.")
+        leaf = _leaf(scan)
+        return Filter(leaf.field, leaf.operator, leaf.operand, not leaf.negated, leaf.quantifier, leaf.config)
+
+
+def _leaf(scan: Scanner) -> Filter:
+    field = parse_field(scan, "negation operator (not)", "logic operator (and, or)")
+    scan.expect(".")
+    return _operation(scan, field, in_tree=True)
+
+
+def _operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | None = None) -> Filter:
+    negated = scan.accept("not.")
+    found = _SEARCH.match(scan.text, scan.position)
+    operator = OPERATORS.get(found[1]) if found else None
+    if found is None or operator is None:
+        scan.fail(_EXPECTED)
+    modifier = found[2]
+    if modifier is not None and not (
+        operator.takes_config or (operator.quantifiable and modifier in ("any", "all"))
+    ):
+        scan.position += len(found[1])
+        scan.fail('"."')
+    scan.position = found.end()
+    name = operator.name
+    if name == "in":
+        return Filter(field, name, _slotted(slot, in_list) or tuple(_list(scan)), negated)
+    if name == "is":
+        return Filter(field, name, _is_word(scan, in_tree), negated)
+    value = _slotted(slot, like_pattern if operator.is_pattern and not modifier else None) or _value(
+        scan, in_tree
+    )
+    if operator.is_pattern and isinstance(value, str):
+        value = value.replace("*", "%")
+    if operator.takes_config:
+        return Filter(field, name, value, negated, config=modifier)
+    return Filter(field, name, value, negated, quantifier=modifier)
+
+
+def _slotted(slot: Slot | None, convert: object) -> Slot | None:
+    return None if slot is None else Slot(slot.index, convert)  # type: ignore[arg-type]  # one of the converters below
+
+
+def _is_word(scan: Scanner, in_tree: bool) -> str:
+    start = scan.position
+    word = _value(scan, in_tree).lower()
+    if word not in IS_WORDS:
+        scan.position = start
+        scan.fail("isVal: (null, not_null, true, false, unknown)")
+    return word
+
+
+def _value(scan: Scanner, in_tree: bool) -> str:
+    """Read the operand: the rest of the text, or up to `,` / `)` inside a tree."""
+    if not in_tree:
+        value, scan.position = scan.text[scan.position :], len(scan.text)
+        return value
+    start = scan.position
+    if scan.peek() == '"':
+        try:
+            value = parse_quoted(scan)
+        except BadQuery:
+            scan.position = start
+        else:
+            if scan.at_end or scan.peek() in (",", ")"):
+                return value
+            scan.position = start
+    array = scan.match(_ARRAY)
+    if array:
+        return array[0]
+    unquoted = scan.match(_UNQUOTED)
+    return unquoted[0] if unquoted else ""
+
+
+def _list(scan: Scanner) -> list[str]:
+    """Read `(a,"b,c",d)`; `()` and one empty element are the empty list."""
+    scan.expect("(")
+    scan.blanks()
+    items = []
+    while True:
+        items.append(_value(scan, in_tree=True))
+        if not scan.accept(","):
+            break
+    scan.expect(")", '","', '")"')
+    scan.blanks()
+    return [] if items == [""] else items
+
+
+def in_list(text: str) -> bytes:
+    """Convert the operand of `in.` as it stands in a URL to an array literal."""
+    return array_literal(_list(Scanner(text, "filter"))).encode()

@@ -1,0 +1,141 @@
+"""Scanner: a position in a text, and the words of the URL grammar.
+
+A parser asks the scanner for what may stand next; what does not fit raises `BadQuery` with the place and with what
+was expected, in the form the original gives ("failed to parse order (x)" (line 1, column 3)).
+Theory: recursive descent without backtracking over more than one item; `mark` and `reset` serve the few places where
+two forms begin alike. Source: reference page "rest", section 6.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from workers.rest.errors import BadQuery
+from workers.rest.model import Field, JsonStep
+
+FIELD_NAME = "field name (* or [a..z0..9_$])"
+_NAME_CHARACTERS = re.compile(r"[\w $]+")
+_JSON_KEY_CHARACTERS = re.compile(r"[^(\-:.,>)]+")
+_INDEX = re.compile(r"-?\d+(?=->|::|\.|,|$)")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Scanner:
+    """A text being read. `what` names it in errors, `shown` is the text they quote."""
+
+    text: str
+    what: str
+    shown: str = ""
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        self.shown = self.shown or self.text
+
+    @property
+    def at_end(self) -> bool:
+        return self.position >= len(self.text)
+
+    def peek(self, ahead: int = 1) -> str:
+        return self.text[self.position : self.position + ahead]
+
+    def accept(self, token: str) -> bool:
+        """Step over a token if it stands here."""
+        if self.text.startswith(token, self.position):
+            self.position += len(token)
+            return True
+        return False
+
+    def expect(self, token: str, *expecting: str) -> None:
+        """Step over a token that must stand here."""
+        if not self.accept(token):
+            self.fail(*(expecting or (f'"{token}"',)))
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Step over what a pattern matches here."""
+        found = pattern.match(self.text, self.position)
+        if found:
+            self.position = found.end()
+        return found
+
+    def blanks(self) -> None:
+        """Step over blanks."""
+        while self.peek() in (" ", "\t"):
+            self.position += 1
+
+    def fail(self, *expecting: str, quote: str = '"') -> NoReturn:
+        """Refuse what stands here. Raises: BadQuery, always."""
+        unexpected = "end of input" if self.at_end else f"{quote}{self.text[self.position]}{quote}"
+        listed = expecting[0] if len(expecting) == 1 else ", ".join(expecting[:-1]) + f" or {expecting[-1]}"
+        place = f'"failed to parse {self.what} ({self.shown})" (line 1, column {self.position + 1})'
+        raise BadQuery(place, f"unexpected {unexpected} expecting {listed}")
+
+
+def parse_name(scan: Scanner, *also: str) -> str:
+    """Read a name: quoted, or words of letters, digits, `_`, `$` and blanks joined by `-`."""
+    if scan.peek() == '"':
+        return parse_quoted(scan)
+    words = []
+    while True:
+        found = scan.match(_NAME_CHARACTERS)
+        if not found:
+            scan.fail(FIELD_NAME, *also)
+        words.append(found[0].strip())
+        if scan.peek() == "-" and scan.peek(2) != "->":
+            scan.position += 1
+            continue
+        return "-".join(words)
+
+
+def parse_quoted(scan: Scanner) -> str:
+    """Read text between double quotes, with backslash escapes."""
+    found = scan.match(_QUOTED)
+    if not found:
+        scan.position = len(scan.text)
+        scan.fail("closing quote")
+    return _ESCAPE.sub(r"\1", found[1])
+
+
+def parse_identifier(scan: Scanner) -> str:
+    """Read a bare identifier, as the type of a cast."""
+    found = scan.match(_NAME_CHARACTERS)
+    if not found:
+        scan.fail(FIELD_NAME)
+    return found[0].strip()
+
+
+def parse_field(scan: Scanner, *also: str) -> Field:
+    """Read a name with the JSON path behind it."""
+    name = parse_name(scan, *also)
+    return Field(name, parse_json_path(scan))
+
+
+def parse_json_path(scan: Scanner) -> tuple[JsonStep, ...]:
+    """Read `->a->0->>b`; nothing gives an empty path."""
+    steps = []
+    while scan.accept("->"):
+        as_text = scan.accept(">")
+        steps.append(JsonStep(_json_operand(scan), as_text))
+    return tuple(steps)
+
+
+def _json_operand(scan: Scanner) -> str | int:
+    index = scan.match(_INDEX)
+    if index:
+        return int(index[0])
+    if scan.peek() == "-":
+        scan.position += 1
+        scan.fail("digit")
+    if scan.peek() == '"':
+        return parse_quoted(scan)
+    words = []
+    while True:
+        found = scan.match(_JSON_KEY_CHARACTERS)
+        if not found:
+            scan.fail('"-"', "digit", "any non reserved character different from: .,>()")
+        words.append(found[0].strip())
+        if scan.peek() == "-" and scan.peek(2) != "->":
+            scan.position += 1
+            continue
+        return "-".join(words)

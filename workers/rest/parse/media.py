@@ -1,0 +1,41 @@
+"""The `Accept` header. Source: reference page "rest", section 15; RFC 9110, 12.5.1."""
+
+import re
+
+from workers.rest.model import MediaType
+
+ANY = MediaType("*/*")
+_RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+_PARAMETER = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
+
+
+def parse_accept(header: str | None) -> tuple[MediaType, ...]:
+    """Read the types in order of preference: by `q`, then as sent. Absent or empty is `*/*`; `q=0` drops a type."""
+    weighted: list[tuple[float, MediaType]] = []
+    for part in _RANGE.findall(header or ""):
+        pieces = [piece.strip() for piece in _PARAMETER.findall(part)]
+        if not pieces or not pieces[0]:
+            continue
+        quality, parameters = 1.0, []
+        for piece in pieces[1:]:
+            key, _, value = piece.partition("=")
+            if key.lower() == "q":
+                quality = _quality(value)
+            elif piece:
+                parameters.append((key.strip().lower(), value.strip().strip('"')))
+        if quality > 0:
+            weighted.append((quality, MediaType(_canonical(pieces[0].lower()), tuple(parameters))))
+    weighted.sort(key=lambda pair: -pair[0])
+    return tuple(media for _, media in weighted) or (ANY,)
+
+
+def _quality(text: str) -> float:
+    try:
+        return min(max(float(text), 0.0), 1.0)
+    except ValueError:
+        return 1.0
+
+
+def _canonical(name: str) -> str:
+    """Both spellings of the vendor types mean the same."""
+    return name.replace("application/vnd.rest.", "application/vnd.pgrst.", 1)

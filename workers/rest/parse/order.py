@@ -1,0 +1,44 @@
+"""The `order` parameter. Source: reference page "rest", sections 6, 9.5, 11."""
+
+from workers.rest.model import OrderTerm
+from workers.rest.parse.lexer import Scanner, parse_field, parse_name
+
+
+def parse_order(text: str) -> tuple[OrderTerm, ...]:
+    """Read terms such as `a.desc.nullslast,client(name)`.
+
+    Raises: BadQuery.
+    """
+    scan = Scanner(text, "order")
+    terms = []
+    while True:
+        scan.blanks()
+        terms.append(_term(scan))
+        scan.blanks()
+        if not scan.accept(","):
+            break
+    if not scan.at_end:
+        scan.fail('","', "end of input", quote="'")
+    return tuple(terms)
+
+
+def _term(scan: Scanner) -> OrderTerm:
+    start, relation = scan.position, None
+    name = parse_name(scan)
+    if scan.accept("("):
+        relation = name
+    else:
+        scan.position = start
+    field = parse_field(scan)
+    if relation is not None:
+        scan.expect(")")
+    descending = nulls = None
+    if scan.accept(".desc"):
+        descending = True
+    elif scan.accept(".asc"):
+        descending = False
+    if scan.accept(".nullsfirst"):
+        nulls = "first"
+    elif scan.accept(".nullslast"):
+        nulls = "last"
+    return OrderTerm(field, descending, nulls, relation)

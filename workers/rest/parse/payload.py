@@ -1,0 +1,116 @@
+"""Bodies: JSON, CSV, forms and raw arguments, made ready for the database.
+
+Postgres converts the values; here only the names of the columns are read, and the shape is checked.
+Source: reference page "rest", sections 13.1 and 14.
+"""
+
+import csv
+import io
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from workers.rest.errors import BadBody
+from workers.rest.model import Payload
+
+JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
+MAX_DEPTH = 500
+"""Arrays and objects inside one another."""
+_objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_any = msgspec.json.Decoder()
+
+
+def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) -> Payload:
+    """Read the rows of a write. With `columns` the names are known and a JSON body is not looked into.
+
+    Raises: BadBody.
+    """
+    match content_type:
+        case "application/json":
+            return _json_rows(body, columns)
+        case "text/csv":
+            return _csv_rows(body)
+        case "application/x-www-form-urlencoded":
+            fields = dict(_form(body))
+            return Payload("json", msgspec.json.encode(fields), tuple(sorted(fields)))
+    raise BadBody(f"Content-Type not acceptable: {content_type}")
+
+
+def parse_arguments(content_type: str, body: bytes, columns: tuple[str, ...] | None) -> Payload:
+    """Read the arguments of a function called by POST; other types are the raw argument of an unnamed parameter.
+
+    Raises: BadBody.
+    """
+    match content_type:
+        case "application/json":
+            return _json_rows(body or b"{}", columns, is_call=True)
+        case "application/x-www-form-urlencoded":
+            fields = tuple(_form(body))
+            return Payload("form", body, tuple(sorted({name for name, _ in fields})), form=fields)
+        case "text/plain" | "text/xml" | "application/octet-stream":
+            return Payload("raw", body)
+    raise BadBody(f"Content-Type not acceptable: {content_type}")
+
+
+def _json_rows(body: bytes, columns: tuple[str, ...] | None, *, is_call: bool = False) -> Payload:
+    start = body.lstrip(b" \t\r\n")[:1]
+    try:
+        if start == b"[":
+            return _json_array(body, columns, is_call)
+        if start == b"{":
+            keys = columns if columns is not None else tuple(sorted(_object.decode(body)))
+            return Payload("json", body, keys)
+        _any.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise BadBody("Empty or invalid json") from None
+    # A scalar stands for no rows; a function's single unnamed json argument takes it as it is.
+    return Payload("json", body if is_call else b"[]", (), is_array=True, is_empty_array=True)
+
+
+def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> Payload:
+    if columns is not None:
+        empty = body.strip(b" \t\r\n[]") == b""
+        return Payload("json", body, columns, is_array=True, is_empty_array=empty)
+    try:
+        rows = _objects.decode(body)
+    except msgspec.ValidationError:
+        _any.decode(body)
+        if is_call:
+            return Payload("json", body, (), is_array=True)
+        raise BadBody("All object keys must match") from None
+    if not rows:
+        return Payload("json", body, (), is_array=True, is_empty_array=True)
+    keys = rows[0].keys()
+    if any(row.keys() != keys for row in rows):
+        if is_call:
+            return Payload("json", body, (), is_array=True)
+        raise BadBody("All object keys must match")
+    return Payload("json", body, tuple(sorted(keys)), is_array=True)
+
+
+def _csv_rows(body: bytes) -> Payload:
+    """Read a header line and rows: the bare word NULL is null, an empty field the empty string."""
+    try:
+        rows = list(csv.reader(io.StringIO(body.decode(), newline=""), strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise BadBody(f"Invalid CSV: {error}") from None
+    rows = [row for row in rows if row]
+    if not rows:
+        raise BadBody("Empty or invalid CSV")
+    header = rows[0]
+    if any(len(row) != len(header) for row in rows):
+        raise BadBody("All lines must have same number of fields")
+    objects = [
+        {name: None if value == "NULL" else value for name, value in zip(header, row, strict=True)}
+        for row in rows[1:]
+    ]
+    data = msgspec.json.encode(objects)
+    return Payload("json", data, tuple(sorted(set(header))), is_array=True, is_empty_array=not objects)
+
+
+def _form(body: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10_000)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise BadBody(f"Invalid form: {error}") from None

@@ -1,0 +1,34 @@
+"""The `Prefer` header. Source: reference page "rest", section 12; RFC 7240."""
+
+from collections.abc import Sequence
+
+from workers.rest.model import Preferences
+
+_CHOICES = {
+    "resolution": ("merge-duplicates", "ignore-duplicates"),
+    "return": ("minimal", "headers-only", "representation"),
+    "count": ("exact", "planned", "estimated"),
+    "missing": ("default", "null"),
+    "tx": ("commit", "rollback"),
+    "handling": ("strict", "lenient"),
+}
+_FIELDS = {"return": "representation"}
+
+
+def parse_preferences(headers: Sequence[str]) -> Preferences:
+    """Read all `Prefer` headers of a request; the first of each kind counts, unknown ones are listed as invalid."""
+    found: dict[str, str | int] = {}
+    invalid: list[str] = []
+    for directive in (part.strip() for header in headers for part in header.split(",")):
+        if not directive:
+            continue
+        kind, _, value = directive.partition("=")
+        if value in _CHOICES.get(kind, ()):
+            found.setdefault(_FIELDS.get(kind, kind), value)
+        elif kind == "timezone" and value:
+            found.setdefault(kind, value)
+        elif kind == "max-affected" and value.isascii() and value.isdigit():
+            found.setdefault("max_affected", min(int(value), 2**63 - 1))
+        else:
+            invalid.append(directive)
+    return Preferences(**found, invalid=tuple(invalid))  # type: ignore[arg-type]  # keys and values are paired above

@@ -1,0 +1,110 @@
+"""The `select` parameter: columns, casts, aggregates, embeds and spreads.
+
+Source: reference page "rest", sections 6 (grammar), 8, 9, 10.
+"""
+
+from workers.rest.model import STAR, Field, SelectColumn, SelectEmbed, SelectItem
+from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, parse_name
+
+MAX_DEPTH = 60
+"""Embeds inside one another; deeper is refused before it can exhaust the stack."""
+
+AGGREGATES = ("sum", "avg", "count", "max", "min")
+
+
+def parse_select(text: str) -> tuple[SelectItem, ...]:
+    """Read a whole `select`; an empty one is `*`.
+
+    Raises: BadQuery.
+    """
+    scan = Scanner(text, "select parameter")
+    items = _forest(scan, 0)
+    if not scan.at_end:
+        scan.fail('","', "end of input")
+    return items or (STAR,)
+
+
+def _forest(scan: Scanner, depth: int) -> tuple[SelectItem, ...]:
+    if depth > MAX_DEPTH:
+        scan.fail(f"at most {MAX_DEPTH} resources inside one another")
+    items: list[SelectItem] = []
+    scan.blanks()
+    if scan.at_end or scan.peek() == ")":
+        return ()
+    while True:
+        scan.blanks()
+        items.append(_item(scan, depth))
+        scan.blanks()
+        if not scan.accept(","):
+            return tuple(items)
+
+
+def _item(scan: Scanner, depth: int) -> SelectItem:
+    if scan.accept("..."):
+        return _embed(scan, parse_name(scan), None, depth, is_spread=True)
+    if scan.accept("*"):
+        _item_end(scan)
+        return STAR
+    start = scan.position
+    alias = _alias(scan)
+    if scan.accept("count()"):
+        return _column(scan, Field("*"), alias, aggregate="count")
+    name_start = scan.position
+    field = parse_field(scan, *(() if alias or start != name_start else ('"..."',)))
+    if not field.path and scan.peek() in ("!", "("):
+        return _embed(scan, field.name, alias, depth, is_spread=False)
+    return _column(scan, field, alias)
+
+
+def _alias(scan: Scanner) -> str | None:
+    """Read `alias:` if it stands here; `name::type` is no alias."""
+    start = scan.position
+    if scan.peek() == '"' or scan.peek().isalnum() or scan.peek() in ("_", "$"):
+        name = parse_name(scan)
+        if scan.peek() == ":" and scan.peek(2) != "::":
+            scan.position += 1
+            return name
+    scan.position = start
+    return None
+
+
+def _embed(scan: Scanner, name: str, alias: str | None, depth: int, *, is_spread: bool) -> SelectEmbed:
+    hint = join = None
+    for _ in range(2):
+        if not scan.accept("!"):
+            break
+        word = parse_name(scan)
+        if word in ("inner", "left") and join is None:
+            join = word
+        else:
+            hint = word
+    scan.expect("(")
+    select = _forest(scan, depth + 1)
+    scan.expect(")", '","', '")"')
+    return SelectEmbed(name, select, alias, hint, join, is_spread)
+
+
+def _column(scan: Scanner, field: Field, alias: str | None, aggregate: str | None = None) -> SelectColumn:
+    cast = None
+    if aggregate is None:
+        cast = parse_identifier(scan) if scan.accept("::") else None
+        aggregate = _aggregate(scan)
+    aggregate_cast = parse_identifier(scan) if aggregate and scan.accept("::") else None
+    _item_end(scan)
+    return SelectColumn(field, alias, cast, aggregate, aggregate_cast)
+
+
+def _aggregate(scan: Scanner) -> str | None:
+    if scan.peek() != ".":
+        return None
+    for name in AGGREGATES:
+        if scan.accept(f".{name}()"):
+            return name
+    scan.position += 1
+    scan.fail(*(f'"{name}()"' for name in AGGREGATES))
+
+
+def _item_end(scan: Scanner) -> None:
+    scan.blanks()
+    if not scan.at_end and scan.peek() not in (",", ")"):
+        scan.fail('","', "end of input")

@@ -1,0 +1,120 @@
+"""Which relationship joins two relations: by name, constraint or column, narrowed by a hint.
+
+Source: reference page "rest", sections 9.1, 9.3 and 22 ("Resolution").
+"""
+
+from workers.database.catalog import Cardinality, Catalog, ComputedRelationship, Relationship
+from workers.rest.errors import AmbiguousRelationship, NoRelationship
+from workers.rest.model import Options
+
+_HINT_SCORE = 0.33
+
+
+def find_relationship(
+    catalog: Catalog, options: Options, schema: str, origin: str, target: str, hint: str | None
+) -> Relationship | ComputedRelationship:
+    """Find the one relationship that `target!hint` means, seen from `origin`.
+
+    Raises: NoRelationship, AmbiguousRelationship.
+    """
+    candidates = [
+        each
+        for each in catalog.relationships.get((schema, origin), ())
+        if each.target[0] == schema or _is_computed(each)
+    ]
+    found = [each for each in candidates if _matches(each, target, hint)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        suggestion = _suggestion(catalog, options, schema, origin, target)
+        raise NoRelationship(origin, target, hint, schema, suggestion)
+    detected = [each for each in found if isinstance(each, Relationship)]
+    if len(detected) < len(found):
+        return next(each for each in found if not isinstance(each, Relationship))
+    raise AmbiguousRelationship(
+        origin,
+        target,
+        [_details(each) for each in detected],
+        [f"{target}!{_hint_of(each)}" for each in detected],
+    )
+
+
+def _is_computed(each: Relationship | ComputedRelationship) -> bool:
+    return isinstance(each, ComputedRelationship)
+
+
+def _matches(each: Relationship | ComputedRelationship, target: str, hint: str | None) -> bool:
+    if isinstance(each, ComputedRelationship):
+        return each.function[1] == target and hint is None
+    by_name = each.target[1] == target
+    if each.is_self:
+        to_many = each.cardinality is Cardinality.ONE_TO_MANY
+        if hint is None:
+            return (by_name and not each.is_to_one) or (
+                _foreign_key_column(each) == target and each.is_to_one
+            )
+        return by_name and (
+            (to_many and (_foreign_key_column(each) == hint or each.constraint == hint))
+            or _junction(each) == hint
+        )
+    if hint is None:
+        by_key = each.constraint == target or (_foreign_key_column(each) == target and _is_child(each))
+        return by_name or (by_key and bool(each.columns) and not each.target_is_view)
+    return by_name and (
+        (bool(each.constraint) and each.constraint == hint)
+        or (len(each.columns) == 1 and hint in each.columns[0])
+        or _junction(each) == hint
+    )
+
+
+def _is_child(each: Relationship) -> bool:
+    """Tell whether the foreign key lies on the origin."""
+    return each.cardinality is Cardinality.MANY_TO_ONE or (
+        each.cardinality is Cardinality.ONE_TO_ONE and not each.is_parent
+    )
+
+
+def _foreign_key_column(each: Relationship) -> str | None:
+    if len(each.columns) != 1:
+        return None
+    return each.columns[0][0] if _is_child(each) else each.columns[0][1]
+
+
+def _junction(each: Relationship) -> str | None:
+    return each.junction.relation[1] if each.junction else None
+
+
+def _hint_of(each: Relationship) -> str:
+    return each.junction.relation[1] if each.junction else each.constraint
+
+
+def _details(each: Relationship) -> dict[str, str]:
+    origin, target = each.origin[1], each.target[1]
+    if each.junction:
+        between = each.junction
+        first = ", ".join(column for _, column in between.columns1)
+        second = ", ".join(column for _, column in between.columns2)
+        text = (
+            f"{between.relation[1]} using {between.constraint1}({first}) and {between.constraint2}({second})"
+        )
+    else:
+        own = ", ".join(column for column, _ in each.columns)
+        other = ", ".join(column for _, column in each.columns)
+        text = f"{each.constraint} using {origin}({own}) and {target}({other})"
+    return {
+        "cardinality": each.cardinality.value,
+        "embedding": f"{origin} with {target}",
+        "relationship": text,
+    }
+
+
+def _suggestion(catalog: Catalog, options: Options, schema: str, origin: str, target: str) -> str | None:
+    """Suggest the parent if it has no relationships at all, else a child; nothing if both exist."""
+    own = catalog.relationships.get((schema, origin))
+    if own:
+        children = sorted({each.target[1] for each in own})
+        near = None if target in children else options.similar(target, children, _HINT_SCORE)
+        return f"Perhaps you meant '{near}' instead of '{target}'." if near else None
+    parents = sorted({name for space, name in catalog.relationships if space == schema})
+    near = options.similar(origin, parents, _HINT_SCORE)
+    return f"Perhaps you meant '{near}' instead of '{origin}'." if near else None

@@ -1,0 +1,223 @@
+"""The relations to read: each node of the tree resolved against the catalog, from the leaves up.
+
+Source: reference page "rest", sections 8 to 11.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from workers.database.catalog import Catalog, ComputedRelationship, Relation
+from workers.rest.errors import AggregatesDisabled, RelatedOrderNotToOne
+from workers.rest.model import (
+    Action,
+    ApiRequest,
+    Condition,
+    Embed,
+    EmbedNull,
+    Field,
+    Filter,
+    Logic,
+    Options,
+    OrderTerm,
+    PlannedColumn,
+    PlannedCondition,
+    PlannedFilter,
+    PlannedLogic,
+    PlannedOrder,
+    Range,
+    Read,
+    SelectColumn,
+    SpreadColumn,
+)
+from workers.rest.plan.embed import find_relationship
+from workers.rest.plan.fields import Scope, planned
+from workers.rest.plan.spread import lifted
+from workers.rest.plan.tree import Node, Tree, plant
+
+_MAX_IDENTIFIER = 63
+Embeds = list[tuple[Node, Embed]]
+
+
+@dataclass(slots=True)
+class Building:
+    """What all nodes share while they are resolved."""
+
+    catalog: Catalog
+    options: Options
+    schema: str
+    tree: Tree
+    max_rows: int | None
+    used: set[str] = field(default_factory=set)
+
+    def alias(self, *parts: str) -> str:
+        """Make a name that nothing else in the statement has, within the length that Postgres keeps."""
+        wanted = "_".join(parts)
+        if len(wanted.encode()) > _MAX_IDENTIFIER - 5:
+            wanted = "hw_embed"
+        number = 1
+        while f"{wanted}_{number}" in self.used:
+            number += 1
+        self.used.add(f"{wanted}_{number}")
+        return f"{wanted}_{number}"
+
+
+def plan_read(
+    asked: ApiRequest, catalog: Catalog, options: Options, relation: Relation | None, alias: str
+) -> tuple[Read, tuple[tuple[str, str], ...]]:
+    """Plan the rows of a request and give the warnings that go with them.
+
+    `relation` describes the rows (None: a record that no relation describes), `alias` names them in the statement.
+    Raises: NotEmbedded, NoRelationship, AmbiguousRelationship, RelatedOrderNotToOne, AggregatesDisabled, NotImplementedHere.
+    """
+    tree = plant(asked, relation.name if relation else asked.target, options)
+    max_rows = options.max_rows if asked.action in (Action.READ, Action.CALL) else None
+    building = Building(catalog, options, asked.schema, tree, max_rows)
+    return _resolve(building, tree.root, relation, alias), tuple(tree.warnings)
+
+
+def plan_conditions(scope: Scope, conditions: list[Condition]) -> tuple[PlannedCondition, ...]:
+    """Resolve conditions on a relation without embeds (the rows of a write)."""
+    return tuple(_condition(scope, [], each) for each in conditions)
+
+
+def _resolve(building: Building, node: Node, relation: Relation | None, alias: str) -> Read:
+    scope = Scope(building.catalog, relation)
+    origin = relation.name if relation else node.name
+    embeds = [(child, _embed(building, child, origin)) for child in node.children]
+    order = tuple(_order(building, scope, node, embeds, origin, term) for term in node.order)
+    where = tuple(_condition(scope, embeds, each) for each in node.conditions)
+    matters = {each.embed for each in _null_filters(where)}
+    embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
+    groups = _groups(node, embeds)
+    if groups and not building.options.aggregates_enabled:
+        raise AggregatesDisabled
+    spelled_out = groups or (node.embed is not None and node.embed.is_spread) or scope.has_representations()
+    return Read(
+        source=(relation.schema, relation.name) if relation else (building.schema, node.name),
+        alias=alias,
+        items=_items(scope, node, embeds, spelled_out),
+        where=where,
+        order=order,
+        range=_capped(node.range, building.max_rows),
+        groups=groups,
+        row_type=(relation.schema, relation.name) if relation else None,
+    )
+
+
+def _embed(building: Building, child: Node, origin: str) -> Embed:
+    asked = child.embed
+    assert asked is not None  # only the root has none
+    found = find_relationship(
+        building.catalog, building.options, building.schema, origin, asked.name, asked.hint
+    )
+    inner = building.alias(found.target[1])
+    read = _resolve(building, child, building.catalog.relations.get(found.target), inner)
+    if isinstance(found, ComputedRelationship):
+        read = replace(read, source=found.function)
+    spread: tuple[SpreadColumn, ...] = ()
+    if asked.is_spread:
+        read, spread = lifted(read, is_to_one=found.is_to_one)
+    return Embed(
+        read=read,
+        key=child.key,
+        alias=building.alias(origin, child.key),
+        relationship=found,
+        is_to_one=found.is_to_one,
+        is_inner=asked.join == "inner",
+        is_spread=asked.is_spread,
+        is_hidden=not asked.select,
+        drops_parents=asked.join == "inner",
+        spread=spread,
+    )
+
+
+def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) -> Embed:
+    """Note on an embed that its parent orders by it, or filters on whether it has rows."""
+    terms = tuple(term for term in order if term.embed == embed.alias)
+    return replace(embed, ordered_by=terms, drops_parents=embed.drops_parents or embed.alias in matters)
+
+
+def _groups(node: Node, embeds: Embeds) -> bool:
+    own = any(isinstance(item, SelectColumn) and item.aggregate for item in node.select)
+    return own or any(column.aggregate for _, embed in embeds if embed.is_to_one for column in embed.spread)
+
+
+# --- order and conditions ------------------------------------------------------------------------------------
+
+
+def _order(
+    building: Building, scope: Scope, node: Node, embeds: Embeds, origin: str, term: OrderTerm
+) -> PlannedOrder:
+    if term.relation is None:
+        return PlannedOrder(planned(scope, term.field), term.descending, term.nulls)
+    child = building.tree.child(node, term.relation)
+    embed = next(embed for each, embed in embeds if each is child)
+    if not embed.is_to_one:
+        raise RelatedOrderNotToOne(origin, term.relation)
+    inner = Scope(building.catalog, building.catalog.relations.get(embed.relationship.target))
+    return PlannedOrder(planned(inner, term.field), term.descending, term.nulls, embed.alias)
+
+
+def _condition(scope: Scope, embeds: Embeds, condition: Condition) -> PlannedCondition:
+    if isinstance(condition, Logic):
+        branches = tuple(_condition(scope, embeds, each) for each in condition.branches)
+        return PlannedLogic(condition.operator, condition.negated, branches)
+    embed = _null_embed(embeds, condition)
+    if embed is not None:
+        return EmbedNull(
+            embed.alias, not embed.is_to_one, condition.negated != (condition.operand == "not_null")
+        )
+    return PlannedFilter(
+        planned(scope, condition.field),
+        condition.operator,
+        condition.operand,
+        condition.negated,
+        condition.quantifier,
+        condition.config,
+    )
+
+
+def _null_embed(embeds: Embeds, condition: Filter) -> Embed | None:
+    """Find the embed that a null filter names (reference 7.6); any other operator means a column."""
+    if condition.operator != "is" or condition.operand not in ("null", "not_null") or condition.field.path:
+        return None
+    by_key = (embed for child, embed in embeds if child.key == condition.field.name)
+    by_name = (embed for child, embed in embeds if child.name == condition.field.name)
+    return next(by_key, None) or next(by_name, None)
+
+
+def _null_filters(conditions: tuple[PlannedCondition, ...]) -> list[EmbedNull]:
+    found: list[EmbedNull] = []
+    for each in conditions:
+        if isinstance(each, EmbedNull):
+            found.append(each)
+        elif isinstance(each, PlannedLogic):
+            found += _null_filters(each.branches)
+    return found
+
+
+# --- what is selected ----------------------------------------------------------------------------------------
+
+
+def _items(scope: Scope, node: Node, embeds: Embeds, spelled_out: bool) -> tuple[PlannedColumn | Embed, ...]:
+    """Resolve `select` in its order; `*` is written out where each column is needed by its name."""
+    waiting = iter(embed for _, embed in embeds)
+    items: list[PlannedColumn | Embed] = []
+    for item in node.select:
+        if not isinstance(item, SelectColumn):
+            items.append(next(waiting))
+        elif item.is_star and spelled_out and scope.relation is not None:
+            items += [PlannedColumn(planned(scope, Field(name))) for name in scope.relation.columns]
+        else:
+            items.append(
+                PlannedColumn(
+                    planned(scope, item.field), item.alias, item.cast, item.aggregate, item.aggregate_cast
+                )
+            )
+    return tuple(items)
+
+
+def _capped(rows: Range, max_rows: int | None) -> Range:
+    if max_rows is None:
+        return rows
+    limit = rows.limit
+    return Range(rows.offset, min(limit, max_rows) if isinstance(limit, int) else max_rows)

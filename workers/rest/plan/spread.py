@@ -1,0 +1,57 @@
+"""Spreads: what `...rel(columns)` lifts into its parent.
+
+A to-one spread lifts columns as they are, and its aggregates happen in the parent; a to-many spread lifts an array a
+column. Source: reference page "rest", sections 9.4 and 10.
+"""
+
+from dataclasses import replace
+
+from workers.rest.errors import NotImplementedHere
+from workers.rest.model import Embed, PlannedColumn, Read, SpreadColumn
+
+
+def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ...]]:
+    """Give the read whose rows the join carries, and the columns that the parent takes from it.
+
+    Raises: NotImplementedHere for an aggregate below a to-many spread.
+    """
+    columns: list[SpreadColumn] = []
+    items: list[PlannedColumn | Embed] = []
+    for item in read.items:
+        if isinstance(item, Embed):
+            items.append(item)
+            columns += _through(item)
+        else:
+            column = SpreadColumn(
+                _carried(item, len(columns)), output_name(item), item.aggregate, item.aggregate_cast
+            )
+            columns.append(column)
+            items.append(replace(item, alias=column.carried, aggregate=None, aggregate_cast=None))
+    if not is_to_one and any(column.aggregate for column in columns):
+        raise NotImplementedHere("Aggregates are not implemented for one-to-many or many-to-many spreads.")
+    return replace(read, items=tuple(items), groups=False), tuple(columns)
+
+
+def _through(embed: Embed) -> list[SpreadColumn]:
+    """Give what a spread passes on from an embed of its own."""
+    if embed.is_spread:
+        return [
+            SpreadColumn(each.carried, each.name, each.aggregate, each.aggregate_cast)
+            for each in embed.spread
+        ]
+    return [] if embed.is_hidden else [SpreadColumn(embed.key, embed.key)]
+
+
+def _carried(column: PlannedColumn, place: int) -> str:
+    """Name a column in the join: its own name, or one that cannot clash when the parent aggregates it."""
+    return f"hw_{place}_{column.aggregate}" if column.aggregate else output_name(column)
+
+
+def output_name(column: PlannedColumn) -> str:
+    """Give the key under which a column appears (reference 8: the last text key of a JSON path)."""
+    if column.alias:
+        return column.alias
+    if column.aggregate:
+        return column.aggregate
+    texts = [step.key for step in column.field.path if isinstance(step.key, str)]
+    return texts[-1] if texts else column.field.name
