@@ -271,12 +271,11 @@ class PlannedFilter:
 
 @dataclass(frozen=True, slots=True)
 class EmbedNull:
-    """A null filter on an embed: whether the parent has no match (`negated`: has one)."""
+    """A null filter on an embed: parents without a match, or (`has_match`) with one."""
 
     embed: str
     """Alias of the embed's join in the statement."""
-    is_to_many: bool
-    negated: bool
+    has_match: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,17 +468,29 @@ class Plan:
 # --- query and result ------------------------------------------------------------------------------------------
 
 
+class Out(StrEnum):
+    """The columns that a statement may give, in the order of `Prepared.columns`."""
+
+    BODY = "body"
+    PAGE_TOTAL = "page_total"
+    TOTAL = "total"
+    HEADERS = "headers"
+    STATUS = "status"
+    LOCATION = "location"
+    INSERTED = "inserted"
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A rendered statement: text with `$1`..., parameters with slots, and where the payload goes."""
+    """A rendered statement: text with `$1`..., parameters with slots, and what its columns are.
+
+    `estimate` is the EXPLAIN of the count query, when a planned count is wanted.
+    """
 
     text: str
     params: tuple[Param, ...]
-    count_text: str | None = None
-    """EXPLAIN of the count query, when a planned count is wanted."""
-    count_params: tuple[Param, ...] = ()
-    columns: tuple[str, ...] = ()
-    """Names of the result columns, in order (`Result` fields)."""
+    columns: tuple[Out, ...] = ()
+    estimate: "Prepared | None" = None
 
 
 PAYLOAD = Slot(-1)

@@ -163,9 +163,7 @@ def _condition(scope: Scope, embeds: Embeds, condition: Condition) -> PlannedCon
         return PlannedLogic(condition.operator, condition.negated, branches)
     embed = _null_embed(embeds, condition)
     if embed is not None:
-        return EmbedNull(
-            embed.alias, not embed.is_to_one, condition.negated != (condition.operand == "not_null")
-        )
+        return EmbedNull(embed.alias, condition.negated != (condition.operand == "not_null"))
     return PlannedFilter(
         planned(scope, condition.field),
         condition.operator,

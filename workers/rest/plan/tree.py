@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from workers.rest.errors import NotEmbedded
 from workers.rest.model import (
+    ALL_ROWS,
     Action,
     ApiRequest,
     Condition,

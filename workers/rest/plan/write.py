@@ -1,22 +1,23 @@
 """Inserts, updates, upserts and deletes against the catalog. Source: reference page "rest", section 13."""
 
 from workers.database.catalog import Catalog, ComputedRelationship, Relation
-from workers.rest.errors import BadUpsertFilters, NoColumn
+from workers.rest.errors import BadUpsertFilters, NoColumn, UpsertKeyMismatch
 from workers.rest.model import (
     Action,
     ApiRequest,
+    Condition,
     Embed,
     Operand,
     Payload,
     PlannedColumn,
     PlannedField,
     Read,
-    Slot,
     Write,
     WriteColumn,
 )
 from workers.rest.plan.fields import Scope
 from workers.rest.plan.read import plan_conditions
+from workers.sql.compose import Slot
 
 
 def plan_write(
@@ -24,19 +25,22 @@ def plan_write(
 ) -> Write:
     """Plan the change; `read` is what is shown of the changed rows, if anything is.
 
-    Raises: NoColumn, BadUpsertFilters.
+    Raises: NoColumn, BadUpsertFilters, UpsertKeyMismatch.
     """
     names = asked.query.columns if asked.query.columns is not None else payload.keys if payload else ()
     columns = tuple(_column(catalog, relation, name) for name in names) if payload else ()
     key_check = _key_check(asked, relation) if asked.action is Action.UPSERT else ()
-    conditions = [each for path, each in (*asked.query.filters, *asked.query.logic) if not path]
+    if any(name not in names for name, _ in key_check):
+        raise UpsertKeyMismatch
+    conditions: list[Condition] = [each for path, each in asked.query.filters if not path]
+    conditions += [each for path, each in asked.query.logic if not path]
     chooses = asked.action in (Action.UPDATE, Action.DELETE)
     location = relation.primary_key if _wants_location(asked) else ()
     return Write(
         action=asked.action,
         relation=relation,
         columns=columns,
-        where=plan_conditions(Scope(catalog, relation), list(conditions)) if chooses else (),
+        where=plan_conditions(Scope(catalog, relation), conditions) if chooses else (),
         conflict=_conflict(asked, relation),
         resolution=_resolution(asked, relation),
         fills_defaults=asked.preferences.missing == "default",

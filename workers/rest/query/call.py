@@ -1,0 +1,61 @@
+"""Function calls as SQL. Pure. Source: reference page "rest", section 14."""
+
+from workers.database.catalog import Argument, Returns
+from workers.rest.model import PAYLOAD, Call, Operand
+from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, param, qualified, raw
+
+SCALAR = "hw_scalar"
+"""Column that holds the result of a function without columns."""
+
+
+def call_sql(call: Call) -> Sql:
+    """Give the rows of a call: its columns, or one column `hw_scalar`."""
+    invocation = concat(
+        qualified(call.function.schema, call.function.name), raw("("), _arguments(call), raw(")")
+    )
+    source = _payload(call)
+    if call.function.returns is Returns.COMPOSITE and not call.function.is_composite_alias:
+        rows = concat(source, raw(", lateral ") if source else EMPTY, invocation, raw(" as hw_call"))
+        return concat(raw("select hw_call.* from "), rows)
+    if call.function.returns is Returns.COMPOSITE:
+        inner = concat(raw("(select ("), invocation, raw(").*) as hw_call"))
+        return concat(raw("select hw_call.* from "), source, raw(", lateral ") if source else EMPTY, inner)
+    scalar = concat(invocation, raw(" as "), ident(SCALAR))
+    return concat(raw("select "), scalar, concat(raw(" from "), source) if source else EMPTY)
+
+
+def _payload(call: Call) -> Sql:
+    """Give the JSON object of arguments as a row named `hw_args`, where arguments come from one."""
+    if not call.takes_json:
+        return EMPTY
+    kinds = {each.name: each.type for each in call.function.arguments}
+    typed = [concat(ident(name), raw(" "), catalog_text(kinds[name])) for name in call.arguments]
+    # An array stands for its first object; the wrapping makes one object and one of a list the same.
+    body = concat(raw("case json_typeof("), param(PAYLOAD), raw("::json) when 'array' then "), param(PAYLOAD))
+    first = concat(body, raw("::json -> 0 else "), param(PAYLOAD), raw("::json end"))
+    return concat(raw("pg_catalog.json_to_record("), first, raw(") as hw_args("), join(", ", typed), raw(")"))
+
+
+def _arguments(call: Call) -> Sql:
+    if call.takes_body:
+        return concat(param(PAYLOAD), raw("::"), catalog_text(call.function.arguments[0].type))
+    by_name = {each.name: each for each in call.function.arguments}
+    if call.takes_json:
+        given = [concat(_name(by_name[name]), raw(" => hw_args."), ident(name)) for name in call.arguments]
+    else:
+        given = [
+            concat(_name(by_name[name]), raw(" => "), _direct(by_name[name], texts))
+            for name, texts in call.direct
+        ]
+    return join(", ", given)
+
+
+def _name(argument: Argument) -> Sql:
+    return concat(raw("variadic ") if argument.is_variadic else EMPTY, ident(argument.name))
+
+
+def _direct(argument: Argument, texts: tuple[Operand, ...]) -> Sql:
+    if argument.is_variadic:
+        listed = join(", ", [param(text) for text in texts])
+        return concat(raw("array["), listed, raw("]::"), catalog_text(argument.type))
+    return concat(param(texts[0]), raw("::"), catalog_text(argument.type))

@@ -1,0 +1,177 @@
+"""Fields, conditions and orders as SQL. Pure.
+
+Source: reference page "rest", sections 7, 8, 11, 23.
+"""
+
+from dataclasses import dataclass
+
+from workers.rest.model import (
+    EmbedNull,
+    Operand,
+    PlannedColumn,
+    PlannedCondition,
+    PlannedField,
+    PlannedFilter,
+    PlannedOrder,
+)
+from workers.sql.compose import EMPTY, Slot, Sql, concat, ident, join, param, qualified, raw, type_name
+from workers.sql.operators import IS_WORDS, OPERATORS, array_literal
+
+_IS_SQL = {word: raw(f" is {sql}") for word, sql in IS_WORDS.items()}
+_COMPARE = {name: raw(f" {each.sql} ") for name, each in OPERATORS.items()}
+_FUNCTION = {name: raw(f"pg_catalog.{each.function}(") for name, each in OPERATORS.items()}
+_AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count", "max", "min")}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where fields are found in a statement: the qualifier of their columns, and the whole row as a value."""
+
+    qualifier: Sql
+    row: Sql
+
+
+def field_sql(place: Place, field: PlannedField) -> Sql:
+    """Give the value of a field: column or computed field, with its JSON path."""
+    if field.function is not None:
+        base = concat(qualified(*field.function), raw("("), place.row, raw(")"))
+    else:
+        base = concat(place.qualifier, raw("."), ident(field.name))
+    if not field.path:
+        return base
+    if not field.is_json:
+        base = concat(raw("pg_catalog.to_jsonb("), base, raw(")"))
+    for step in field.path:
+        arrow = raw("->>(") if step.as_text else raw("->(")
+        kind = raw("::int)") if isinstance(step.key, int) else raw("::text)")
+        base = concat(base, arrow, param(str(step.key)), kind)
+    return concat(raw("("), base, raw(")"))
+
+
+def column_sql(place: Place, column: PlannedColumn, name: str) -> Sql:
+    """Give a selected column under its name."""
+    if column.field.name == "*":
+        return _star(place, column, name)
+    value = field_sql(place, column.field)
+    if column.field.to_json is not None and not column.field.path:
+        value = concat(qualified(*column.field.to_json), raw("("), value, raw(")"))
+    if column.cast:
+        value = concat(raw("cast("), value, raw(" as "), type_name(column.cast), raw(")"))
+    if column.aggregate:
+        value = concat(_AGGREGATE[column.aggregate], value, raw(")"))
+    if column.aggregate_cast:
+        value = concat(raw("cast("), value, raw(" as "), type_name(column.aggregate_cast), raw(")"))
+    is_bare = not (
+        column.alias or column.cast or column.aggregate or column.field.path or column.field.function
+    )
+    return value if is_bare and column.field.to_json is None else concat(value, raw(" as "), ident(name))
+
+
+def _star(place: Place, column: PlannedColumn, name: str) -> Sql:
+    """Give all columns; `count()`; or, carried by a spread whose parent counts, something to count."""
+    if column.aggregate == "count":
+        value = raw("pg_catalog.count(*)")
+        if column.aggregate_cast:
+            value = concat(raw("cast("), value, raw(" as "), type_name(column.aggregate_cast), raw(")"))
+        return concat(value, raw(" as "), ident(name))
+    if column.alias:
+        return concat(raw("1 as "), ident(column.alias))
+    return concat(place.qualifier, raw(".*"))
+
+
+def aggregate_sql(value: Sql, aggregate: str | None, cast: str | None) -> Sql:
+    """Aggregate a value that a spread lifted."""
+    if aggregate:
+        value = concat(_AGGREGATE[aggregate], value, raw(")"))
+    return concat(raw("cast("), value, raw(" as "), type_name(cast), raw(")")) if cast else value
+
+
+def where_sql(place: Place, conditions: tuple[PlannedCondition, ...], *joins: Sql) -> Sql:
+    """Give ` where ...` of all conditions, or nothing."""
+    parts = [*joins, *(condition_sql(place, each) for each in conditions)]
+    return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
+
+
+def condition_sql(place: Place, condition: PlannedCondition) -> Sql:
+    """Give one condition."""
+    if isinstance(condition, PlannedFilter):
+        return _filter(place, condition)
+    if isinstance(condition, EmbedNull):
+        test = raw(" is distinct from null") if condition.has_match else raw(" is not distinct from null")
+        return concat(ident(condition.embed), test)
+    branches = [condition_sql(place, each) for each in condition.branches]
+    joined = join(" and ", branches) if condition.operator == "and" else join(" or ", branches)
+    return concat(raw("not (") if condition.negated else raw("("), joined, raw(")"))
+
+
+def _filter(place: Place, condition: PlannedFilter) -> Sql:
+    test = _test(field_sql(place, condition.field), condition)
+    return concat(raw("not ("), test, raw(")")) if condition.negated else test
+
+
+def _test(left: Sql, condition: PlannedFilter) -> Sql:
+    name, operand = condition.operator, condition.operand
+    if name == "is":
+        return concat(left, _IS_SQL[str(operand)])
+    if name == "in":
+        return concat(left, raw(" = any("), _in_operand(condition), raw(")"))
+    if OPERATORS[name].function:
+        return _search(left, condition)
+    if isinstance(operand, tuple):
+        raise TypeError(f"{name} takes one operand")
+    value = param(operand)
+    converter = condition.field.from_text
+    if converter is not None and OPERATORS[name].converts and not condition.field.path:
+        value = concat(qualified(*converter), raw("("), value, raw("::text)"))
+    if condition.quantifier:
+        value = concat(raw("any(") if condition.quantifier == "any" else raw("all("), value, raw(")"))
+    return concat(left, _COMPARE[name], value)
+
+
+def _in_operand(condition: PlannedFilter) -> Sql:
+    operand = condition.operand
+    items = param(array_literal(operand)) if isinstance(operand, tuple) else param(operand)
+    converter = condition.field.from_text
+    if converter is None or condition.field.path:
+        return items
+    return concat(
+        raw("array(select "),
+        qualified(*converter),
+        raw("(hw_item) from unnest("),
+        items,
+        raw("::text[]) as hw_item)"),
+    )
+
+
+def _search(left: Sql, condition: PlannedFilter) -> Sql:
+    """Give a full-text test; a left side that is no tsvector is made one."""
+    config = concat(param(condition.config), raw("::regconfig, ")) if condition.config else EMPTY
+    if not condition.field.is_tsvector or condition.field.path:
+        left = concat(raw("pg_catalog.to_tsvector("), config, left, raw(")"))
+    operand: Operand | tuple[str, ...] = condition.operand
+    if not isinstance(operand, str | Slot):
+        raise TypeError("a full-text search takes one operand")
+    return concat(left, raw(" @@ "), _FUNCTION[condition.operator], config, param(operand), raw(")"))
+
+
+def order_sql(place: Place, terms: tuple[PlannedOrder, ...], embedded: dict[str, list[PlannedOrder]]) -> Sql:
+    """Give ` order by ...`, or nothing. Terms of embeds name what their joins carry (`hw_order_<n>`)."""
+    if not terms:
+        return EMPTY
+    return concat(raw(" order by "), join(", ", [_term(place, term, embedded) for term in terms]))
+
+
+def _term(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+    if term.embed is not None:
+        carried = order_name(embedded[term.embed].index(term))
+        value = concat(ident(term.embed), raw("."), ident(carried))
+    else:
+        value = field_sql(place, term.field)
+    direction = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}[term.descending]
+    nulls = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}[term.nulls]
+    return concat(value, direction, nulls)
+
+
+def order_name(place: int) -> str:
+    """Name the column of a join by which its parent orders."""
+    return f"hw_order_{place}"

@@ -1,0 +1,162 @@
+"""Step three: the one statement that answers a request. Pure.
+
+It gives one row: body, number of rows, total, and what functions set for the response (`Out` names the columns).
+Source: reference page "rest", sections 3 and 24.
+"""
+
+from workers.database.catalog import Returns
+from workers.rest.model import Out, Output, Plan, Prepared, Shape, Write
+from workers.rest.plan.plan import SOURCE
+from workers.rest.query.call import SCALAR, call_sql
+from workers.rest.query.read import count_sql, range_sql, read_sql
+from workers.rest.query.write import INSERTED, write_sql
+from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, qualified, raw, render
+
+_T = raw("hw_t")
+_COUNT = raw("pg_catalog.count(*)")
+_SCALAR = concat(_T, raw("."), ident(SCALAR))
+
+
+def query_for(plan: Plan) -> Prepared:
+    """Render the statement of a plan, and the EXPLAIN that estimates its total where that is wanted."""
+    columns = _columns(plan)
+    rows, source = _rows(plan)
+    shown = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
+    statement = concat(source, raw("select "), shown, raw(" from "), rows)
+    if plan.output.explain is not None:
+        statement = concat(_explain(plan.output), statement)
+    text, params = render(statement)
+    estimate = None
+    if plan.counts_by_plan and plan.output.explain is None:
+        counted, its_params = render(concat(raw("explain (format json) "), count_sql(plan.read)))
+        estimate = Prepared(counted, its_params)
+    return Prepared(text, params, tuple(name for name, _ in columns), estimate)
+
+
+def _explain(output: Output) -> Sql:
+    assert output.explain is not None  # the caller looked
+    words = [raw("format json") if output.explain.format == "json" else raw("format text")]
+    known = {
+        "analyze": raw("analyze"),
+        "verbose": raw("verbose"),
+        "settings": raw("settings"),
+        "buffers": raw("buffers"),
+        "wal": raw("wal"),
+    }
+    words += [known[option] for option in output.explain.options]
+    return concat(raw("explain ("), join(", ", words), raw(") "))
+
+
+def _rows(plan: Plan) -> tuple[Sql, Sql]:
+    """Give what stands behind FROM, and the WITH clause before the statement."""
+    if plan.write is not None:
+        source = concat(raw("with "), ident(SOURCE), raw(" as ("), write_sql(plan.write), raw(") "))
+        if not plan.returns_rows:
+            return concat(ident(SOURCE), raw(" as "), _T), source
+        return _from(plan, source)
+    if plan.call is not None:
+        source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
+        if plan.call.function.returns is not Returns.COMPOSITE:
+            rows = concat(raw("(select * from "), ident(SOURCE), range_sql(plan.read.range), raw(") as "), _T)
+            return rows, source
+        return _from(plan, source)
+    return _from(plan, EMPTY)
+
+
+def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
+    """Give the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
+    rows = read_sql(plan.read)
+    if plan.output.shape is not Shape.CSV:
+        return concat(raw("("), rows, raw(") as "), _T), source
+    named = concat(raw("hw_page as ("), rows, raw(") "))
+    return concat(raw("hw_page as "), _T), concat(raw("with ") if not source else source + raw(", "), named)
+
+
+def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
+    columns = [(Out.BODY, _body(plan)), (Out.PAGE_TOTAL, _COUNT)]
+    total = _total(plan)
+    if total:
+        columns.append((Out.TOTAL, total))
+    columns.append((Out.HEADERS, _setting("response.headers")))
+    columns.append((Out.STATUS, _setting("response.status")))
+    if plan.write is not None and plan.write.location:
+        columns.append((Out.LOCATION, _location(plan.write)))
+    if plan.write is not None and plan.write.resolution == "merge-duplicates":
+        columns.append((Out.INSERTED, _setting(INSERTED)))
+    return columns
+
+
+def _setting(name: str) -> Sql:
+    return concat(raw("nullif(pg_catalog.current_setting("), literal(name), raw(", true), '')"))
+
+
+def _total(plan: Plan) -> Sql:
+    """Count the whole set, where a count is wanted and the page alone does not tell."""
+    if not plan.counts_exactly or plan.write is not None:
+        return EMPTY
+    if plan.call is not None and plan.call.function.returns is not Returns.COMPOSITE:
+        return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
+    limit = None if plan.count_limit is None else plan.count_limit + 1
+    return concat(
+        raw("(select pg_catalog.count(*) from ("), count_sql(plan.read, limit), raw(") as hw_counted)")
+    )
+
+
+def _location(write: Write) -> Sql:
+    """Give the key of the first row as texts; it is used when there is exactly one row."""
+    keys = [
+        concat(raw("pg_catalog.to_jsonb(hw_key."), ident(name), raw(") #>> '{}'")) for name in write.location
+    ]
+    listed = concat(raw("pg_catalog.json_build_array("), join(", ", keys), raw(")"))
+    return concat(raw("(select "), listed, raw(" from "), ident(SOURCE), raw(" as hw_key limit 1)"))
+
+
+def _body(plan: Plan) -> Sql:
+    if not plan.returns_rows and plan.output.explain is None:
+        return raw("null::text")
+    if plan.write is not None and not plan.returns_rows:
+        return raw("null::text")
+    function = plan.call.function if plan.call else None
+    if function is not None and function.returns is Returns.VOID:
+        return raw("null::text")
+    is_scalar = function is not None and function.returns is Returns.SCALAR
+    single = function is not None and not function.returns_set
+    value = _SCALAR if is_scalar else _T
+    match plan.output.shape:
+        case Shape.HANDLER:
+            return _handled(plan, value)
+        case Shape.CSV:
+            return _csv(is_scalar)
+        case Shape.GEOJSON:
+            return raw(
+                "pg_catalog.json_build_object('type', 'FeatureCollection', 'features', "
+                "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
+            )
+    rows = concat(raw("pg_catalog.json_agg("), value, raw(")"))
+    if plan.output.strips_nulls:
+        rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
+    if single or plan.output.shape is Shape.SINGLE:
+        return concat(raw("coalesce("), rows, raw(" -> 0, 'null')"))
+    return concat(raw("coalesce("), rows, raw(", '[]')"))
+
+
+def _handled(plan: Plan, value: Sql) -> Sql:
+    handler = plan.output.handler
+    assert handler is not None  # the shape says so
+    if handler.is_scalar:
+        return concat(raw("(pg_catalog.array_agg("), value, raw("))[1]"))
+    typed = concat(value, raw("::"), qualified(*handler.relation)) if handler.relation else value
+    return concat(qualified(*handler.function), raw("("), typed, raw(")"))
+
+
+def _csv(is_scalar: bool) -> Sql:
+    """Give a header of keys and the rows as Postgres writes composite values."""
+    if is_scalar:
+        return raw(
+            "'hw_scalar' || E'\\n' || coalesce(pg_catalog.string_agg(hw_t.hw_scalar::text, E'\\n'), '')"
+        )
+    return raw(
+        "(select coalesce(pg_catalog.string_agg(hw_key, ','), '') from (select pg_catalog.json_object_keys(hw_row) as hw_key "
+        "from (select pg_catalog.row_to_json(hw_page) as hw_row from hw_page limit 1) as hw_first) as hw_header) || E'\\n' || "
+        "coalesce(pg_catalog.string_agg(substring(hw_t::text, 2, length(hw_t::text) - 2), E'\\n'), '')"
+    )

@@ -1,0 +1,236 @@
+"""Rows with their embeds as one SELECT. Pure.
+
+Each embed is a lateral join that gives one row: a to-one embed the row itself, a to-many embed an array. The parent
+then selects `row_to_json(join)` or the array, or (spread) the columns one by one.
+Source: reference page "rest", sections 9 and 24.
+"""
+
+from workers.database.catalog import ComputedRelationship, Relationship
+from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, Range, Read
+from workers.rest.plan.spread import output_name
+from workers.rest.query.fields import (
+    Place,
+    aggregate_sql,
+    column_sql,
+    field_sql,
+    order_name,
+    order_sql,
+    where_sql,
+)
+from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, qualified, raw
+
+_ROWS, _ROW = "hw_rows", "hw_row"
+
+
+def read_sql(read: Read) -> Sql:
+    """Give the rows of a read as a SELECT."""
+    place = _place(read)
+    return _select(read, place, _source(read, None), ())
+
+
+def count_sql(read: Read, limit: int | None = None) -> Sql:
+    """Give a SELECT of one column with as many rows as the read has without its range."""
+    place, source = _place(read), _source(read, None)
+    bound = EMPTY if limit is None else concat(raw(" limit "), param(str(limit)))
+    if read.groups:
+        rows = _select(read, place, source, (), ranged=False)
+        return concat(raw("select 1 from ("), rows, raw(") hw_groups"), bound)
+    joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds if embed.drops_parents))
+    return concat(raw("select 1 from "), source, joins, where_sql(place, read.where), bound)
+
+
+def range_sql(rows: Range) -> Sql:
+    """Give ` limit ... offset ...` as far as they are needed."""
+    limit = EMPTY if rows.limit is None else concat(raw(" limit "), _bound(rows.limit))
+    offset = EMPTY if rows.offset == 0 else concat(raw(" offset "), _bound(rows.offset))
+    return limit + offset
+
+
+def _bound(bound: Bound) -> Sql:
+    return param(str(bound)) if isinstance(bound, int) else param(bound)
+
+
+def _place(read: Read) -> Place:
+    if read.source[0] and read.alias == read.source[1]:
+        return Place(qualified(*read.source), ident(read.alias))
+    row = ident(read.alias)
+    if not read.source[0] and read.row_type is not None:
+        row = concat(raw("("), row, raw("::"), qualified(*read.row_type), raw(")"))
+    return Place(ident(read.alias), row)
+
+
+def _source(read: Read, call_with: Place | None) -> Sql:
+    """Give what stands behind FROM: a relation, a name of the statement, or a computed relationship's function."""
+    if call_with is not None:
+        return concat(qualified(*read.source), raw("("), call_with.row, raw(") as "), ident(read.alias))
+    if not read.source[0]:
+        return ident(read.source[1])
+    name = qualified(*read.source)
+    return name if read.alias == read.source[1] else concat(name, raw(" as "), ident(read.alias))
+
+
+def _select(
+    read: Read, place: Place, source: Sql, conditions: tuple[Sql, ...], *, ranged: bool = True
+) -> Sql:
+    items, grouped = _items(read, place)
+    joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds))
+    group_by = concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY
+    embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
+    return concat(
+        raw("select "),
+        join(", ", items),
+        raw(" from "),
+        source,
+        joins,
+        where_sql(place, read.where, *conditions),
+        group_by,
+        order_sql(place, read.order, embedded),
+        range_sql(read.range) if ranged and read.range != ALL_ROWS else EMPTY,
+    )
+
+
+def _items(read: Read, place: Place) -> tuple[list[Sql], list[Sql]]:
+    """Give the select list, and the positions in it that form GROUP BY."""
+    items: list[Sql] = []
+    grouped: list[Sql] = []
+    for item in read.items:
+        if isinstance(item, PlannedColumn):
+            items.append(column_sql(place, item, output_name(item)))
+            if not item.aggregate:
+                grouped.append(_position(len(items)))
+        elif item.is_spread:
+            for value, is_aggregate in _spread(item):
+                items.append(value)
+                if not is_aggregate:
+                    grouped.append(_position(len(items)))
+        elif not item.is_hidden:
+            items.append(_embedded(item, as_jsonb=read.groups))
+            grouped.append(_position(len(items)))
+    return items or [raw("true as hw_found")], grouped
+
+
+def _position(number: int) -> Sql:
+    return Sql((str(number),))
+
+
+# --- embeds --------------------------------------------------------------------------------------------------
+
+
+def _embedded(embed: Embed, *, as_jsonb: bool) -> Sql:
+    """Give an embed as one value of the parent; grouping needs jsonb, which has an equality."""
+    if embed.is_to_one and not embed.ordered_by:
+        value = concat(raw("pg_catalog.row_to_json("), ident(embed.alias), raw(".*)"))
+    elif embed.is_to_one:
+        value = concat(ident(embed.alias), raw("."), ident(_ROW))
+    else:
+        value = concat(raw("coalesce("), ident(embed.alias), raw("."), ident(_ROWS), raw(", '[]')"))
+    return concat(value, raw("::jsonb as ") if as_jsonb else raw(" as "), ident(embed.key))
+
+
+def _spread(embed: Embed) -> list[tuple[Sql, bool]]:
+    lifted = []
+    for column in embed.spread:
+        value = concat(ident(embed.alias), raw("."), ident(column.carried))
+        if not embed.is_to_one:
+            value = concat(raw("coalesce("), value, raw(", '[]')"))
+        value = aggregate_sql(value, column.aggregate, column.aggregate_cast)
+        lifted.append((concat(value, raw(" as "), ident(column.name)), column.aggregate is not None))
+    return lifted
+
+
+def _join(embed: Embed, parent: Place) -> Sql:
+    kind = raw(" inner join lateral (") if embed.is_inner else raw(" left join lateral (")
+    inner = _to_one(embed, parent) if embed.is_to_one else _to_many(embed, parent)
+    return concat(kind, inner, raw(") as "), ident(embed.alias), raw(" on true"))
+
+
+def _to_one(embed: Embed, parent: Place) -> Sql:
+    if not embed.ordered_by:
+        return _inner(embed, parent)
+    read = embed.read
+    place = _place(read)
+    carried = [
+        concat(field_sql(place, term.field), raw(" as "), ident(order_name(number)))
+        for number, term in enumerate(embed.ordered_by)
+    ]
+    items, _ = _items(read, place)
+    if not embed.is_spread:
+        row = concat(
+            raw("(select pg_catalog.row_to_json(hw_one) from (select "),
+            join(", ", items),
+            raw(") hw_one) as "),
+        )
+        items = [concat(row, ident(_ROW))]
+    source, conditions = _joined(embed, parent, place)
+    joins = concat(EMPTY, *(_join(inner, place) for inner in read.embeds))
+    return concat(
+        raw("select "),
+        join(", ", [*items, *carried]),
+        raw(" from "),
+        source,
+        joins,
+        where_sql(place, read.where, *conditions),
+        range_sql(read.range),
+    )
+
+
+def _to_many(embed: Embed, parent: Place) -> Sql:
+    rows = _inner(embed, parent)
+    name = ident(embed.read.alias)
+    if embed.is_spread:
+        arrays = [
+            concat(
+                raw("pg_catalog.json_agg("),
+                name,
+                raw("."),
+                ident(column.carried),
+                raw(") as "),
+                ident(column.carried),
+            )
+            for column in embed.spread
+        ] or [raw("true as hw_found")]
+    else:
+        arrays = [concat(raw("pg_catalog.json_agg("), name, raw(") as "), ident(_ROWS))]
+    some = raw(" having pg_catalog.count(*) > 0") if embed.drops_parents else EMPTY
+    return concat(raw("select "), join(", ", arrays), raw(" from ("), rows, raw(") as "), name, some)
+
+
+def _inner(embed: Embed, parent: Place) -> Sql:
+    place = _place(embed.read)
+    source, conditions = _joined(embed, parent, place)
+    return _select(embed.read, place, source, conditions)
+
+
+def _joined(embed: Embed, parent: Place, place: Place) -> tuple[Sql, tuple[Sql, ...]]:
+    """Give what the rows of an embed are read from, and the conditions that tie them to the parent."""
+    relationship = embed.relationship
+    if isinstance(relationship, ComputedRelationship):
+        return _source(embed.read, parent), ()
+    source = _source(embed.read, None)
+    if relationship.junction is None:
+        return source, tuple(
+            concat(
+                place.qualifier, raw("."), ident(theirs), raw(" = "), parent.qualifier, raw("."), ident(own)
+            )
+            for own, theirs in relationship.columns
+        )
+    return _through_junction(embed, relationship, parent, place, source)
+
+
+def _through_junction(
+    embed: Embed, relationship: Relationship, parent: Place, place: Place, source: Sql
+) -> tuple[Sql, tuple[Sql, ...]]:
+    junction = relationship.junction
+    assert junction is not None  # the caller looked
+    middle = ident(f"{embed.alias}_j")
+    ties = [
+        concat(middle, raw("."), ident(via), raw(" = "), parent.qualifier, raw("."), ident(own))
+        for own, via in junction.columns1
+    ] + [
+        concat(middle, raw("."), ident(via), raw(" = "), place.qualifier, raw("."), ident(theirs))
+        for theirs, via in junction.columns2
+    ]
+    source = concat(
+        source, raw(" inner join "), qualified(*junction.relation), raw(" as "), middle, raw(" on true")
+    )
+    return source, tuple(ties)

@@ -1,0 +1,160 @@
+"""Inserts, updates, upserts and deletes as SQL. Pure.
+
+The payload is one parameter, turned into rows by `json_to_recordset`, so Postgres converts every value.
+Source: reference page "rest", sections 13 and 24.
+"""
+
+from workers.rest.model import PAYLOAD, Action, Write, WriteColumn
+from workers.rest.query.fields import Place, where_sql
+from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, literal, param, qualified, raw
+
+_BODY = raw("hw_body")
+_CHUNK = 40  # jsonb_build_object takes 100 arguments
+
+INSERTED = "hw.inserted"
+"""Transaction-local counter: rows offered to an upsert minus rows it updated."""
+
+
+def write_sql(write: Write) -> Sql:
+    """Give the statement that changes rows, with what it returns."""
+    match write.action:
+        case Action.DELETE:
+            change = concat(raw("delete from "), _table(write), _where(write))
+        case Action.UPDATE if write.is_no_op:
+            return _nothing(write)
+        case Action.UPDATE:
+            change = _update(write)
+        case _:
+            change = _insert(write)
+    return concat(change, raw(" returning "), _returning(write))
+
+
+def _table(write: Write) -> Sql:
+    return qualified(write.relation.schema, write.relation.name)
+
+
+def _where(write: Write) -> Sql:
+    return where_sql(Place(_table(write), ident(write.relation.name)), write.where)
+
+
+def _returning(write: Write) -> Sql:
+    if not write.returning:
+        return raw("1")
+    return join(", ", [concat(_table(write), raw("."), ident(name)) for name in write.returning])
+
+
+def _nothing(write: Write) -> Sql:
+    """Give no rows, of the shape that an update would return: a body without columns changes nothing."""
+    if not write.returning:
+        return raw("select 1 where false")
+    return concat(raw("select "), _returning(write), raw(" from "), _table(write), raw(" where false"))
+
+
+def _update(write: Write) -> Sql:
+    sets = [concat(ident(each.name), raw(" = "), _value(each)) for each in write.columns]
+    rows = concat(raw("(select * from "), _rows(write), raw(" limit 1) as "), _BODY)
+    return concat(
+        raw("update "), _table(write), raw(" set "), join(", ", sets), raw(" from "), rows, _where(write)
+    )
+
+
+def _insert(write: Write) -> Sql:
+    into = concat(raw("insert into "), _table(write))
+    counts = write.resolution == "merge-duplicates"
+    if not write.columns:
+        rows = (
+            concat(
+                raw(" select from pg_catalog.json_array_elements("), param(PAYLOAD), raw("::json) as "), _BODY
+            )
+            if write.is_array
+            else raw(" default values")
+        )
+        return concat(into, rows, _on_conflict(write))
+    names = join(", ", [ident(each.name) for each in write.columns])
+    values = join(", ", [_value(each) for each in write.columns])
+    checks = [
+        concat(_BODY, raw("."), ident(name), raw(" = "), param(operand)) for name, operand in write.key_check
+    ] + ([_counter(raw("+ 1"), raw("'0'"))] if counts else [])
+    where = concat(raw(" where "), join(" and ", checks)) if checks else EMPTY
+    return concat(
+        into,
+        raw(" ("),
+        names,
+        raw(") select "),
+        values,
+        raw(" from "),
+        _rows(write),
+        where,
+        _on_conflict(write),
+    )
+
+
+def _value(column: WriteColumn) -> Sql:
+    value = concat(_BODY, raw("."), ident(column.name))
+    return concat(qualified(*column.from_json), raw("("), value, raw(")")) if column.from_json else value
+
+
+def _rows(write: Write) -> Sql:
+    """Give the payload as rows named `hw_body`."""
+    typed = [
+        concat(ident(each.name), raw(" "), raw("json") if each.from_json else catalog_text(each.type))
+        for each in write.columns
+    ]
+    columns = concat(raw(" as "), _BODY, raw("("), join(", ", typed), raw(")"))
+    defaults = [each for each in write.columns if each.default] if write.fills_defaults else []
+    if not defaults:
+        to_rows = (
+            raw("pg_catalog.json_to_recordset(") if write.is_array else raw("pg_catalog.json_to_record(")
+        )
+        return concat(to_rows, param(PAYLOAD), raw("::json)"), columns)
+    filled = _filled(defaults)
+    if not write.is_array:
+        return concat(raw("pg_catalog.jsonb_to_record("), filled, param(PAYLOAD), raw("::jsonb)"), columns)
+    return concat(
+        raw("pg_catalog.jsonb_to_recordset((select pg_catalog.jsonb_agg("),
+        filled,
+        raw("hw_element) from pg_catalog.jsonb_array_elements("),
+        param(PAYLOAD),
+        raw("::jsonb) as hw_element))"),
+        columns,
+    )
+
+
+def _filled(columns: list[WriteColumn]) -> Sql:
+    """Give an object of defaults, to be overlaid by what was sent."""
+    chunks = [columns[start : start + _CHUNK] for start in range(0, len(columns), _CHUNK)]
+    built = []
+    for chunk in chunks:
+        pairs = [
+            concat(literal(each.name), raw(", "), catalog_text(each.default or "null")) for each in chunk
+        ]
+        built.append(concat(raw("pg_catalog.jsonb_build_object("), join(", ", pairs), raw(") || ")))
+    return concat(*built)
+
+
+def _on_conflict(write: Write) -> Sql:
+    if write.resolution is None:
+        return EMPTY
+    target = concat(raw(" on conflict ("), join(", ", [ident(name) for name in write.conflict]), raw(") do "))
+    if write.resolution == "ignore-duplicates" or not write.columns:
+        return concat(target, raw("nothing"))
+    sets = [concat(ident(each.name), raw(" = excluded."), ident(each.name)) for each in write.columns]
+    return concat(
+        target, raw("update set "), join(", ", sets), raw(" where "), _counter(raw("- 1"), raw("'-1'"))
+    )
+
+
+def _counter(step: Sql, never: Sql) -> Sql:
+    """Count a row as a side effect of a condition that always holds."""
+    current = concat(
+        raw("coalesce(nullif(pg_catalog.current_setting("), literal(INSERTED), raw(", true), '')::int, 0) ")
+    )
+    return concat(
+        raw("pg_catalog.set_config("),
+        literal(INSERTED),
+        raw(", ("),
+        current,
+        step,
+        raw(")::text, true) <> "),
+        never,
+    )
