@@ -4,7 +4,7 @@ The order of checks is the order in which refusals win: path, schema, method, qu
 Source: reference page "rest", sections 1 and 16.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from schemas.http import Headers
@@ -34,8 +34,7 @@ _RELATION_METHODS = {
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """The headers that decide what is done; requests that agree in them and in their URL's shape share a plan."""
 
     accept: str | None = None

@@ -1,0 +1,160 @@
+"""The REST interface under load: requests a second, latencies, errors, and CPU per request by process.
+
+    python -m tests.bench.rest [--connections 1,32,256] [--seconds 3] [--repeat 3] [--workloads by_pk,insert1]
+
+It starts a platform of its own, measures each workload in turn `--repeat` times and prints the medians. Rows that were
+acknowledged are counted in the database afterwards: a difference fails the run.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import asyncpg
+import jwt
+
+from tests.bench import cpu
+from tests.bench.load import Outcome, drive, http
+from tests.platform import Platform, platform
+
+BUDGET_MS = {"by_pk": 0.30, "embed": 0.36}
+"""CPU per request that the design allows, in milliseconds."""
+
+_ROWS = {"insert1": 1, "insert1000": 1000}
+_GROUPS = ("edge", "nats", "worker", "postgres")
+
+
+def workloads(host: str, headers: dict[str, str]) -> dict[str, Callable[[], list[bytes]]]:
+    """Give the requests of each workload."""
+    quiet = {**headers, "Prefer": "return=minimal"}
+
+    def get(path: str) -> bytes:
+        return http("GET", f"/rest/v1{path}", host, headers)
+
+    def post(path: str, value: object, own: dict[str, str]) -> bytes:
+        return http("POST", f"/rest/v1{path}", host, own, json.dumps(value, separators=(",", ":")).encode())
+
+    return {
+        "by_pk": lambda: [get(f"/items?select=*&id=eq.{n}") for n in range(1, 2001)],
+        "rows100": lambda: [
+            get(f"/items?select=id,name,price,qty&order=id.asc&limit=100&offset={n}")
+            for n in range(0, 500, 10)
+        ],
+        "embed": lambda: [
+            get(
+                f"/orders?select=id,qty,status,customers(id,name),items(id,name,price)&customer_id=eq.{n}&status=eq.paid&order=id.asc"
+            )
+            for n in range(1, 501)
+        ],
+        "rls": lambda: [get("/notes?select=id,body&order=id.asc&limit=10")],
+        "insert1": lambda: [post("/sink", _row(n), quiet) for n in range(200)],
+        "insert1000": lambda: [post("/sink", [_row(n) for n in range(1000)], quiet)],
+        "rpc": lambda: [post("/rpc/add_them", {"a": n, "b": 2}, headers) for n in range(200)],
+    }
+
+
+def _row(n: int) -> dict[str, object]:
+    return {"name": f"row {n}", "price": n % 1000 / 4, "qty": n % 97, "note": "lorem ipsum dolor sit amet"}
+
+
+async def prepare(database_url: str) -> None:
+    """Load the tables of the benchmark."""
+    connection = await asyncpg.connect(database_url)
+    await connection.execute((Path(__file__).parent / "rest.sql").read_text())
+    await connection.execute("notify pgrst")
+    await connection.close()
+
+
+async def stored(database_url: str) -> int:
+    """Count the rows that inserts have left."""
+    connection = await asyncpg.connect(database_url)
+    count = await connection.fetchval("select count(*) from public.sink")
+    await connection.close()
+    return int(count)
+
+
+def measure(one: Platform, options: argparse.Namespace) -> bool:
+    """Measure every workload and print its line; False if acknowledged rows are missing."""
+    token = jwt.encode(
+        {"role": "authenticated", "sub": "user-7"}, one.values["JWT_SECRET"], algorithm="HS256"
+    )
+    headers = {"apikey": one.values["ANON_KEY"], "Authorization": f"Bearer {token}"}
+    address = ("127.0.0.1", one.port)
+    known = workloads(f"127.0.0.1:{one.port}", headers)
+    whole = True
+    print(
+        f"{'workload':11}{'conns':>6}{'req/s':>9}{'p50 ms':>9}{'p99 ms':>9}{'errors':>8}{'cpu ms':>8}  CPU ms per request by process"
+    )
+    for name in options.workloads.split(",") if options.workloads else known:
+        requests = known[name]()
+        for connections in map(int, options.connections.split(",")):
+            drive(address, requests, min(connections, 32), 0.5)
+            before = asyncio.run(stored(one.values["DB_URL"]))
+            runs = [_run(one, address, requests, connections, options.seconds) for _ in range(options.repeat)]
+            added = asyncio.run(stored(one.values["DB_URL"])) - before
+            acknowledged = sum(outcome.good for outcome, _ in runs) * _ROWS.get(name, 0)
+            _show(name, connections, runs)
+            if added != acknowledged:
+                print(f"   acknowledged {acknowledged} rows, stored {added}", file=sys.stderr)
+                whole = False
+    return whole
+
+
+Run = tuple[Outcome, dict[str, float]]
+
+
+def _run(
+    one: Platform, address: tuple[str, int], requests: list[bytes], connections: int, seconds: float
+) -> Run:
+    pids = cpu.groups_of([one.pid])
+    before = cpu.spent(pids)
+    outcome = drive(address, requests, connections, seconds)
+    pids |= cpu.groups_of([one.pid])
+    used = cpu.difference(before, cpu.spent(pids), pids)
+    count = max(1, sum(outcome.statuses.values()))
+    return outcome, {group: seconds_used / count * 1000 for group, seconds_used in used.items()}
+
+
+def _show(name: str, connections: int, runs: list[Run]) -> None:
+    def median(of: Callable[[Run], float]) -> float:
+        return statistics.median(of(run) for run in runs)
+
+    by_group = {group: median(lambda run, group=group: run[1].get(group, 0.0)) for group in _GROUPS}  # type: ignore[misc]  # a default binds the loop's name
+    total, errors = sum(by_group.values()), sum(outcome.errors for outcome, _ in runs)
+    budget = f"  budget {BUDGET_MS[name]:.2f}" if name in BUDGET_MS and connections == 32 else ""
+    parts = " ".join(f"{group}={value:.3f}" for group, value in by_group.items())
+    print(
+        f"{name:11}{connections:6}{median(lambda run: run[0].per_second):9.0f}"
+        f"{median(lambda run: run[0].percentile_ms(0.5)):9.2f}{median(lambda run: run[0].percentile_ms(0.99)):9.2f}"
+        f"{errors:8}{total:8.3f}  {parts}{budget}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Run the benchmark; 1 if acknowledged rows are missing."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workloads", default="", help="comma separated; default: all")
+    parser.add_argument("--connections", default="1,32,256", help="comma separated numbers of connections")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of one run")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each cell; the median is printed")
+    options = parser.parse_args()
+    with platform() as one:
+        asyncio.run(prepare(one.values["DB_URL"]))
+        one.wait_for_catalog("items")
+        idle = cpu.resident_mb([one.pid])
+        print(
+            f"idle memory {sum(idle.values()):.0f} MB: "
+            + ", ".join(f"{group} {size:.0f}" for group, size in idle.items())
+        )
+        return 0 if measure(one, options) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

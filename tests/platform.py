@@ -1,0 +1,101 @@
+"""A whole platform for tests and benchmarks: started by the command that users type, on free ports, in a folder of its own."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_START_S = 90
+
+
+@dataclass(slots=True)
+class Platform:
+    """A running platform: what `status` prints about it, and where it is."""
+
+    data: Path
+    port: int
+    pid: int
+    values: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.values["API_URL"]
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a `headwater` command against this platform."""
+        return headwater(*words, "--data", str(self.data))
+
+    def psql(self, sql: str) -> str:
+        """Run SQL as role postgres and give what it prints, without decoration."""
+        done = self.command("psql", "-c", sql)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stdout
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+        """Ask for a path below the gateway with the public key."""
+        own = {"apikey": self.values["ANON_KEY"], **(headers or {})}
+        asked = urllib.request.Request(self.url + path, headers=own)
+        try:
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def wait_for_catalog(self, relation: str) -> None:
+        """Wait until the interface knows a relation."""
+        deadline = time.monotonic() + 30
+        while self.get(f"/rest/v1/{relation}?limit=0")[0] == 404:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{relation} did not appear")
+            time.sleep(0.05)
+
+
+def headwater(*words: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a `headwater` command of this checkout."""
+    return subprocess.run(
+        [sys.executable, "-m", "services.cli.main", *words],
+        capture_output=True,
+        text=True,
+        timeout=_START_S,
+        env={**os.environ, **(environment or {})},
+        check=False,
+    )
+
+
+def free_port() -> int:
+    """Give a port that nothing listens on now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextlib.contextmanager
+def platform(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[Platform]:
+    """Start a platform, give it, stop it and remove its folder."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
+    data, port = folder / "data", free_port()
+    try:
+        started = headwater(
+            "start", "--detach", "--data", str(data), "--project", str(folder), "--port", str(port), *arguments,
+            environment=environment,
+        )  # fmt: skip
+        if started.returncode != 0:
+            raise AssertionError(f"the platform did not start:\n{started.stdout}\n{started.stderr}")
+        values = json.loads(headwater("status", "-o", "json", "--data", str(data)).stdout)
+        pid = int(json.loads((data / "state.json").read_text())["pid"])
+        yield Platform(data, port, pid, values)
+    finally:
+        headwater("stop", "--data", str(data))
+        shutil.rmtree(folder, ignore_errors=True)

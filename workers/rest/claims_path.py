@@ -1,0 +1,89 @@
+"""Paths into the claims of a token, to find the database role. Pure.
+
+`$.role`, `$.a.b[0]`, `$['https://x/role'].key`, `$.roles[?(@ == 'author')]`, `$.roles[?search(@, '^au')]`, and the older
+form without `$`: `.role`, `."a b".c[0]`. The first match counts. Source: reference page "rest", section 5; RFC 9535.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_STEP = re.compile(
+    r"""\.?"(?P<quoted>(?:[^"\\]|\\.)*)"            # ."a b"
+      | \.(?P<name>[^.\[\]"']+)                     # .name
+      | \[(?P<index>\d+)\]                          # [0]
+      | \['(?P<single>(?:[^'\\]|\\.)*)'\]           # ['https://x/role']
+      | \["(?P<double>(?:[^"\\]|\\.)*)"\]           # ["..."]
+      | \[\?\(?\s*@\s*(?P<operator>==\^|\^==|\*==|==|!=)\s*(?P<operand>'[^']*'|"[^"]*")\s*\)?\]
+      | \[\?\s*(?P<function>search|match)\(\s*@\s*,\s*(?P<pattern>'[^']*'|"[^"]*")\s*\)\s*\]
+    """,
+    re.VERBOSE,
+)
+
+_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "==": str.__eq__,
+    "!=": str.__ne__,
+    "^==": str.startswith,
+    "==^": str.endswith,
+    "*==": str.__contains__,
+    "search": lambda text, pattern: re.search(pattern, text) is not None,
+    "match": lambda text, pattern: re.fullmatch(pattern, text) is not None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a path: a key, an index, or a test on the texts of a list."""
+
+    key: str | int = ""
+    test: str = ""
+    operand: str = ""
+
+
+ClaimsPath = tuple[Step, ...]
+
+
+def parse_claims_path(text: str) -> ClaimsPath:
+    """Read a path.
+
+    Raises: ValueError if it is malformed.
+    """
+    rest = text.removeprefix("$")
+    if rest and rest[0] not in ".[":
+        rest = "." + rest
+    steps: list[Step] = []
+    position = 0
+    while position < len(rest):
+        found = _STEP.match(rest, position)
+        if not found:
+            raise ValueError(f"api.jwt.role_claim_key is no JSON path: {text}")
+        steps.append(_step(found))
+        position = found.end()
+    return tuple(steps)
+
+
+def _step(found: re.Match[str]) -> Step:
+    groups = found.groupdict()
+    if groups["index"] is not None:
+        return Step(int(groups["index"]))
+    if groups["operator"] is not None:
+        return Step(test=groups["operator"], operand=groups["operand"][1:-1])
+    if groups["function"] is not None:
+        re.compile(groups["pattern"][1:-1])
+        return Step(test=groups["function"], operand=groups["pattern"][1:-1])
+    name = next(groups[kind] for kind in ("quoted", "name", "single", "double") if groups[kind] is not None)
+    return Step(name.replace("\\", "") if groups["name"] is None else name)
+
+
+def claim_at(claims: object, path: ClaimsPath) -> object:
+    """Give the claim a path leads to, or None."""
+    value = claims
+    for step in path:
+        if step.test:
+            texts = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+            value = next((each for each in texts if _TESTS[step.test](each, step.operand)), None)
+        elif isinstance(step.key, int):
+            value = value[step.key] if isinstance(value, list) and step.key < len(value) else None
+        else:
+            value = value.get(step.key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,66 @@
+"""Errors of the database as refusals of the interface. Pure.
+
+Source: reference page "rest", section 20 ("Database errors", "Full control from SQL").
+"""
+
+import msgspec
+
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, status_of
+from workers.rest.errors import (
+    BadRaise,
+    ConnectionFailed,
+    ConnectionLost,
+    DatabaseRefusal,
+    PoolExhausted,
+    RaisedError,
+    RestError,
+)
+
+_MESSAGE_HINT = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'."
+_DETAIL_HINT = (
+    "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'."
+)
+
+
+class _Message(msgspec.Struct):
+    code: str
+    message: str
+    details: str | None = None
+    hint: str | None = None
+
+
+class _Detail(msgspec.Struct):
+    status: int
+    headers: dict[str, str]
+    status_text: str | None = None
+
+
+def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, *, is_anonymous: bool) -> RestError:
+    """Turn what the database or the pool raised into the answer for the caller."""
+    match error:
+        case PoolTimeout():
+            return PoolExhausted()
+        case Disconnected():
+            return ConnectionLost(str(error)) if error.was_sent else ConnectionFailed(str(error))
+        case DatabaseError(code="PGRST"):
+            return _raised(error)
+    status = status_of(error.code, error.message, is_anonymous)
+    return DatabaseRefusal(
+        error.code, status, error.message, error.details, error.hint, challenges=status == 401
+    )
+
+
+def _raised(error: DatabaseError) -> RestError:
+    """Read RAISE SQLSTATE 'PGRST': the message is the body, the detail says status and headers."""
+    if error.details is None:
+        return BadRaise("DETAIL is missing in the RAISE statement", _DETAIL_HINT)
+    try:
+        message = msgspec.json.decode(error.message, type=_Message)
+    except msgspec.DecodeError:
+        return BadRaise(f"Invalid JSON value for MESSAGE: '{error.message}'", _MESSAGE_HINT)
+    try:
+        detail = msgspec.json.decode(error.details, type=_Detail)
+    except msgspec.DecodeError:
+        return BadRaise(f"Invalid JSON value for DETAIL: '{error.details}'", _DETAIL_HINT)
+    headers = [(name.lower(), value) for name, value in detail.headers.items()]
+    return RaisedError(msgspec.structs.asdict(message), detail.status, detail.status_text or "", headers)

@@ -1,0 +1,186 @@
+"""Step five: status, headers and body. Pure. Source: reference page "rest", sections 11 to 13, 19."""
+
+from collections.abc import Sequence
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from schemas.http import Headers, Response
+from workers.database.catalog import Returns
+from workers.rest.dialect import Dialect, spelled_type
+from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable
+from workers.rest.model import Action, Bound, Plan, Result
+
+_VARY = ("vary", "Accept, Prefer, Range")
+_header_list = msgspec.json.Decoder(list[dict[str, str]])
+
+
+def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Response:
+    """Make the answer.
+
+    Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
+    """
+    if plan.output.explain is not None:
+        headers: Headers = [("content-type", spelled_type(plan.output.content_type, dialect)), _VARY]
+        return Response(200, headers, result.body)
+    match plan.request.action:
+        case Action.READ:
+            status, headers, body = _read(plan, result, values, dialect)
+        case Action.CALL:
+            status, headers, body = _call(plan, result, dialect)
+        case _:
+            status, headers, body = _write(plan, result, dialect)
+    applied = _applied(plan)
+    if applied:
+        headers.append(("preference-applied", applied))
+    headers.append(_VARY)
+    if plan.warnings:
+        headers.append(("warning", _warning(plan.warnings)))
+    return _overridden(status, headers, body, result)
+
+
+Answer = tuple[int, Headers, bytes]
+
+
+def _read(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Answer:
+    status, content_range = _ranged(plan.request.range.offset, result)
+    location = "/" + quote(plan.request.target, safe="")
+    if plan.request.query.canonical:
+        location += "?" + _canonical(plan, values)
+    headers = [*_typed(plan, dialect), ("content-range", content_range), ("content-location", location)]
+    return status, headers, b"" if plan.request.is_head else result.body
+
+
+def _call(plan: Plan, result: Result, dialect: Dialect) -> Answer:
+    assert plan.call is not None  # the action says so
+    status, content_range = _ranged(plan.request.range.offset, result)
+    ranged: Headers = [("content-range", content_range)]
+    if plan.call.function.returns is Returns.VOID:
+        return 204, ranged, b""
+    return status, [*_typed(plan, dialect), *ranged], b"" if plan.request.is_head else result.body
+
+
+def _write(plan: Plan, result: Result, dialect: Dialect) -> Answer:
+    counted = result.page_total if plan.counts_exactly else None
+    shown = _typed(plan, dialect) if plan.returns_rows else []
+    body = result.body if plan.returns_rows else b""
+    match plan.request.action:
+        case Action.CREATE:
+            return (
+                _created(plan, result),
+                [*_location(plan, result), ("content-range", _range(1, 0, counted)), *shown],
+                body,
+            )
+        case Action.UPDATE:
+            ranged = ("content-range", _range(0, result.page_total - 1, counted))
+            return (200 if plan.returns_rows else 204), [ranged, *shown], body
+        case Action.DELETE:
+            return (
+                (200 if plan.returns_rows else 204),
+                [("content-range", _range(1, 0, counted)), *shown],
+                body,
+            )
+    if not plan.returns_rows:
+        return 204, [], b""
+    return (201 if result.inserted else 200), shown, body
+
+
+def _created(plan: Plan, result: Result) -> int:
+    assert plan.write is not None  # the action says so
+    updated_only = (
+        plan.write.resolution == "merge-duplicates" and bool(plan.write.columns) and not result.inserted
+    )
+    return 200 if updated_only else 201
+
+
+def _ranged(offset: Bound, result: Result) -> tuple[int, str]:
+    """Give status and Content-Range of rows read. Raises: RangeNotSatisfiable."""
+    lower = offset if isinstance(offset, int) else 0
+    upper, total = lower + result.page_total - 1, result.total
+    if total is not None and lower > total:
+        raise RangeNotSatisfiable(
+            f"An offset of {lower} was requested, but there are only {total} rows.", total
+        )
+    status = 206 if total is not None and result.page_total < total else 200
+    return status, _range(lower, upper, total)
+
+
+def _range(lower: int, upper: int, total: int | None) -> str:
+    rows = f"{lower}-{upper}" if total != 0 and lower <= upper else "*"
+    return f"{rows}/{'*' if total is None else total}"
+
+
+def _typed(plan: Plan, dialect: Dialect) -> Headers:
+    headers: Headers = [("content-type", spelled_type(plan.output.content_type, dialect))]
+    if plan.request.negotiated_schema:
+        headers.append(("content-profile", plan.request.schema))
+    return headers
+
+
+def _location(plan: Plan, result: Result) -> Headers:
+    assert plan.write is not None  # only writes have one
+    if not plan.write.location or result.page_total != 1 or not result.location:
+        return []
+    pairs = zip(plan.write.location, result.location, strict=True)
+    query = "&".join(
+        f"{quote_plus(name)}={'is.null' if value is None else 'eq.' + quote_plus(value)}"
+        for name, value in pairs
+    )
+    return [("location", f"/{quote(plan.request.target, safe='')}?{query}")]
+
+
+def _canonical(plan: Plan, values: Sequence[str]) -> str:
+    return "".join(
+        piece if isinstance(piece, str) else piece[0] + quote_plus(values[piece[1]])
+        for piece in plan.request.query.canonical
+    )
+
+
+def _applied(plan: Plan) -> str:
+    """List the preferences that took effect, in the fixed order."""
+    wants, action = plan.request.preferences, plan.request.action
+    is_write = plan.write is not None
+    resolution = plan.write.resolution if plan.write is not None and action is Action.CREATE else None
+    applied = [
+        ("resolution", resolution),
+        ("missing", wants.missing if action in (Action.CREATE, Action.UPDATE) else None),
+        ("return", wants.representation if is_write else None),
+        ("count", wants.count),
+        ("tx", wants.tx if plan.tx_applied else None),
+        ("handling", wants.handling),
+        ("timezone", wants.timezone),
+        ("max-affected", plan.max_affected),
+    ]
+    return ", ".join(f"{name}={value}" for name, value in applied if value is not None)
+
+
+def _warning(names: tuple[tuple[str, str], ...]) -> str:
+    changes = ", ".join(f"`{name}` to `{alias}`" for name, alias in names)
+    return (
+        '299 headwater "Embedded resource was referenced by relation name even though it has an alias. '
+        "This is deprecated and will stop working in a future release. "
+        f'Update {changes} in query string filters, orders or limits."'
+    )
+
+
+def _overridden(status: int, headers: Headers, body: bytes, result: Result) -> Response:
+    """Apply `response.headers` and `response.status`. Raises: BadResponseHeaders, BadResponseStatus."""
+    if result.headers is not None:
+        own = _own_headers(result.headers)
+        names = {name for name, _ in own}
+        headers = [pair for pair in headers if pair[0] not in names] + own
+    if result.status is not None:
+        if not (result.status.isascii() and result.status.isdigit() and 100 <= int(result.status) <= 999):
+            raise BadResponseStatus
+        status = int(result.status)
+    return Response(status, headers, body)
+
+
+def _own_headers(text: str) -> Headers:
+    try:
+        entries = _header_list.decode(text)
+    except msgspec.DecodeError:
+        raise BadResponseHeaders from None
+    if any(len(entry) != 1 for entry in entries):
+        raise BadResponseHeaders
+    return [(name.lower(), value) for entry in entries for name, value in entry.items()]
