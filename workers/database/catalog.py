@@ -120,9 +120,16 @@ class Argument:
     name: str
     """"" when unnamed."""
     type: str
-    """Type without modifier; `character` and `bit` keep none (reference 14)."""
+    """Type without modifier, as messages and the OpenAPI document show it."""
     is_required: bool = True
     is_variadic: bool = False
+    unbounded_type: str = ""
+    """The type to cast a value to where it differs: a plain cast to `character` or `bit` would keep one sign of it."""
+
+    @property
+    def cast_type(self) -> str:
+        """Give the type to cast a value to."""
+        return self.unbounded_type or self.type
 
 
 class Returns(StrEnum):
@@ -141,7 +148,7 @@ class Function:
     name: str
     arguments: tuple[Argument, ...]
     returns: Returns
-    """COMPOSITE also for OUT/TABLE arguments and `record`."""
+    """COMPOSITE also for OUT, INOUT and TABLE arguments; SCALAR for a bare `record`, whose columns are not known."""
     returns_set: bool
     return_type: Name
     """Schema and name of the returned type ("pg_catalog", "int4")."""
@@ -212,7 +219,7 @@ class Catalog:
     version: int = 0
     relations: dict[Name, Relation] = field(default_factory=dict)
     relationships: dict[Name, tuple[Relationship | ComputedRelationship, ...]] = field(default_factory=dict)
-    """By origin. A computed relationship comes before the detected ones that it overrides."""
+    """By origin. Computed relationships come first; the detected ones that they override are left out."""
     functions: dict[Name, tuple[Function, ...]] = field(default_factory=dict)
     """All overloads of a name."""
     computed_fields: dict[Name, tuple[ComputedField, ...]] = field(default_factory=dict)

@@ -12,14 +12,14 @@ import msgspec
 
 from schemas.http import Request
 from workers.database.catalog import Role
-from workers.database.session import Rows, Sessions, Statement, Work
+from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.rest.errors import NotSingular, TooManyAffected, UpsertKeyMismatch
 from workers.rest.identity import Identity
 from workers.rest.model import PAYLOAD, Out, Plan, Prepared, Result
 from workers.sql.compose import Slot, quoted
 
 Settings = tuple[tuple[str, str], ...]
-_BODY_IN_BINARY = frozenset({0})
+_BODY_IN_BINARY = frozenset({2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def execute(
         check(plan, _result(prepared, results[main]))
         return True
 
-    results = await sessions.run(work, decide)
+    results = await sessions.run(work, decide if work.end is End.DECIDE else None)
     result = _result(prepared, results[main])
     check(plan, result)
     if prepared.estimate is not None:

@@ -292,12 +292,13 @@ PlannedCondition = PlannedFilter | EmbedNull | PlannedLogic
 
 @dataclass(frozen=True, slots=True)
 class PlannedOrder:
-    """A term of ORDER BY; `embed` is the alias of a to-one embed's join."""
+    """A term of ORDER BY; `embed` is the alias of a to-one embed's join, `is_lifted` when a spread carries the column."""
 
     field: PlannedField
     descending: bool | None
     nulls: str | None
     embed: str | None = None
+    is_lifted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, st
 from workers.rest.errors import (
     BadRaise,
     ConnectionFailed,
-    ConnectionLost,
     DatabaseRefusal,
     PoolExhausted,
     RaisedError,
@@ -41,7 +40,7 @@ def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, *, is_anonymou
         case PoolTimeout():
             return PoolExhausted()
         case Disconnected():
-            return ConnectionLost(str(error)) if error.was_sent else ConnectionFailed(str(error))
+            return ConnectionFailed(str(error))
         case DatabaseError(code="PGRST"):
             return _raised(error)
     status = status_of(error.code, error.message, is_anonymous)

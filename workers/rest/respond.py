@@ -87,10 +87,10 @@ def _write(plan: Plan, result: Result, dialect: Dialect) -> Answer:
 
 def _created(plan: Plan, result: Result) -> int:
     assert plan.write is not None  # the action says so
-    updated_only = (
-        plan.write.resolution == "merge-duplicates" and bool(plan.write.columns) and not result.inserted
-    )
-    return 200 if updated_only else 201
+    if plan.write.resolution != "merge-duplicates":
+        return 201
+    inserted = result.inserted if plan.write.columns else result.page_total
+    return 201 if inserted else 200
 
 
 def _ranged(offset: Bound, result: Result) -> tuple[int, str]:

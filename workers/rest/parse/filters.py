@@ -65,10 +65,8 @@ def parse_logic(operator: str, negated: bool, text: str) -> Logic:
     """
     scan = Scanner(operator + text, "logic tree", shown=text)
     scan.position = len(operator)
-    branches = _branches(scan, 0)
-    if not scan.at_end:
-        scan.fail("end of input")
-    return Logic(operator, negated, branches)
+    # What stands behind the closing parenthesis is not looked at, as in the original.
+    return Logic(operator, negated, _branches(scan, 0))
 
 
 def _branches(scan: Scanner, depth: int) -> tuple[Condition, ...]:

@@ -48,8 +48,10 @@ def parse_arguments(content_type: str, body: bytes, columns: tuple[str, ...] | N
         case "application/x-www-form-urlencoded":
             fields = tuple(_form(body))
             return Payload("form", body, tuple(sorted({name for name, _ in fields})), form=fields)
-        case "text/plain" | "text/xml" | "application/octet-stream":
+        case "text/plain" | "text/xml":
             return Payload("raw", body)
+        case "application/octet-stream":
+            return Payload("raw", b"\\x" + body.hex().encode())
     raise BadBody(f"Content-Type not acceptable: {content_type}")
 
 

@@ -18,10 +18,8 @@ def parse_select(text: str) -> tuple[SelectItem, ...]:
     Raises: BadQuery.
     """
     scan = Scanner(text, "select parameter")
-    items = _forest(scan, 0)
-    if not scan.at_end:
-        scan.fail('","', "end of input")
-    return items or (STAR,)
+    # What stands behind a whole select is not looked at, as in the original.
+    return _forest(scan, 0) or (STAR,)
 
 
 def _forest(scan: Scanner, depth: int) -> tuple[SelectItem, ...]:

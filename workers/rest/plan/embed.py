@@ -7,7 +7,8 @@ from workers.database.catalog import Cardinality, Catalog, ComputedRelationship,
 from workers.rest.errors import AmbiguousRelationship, NoRelationship
 from workers.rest.model import Options
 
-_HINT_SCORE = 0.33
+_CHILD_SCORE = 0.33
+_PARENT_SCORE = 0.5
 
 
 def find_relationship(
@@ -113,8 +114,8 @@ def _suggestion(catalog: Catalog, options: Options, schema: str, origin: str, ta
     own = catalog.relationships.get((schema, origin))
     if own:
         children = sorted({each.target[1] for each in own})
-        near = None if target in children else options.similar(target, children, _HINT_SCORE)
+        near = None if target in children else options.similar(target, children, _CHILD_SCORE)
         return f"Perhaps you meant '{near}' instead of '{target}'." if near else None
     parents = sorted({name for space, name in catalog.relationships if space == schema})
-    near = options.similar(origin, parents, _HINT_SCORE)
+    near = options.similar(origin, parents, _PARENT_SCORE)
     return f"Perhaps you meant '{near}' instead of '{origin}'." if near else None

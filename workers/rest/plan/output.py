@@ -9,7 +9,7 @@ OPENAPI = "application/openapi+json"
 _VENDOR = "application/vnd.pgrst."
 _CHARSET = "; charset=utf-8"
 _EXPLAIN_OPTIONS = ("analyze", "verbose", "settings", "buffers", "wal")
-_TEXTUAL = frozenset({"text/plain", "text/xml", "text/csv", "text/html"})
+_TEXTUAL = frozenset({"text/plain", "text/xml", "text/csv", "application/json"})
 
 
 def negotiate(
@@ -62,7 +62,7 @@ def _output(
             return None
     handler = _handler(asked, catalog, relation, function, media.name)
     if handler is not None:
-        return Output(Shape.HANDLER, _handled_type(handler, media.name), handler=handler)
+        return Output(Shape.HANDLER, _handled_type(handler), handler=handler)
     match media.name:
         case "application/json" | "*/*":
             return Output(Shape.ARRAY, JSON)
@@ -95,7 +95,10 @@ def _plan(
     wanted = (media.parameter("options") or "").split("|")
     chosen = tuple(option for option in _EXPLAIN_OPTIONS if option in wanted)
     form = "json" if media.name.endswith("+json") else "text"
-    shown = f'{_VENDOR}plan+{form}; for="{_spelled(inner)}"{"; options=" + "|".join(chosen) if chosen else ""}{_CHARSET}'
+    name = inner.name + ("+json" if inner.name in (f"{_VENDOR}object", f"{_VENDOR}array") else "")
+    kind = _spelled(MediaType(name, inner.parameters))
+    suffix = f"; options={'|'.join(chosen)}" if chosen else ""
+    shown = f'{_VENDOR}plan+{form}; for="{kind}"{suffix}{_CHARSET}'
     return Output(
         output.shape,
         shown,
@@ -135,10 +138,9 @@ def _handler(
     return None
 
 
-def _handled_type(handler: MediaHandler, wanted: str) -> str:
-    del wanted
+def _handled_type(handler: MediaHandler) -> str:
     name = "application/octet-stream" if handler.media_type == "*/*" else handler.media_type
-    return name + (_CHARSET if name in _TEXTUAL or name.endswith(("/json", "+json")) else "")
+    return name + (_CHARSET if name in _TEXTUAL else "")
 
 
 def _spelled(media: MediaType) -> str:

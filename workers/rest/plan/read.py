@@ -20,6 +20,7 @@ from workers.rest.model import (
     OrderTerm,
     PlannedColumn,
     PlannedCondition,
+    PlannedField,
     PlannedFilter,
     PlannedLogic,
     PlannedOrder,
@@ -124,7 +125,7 @@ def _embed(building: Building, child: Node, origin: str) -> Embed:
         is_to_one=found.is_to_one,
         is_inner=asked.join == "inner",
         is_spread=asked.is_spread,
-        is_hidden=not asked.select,
+        is_hidden=all(isinstance(item, Embed) and item.is_hidden for item in read.items),
         drops_parents=asked.join == "inner",
         spread=spread,
     )
@@ -132,7 +133,7 @@ def _embed(building: Building, child: Node, origin: str) -> Embed:
 
 def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) -> Embed:
     """Note on an embed that its parent orders by it, or filters on whether it has rows."""
-    terms = tuple(term for term in order if term.embed == embed.alias)
+    terms = tuple(term for term in order if term.embed == embed.alias and not term.is_lifted)
     return replace(embed, ordered_by=terms, drops_parents=embed.drops_parents or embed.alias in matters)
 
 
@@ -153,8 +154,22 @@ def _order(
     embed = next(embed for each, embed in embeds if each is child)
     if not embed.is_to_one:
         raise RelatedOrderNotToOne(origin, term.relation)
+    for lifted_column in embed.spread:
+        if lifted_column.name == term.field.name and not term.field.path and not lifted_column.aggregate:
+            return PlannedOrder(
+                PlannedField(lifted_column.carried), term.descending, term.nulls, embed.alias, True
+            )
     inner = Scope(building.catalog, building.catalog.relations.get(embed.relationship.target))
-    return PlannedOrder(planned(inner, term.field), term.descending, term.nulls, embed.alias)
+    field = _renamed(embed, term.field) or planned(inner, term.field)
+    return PlannedOrder(field, term.descending, term.nulls, embed.alias)
+
+
+def _renamed(embed: Embed, asked: Field) -> PlannedField | None:
+    """Find the column that an embed shows under this name, when the name is not the column's own."""
+    for item in embed.read.items:
+        if isinstance(item, PlannedColumn) and item.alias == asked.name and not asked.path:
+            return item.field
+    return None
 
 
 def _condition(scope: Scope, embeds: Embeds, condition: Condition) -> PlannedCondition:

@@ -19,8 +19,11 @@ def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ..
     items: list[PlannedColumn | Embed] = []
     for item in read.items:
         if isinstance(item, Embed):
-            items.append(item)
-            columns += _through(item)
+            inner = _through(item, len(columns))
+            items.append(
+                replace(item, spread=tuple(SpreadColumn(own, passed.carried) for own, passed in inner))
+            )
+            columns += [passed for _, passed in inner]
         else:
             column = SpreadColumn(
                 _carried(item, len(columns)), output_name(item), item.aggregate, item.aggregate_cast
@@ -32,14 +35,15 @@ def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ..
     return replace(read, items=tuple(items), groups=False), tuple(columns)
 
 
-def _through(embed: Embed) -> list[SpreadColumn]:
-    """Give what a spread passes on from an embed of its own."""
-    if embed.is_spread:
-        return [
-            SpreadColumn(each.carried, each.name, each.aggregate, each.aggregate_cast)
-            for each in embed.spread
-        ]
-    return [] if embed.is_hidden else [SpreadColumn(embed.key, embed.key)]
+def _through(embed: Embed, place: int) -> list[tuple[str, SpreadColumn]]:
+    """Give what a spread passes on from an embed of its own: its name there, and the column that the parent takes."""
+    if not embed.is_spread:
+        return [] if embed.is_hidden else [(embed.key, SpreadColumn(embed.key, embed.key))]
+    passed = []
+    for number, each in enumerate(embed.spread, start=place):
+        carried = f"hw_{number}_{each.aggregate}" if each.aggregate else each.name
+        passed.append((each.carried, SpreadColumn(carried, each.name, each.aggregate, each.aggregate_cast)))
+    return passed
 
 
 def _carried(column: PlannedColumn, place: int) -> str:

@@ -104,6 +104,9 @@ def _returning(read: Read | None, relation: Relation, also: tuple[str, ...]) -> 
         for term in read.order:
             if term.embed is None:
                 names |= dict.fromkeys(_of_field(term.field, relation))
+    # The whole row may be taken as the table's type, which goes by position: so all columns stand in table order.
+    if names.keys() >= relation.columns.keys():
+        names = {**dict.fromkeys(relation.columns), **names}
     return tuple(names)
 
 

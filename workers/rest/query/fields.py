@@ -162,7 +162,9 @@ def order_sql(place: Place, terms: tuple[PlannedOrder, ...], embedded: dict[str,
 
 
 def _term(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
-    if term.embed is not None:
+    if term.embed is not None and term.is_lifted:
+        value = concat(ident(term.embed), raw("."), ident(term.field.name))
+    elif term.embed is not None:
         carried = order_name(embedded[term.embed].index(term))
         value = concat(ident(term.embed), raw("."), ident(carried))
     else:

@@ -5,7 +5,7 @@ Source: reference page "rest", sections 3 and 24.
 """
 
 from workers.database.catalog import Returns
-from workers.rest.model import Out, Output, Plan, Prepared, Shape, Write
+from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Shape, Write
 from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
 from workers.rest.query.read import count_sql, range_sql, read_sql
@@ -65,7 +65,7 @@ def _rows(plan: Plan) -> tuple[Sql, Sql]:
 
 def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
     """Give the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
-    rows = read_sql(plan.read)
+    rows = read_sql(plan.read, as_jsonb=plan.output.shape in (Shape.CSV, Shape.HANDLER))
     if plan.output.shape is not Shape.CSV:
         return concat(raw("("), rows, raw(") as "), _T), source
     named = concat(raw("hw_page as ("), rows, raw(") "))
@@ -73,10 +73,7 @@ def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
 
 
 def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
-    columns = [(Out.BODY, _body(plan)), (Out.PAGE_TOTAL, _COUNT)]
-    total = _total(plan)
-    if total:
-        columns.append((Out.TOTAL, total))
+    columns = [(Out.TOTAL, _total(plan)), (Out.PAGE_TOTAL, _COUNT), (Out.BODY, _body(plan))]
     columns.append((Out.HEADERS, _setting("response.headers")))
     columns.append((Out.STATUS, _setting("response.status")))
     if plan.write is not None and plan.write.location:
@@ -93,7 +90,9 @@ def _setting(name: str) -> Sql:
 def _total(plan: Plan) -> Sql:
     """Count the whole set, where a count is wanted and the page alone does not tell."""
     if not plan.counts_exactly or plan.write is not None:
-        return EMPTY
+        return raw("null::bigint")
+    if plan.read.range == ALL_ROWS:
+        return _COUNT
     if plan.call is not None and plan.call.function.returns is not Returns.COMPOSITE:
         return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
     limit = None if plan.count_limit is None else plan.count_limit + 1

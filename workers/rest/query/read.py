@@ -22,10 +22,9 @@ from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, qualifie
 _ROWS, _ROW = "hw_rows", "hw_row"
 
 
-def read_sql(read: Read) -> Sql:
-    """Give the rows of a read as a SELECT."""
-    place = _place(read)
-    return _select(read, place, _source(read, None), ())
+def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
+    """Give the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
+    return _select(read, _place(read), _source(read, None), (), as_jsonb=as_jsonb)
 
 
 def count_sql(read: Read, limit: int | None = None) -> Sql:
@@ -70,9 +69,15 @@ def _source(read: Read, call_with: Place | None) -> Sql:
 
 
 def _select(
-    read: Read, place: Place, source: Sql, conditions: tuple[Sql, ...], *, ranged: bool = True
+    read: Read,
+    place: Place,
+    source: Sql,
+    conditions: tuple[Sql, ...],
+    *,
+    ranged: bool = True,
+    as_jsonb: bool = False,
 ) -> Sql:
-    items, grouped = _items(read, place)
+    items, grouped = _items(read, place, as_jsonb=as_jsonb or read.groups)
     joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds))
     group_by = concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
@@ -89,7 +94,7 @@ def _select(
     )
 
 
-def _items(read: Read, place: Place) -> tuple[list[Sql], list[Sql]]:
+def _items(read: Read, place: Place, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
     """Give the select list, and the positions in it that form GROUP BY."""
     items: list[Sql] = []
     grouped: list[Sql] = []
@@ -104,7 +109,7 @@ def _items(read: Read, place: Place) -> tuple[list[Sql], list[Sql]]:
                 if not is_aggregate:
                     grouped.append(_position(len(items)))
         elif not item.is_hidden:
-            items.append(_embedded(item, as_jsonb=read.groups))
+            items.append(_embedded(item, as_jsonb=as_jsonb))
             grouped.append(_position(len(items)))
     return items or [raw("true as hw_found")], grouped
 
@@ -153,7 +158,7 @@ def _to_one(embed: Embed, parent: Place) -> Sql:
         concat(field_sql(place, term.field), raw(" as "), ident(order_name(number)))
         for number, term in enumerate(embed.ordered_by)
     ]
-    items, _ = _items(read, place)
+    items, _ = _items(read, place, as_jsonb=False)
     if not embed.is_spread:
         row = concat(
             raw("(select pg_catalog.row_to_json(hw_one) from (select "),
@@ -188,7 +193,7 @@ def _to_many(embed: Embed, parent: Place) -> Sql:
                 ident(column.carried),
             )
             for column in embed.spread
-        ] or [raw("true as hw_found")]
+        ] or [raw("pg_catalog.count(*) as hw_found")]
     else:
         arrays = [concat(raw("pg_catalog.json_agg("), name, raw(") as "), ident(_ROWS))]
     some = raw(" having pg_catalog.count(*) > 0") if embed.drops_parents else EMPTY

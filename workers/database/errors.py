@@ -1,0 +1,139 @@
+"""What can go wrong with the database, and which HTTP status it is.
+
+    Exception
+    ├── DatabaseError   the server refused a statement (or would have): SQLSTATE and all fields it sent
+    ├── Disconnected    there is no connection to the server, or it broke before the answer came
+    └── PoolTimeout     every connection stayed in use for longer than the caller may wait
+
+Nobody outside `workers/database` reads a driver's exception or an ErrorResponse.
+Source: PostgreSQL, "Error and Notice Message Fields"; reference page "rest", section 20.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NUL_CODE = "22021"
+"""character_not_in_repertoire: what Postgres answers for text it cannot hold."""
+
+
+@dataclass(eq=False)
+class DatabaseError(Exception):
+    """The server refused: the fields of its ErrorResponse, None where it sent none."""
+
+    code: str
+    """SQLSTATE."""
+    message: str
+    details: str | None = None
+    hint: str | None = None
+    severity: str = "ERROR"
+    position: int | None = None
+    """Character of the statement's text, counted from 1."""
+    schema: str | None = None
+    table: str | None = None
+    column: str | None = None
+    constraint: str | None = None
+    context: str | None = None
+    """Call stack inside the server; None when the statement itself failed."""
+    routine: str | None = None
+    """Function of the server's source that raised."""
+    statement_index: int | None = None
+    """Which statement of the work; None if a setting failed, or the end of the transaction."""
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+@dataclass(eq=False)
+class Disconnected(Exception):
+    """There is no connection, or it was lost before the answer: whether the work was done is not known."""
+
+    message: str
+    code: str | None = None
+    """SQLSTATE if the server itself refused the connection."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class PoolTimeout(Exception):
+    """Timed out acquiring connection from connection pool."""
+
+    def __str__(self) -> str:
+        return "Timed out acquiring connection from connection pool."
+
+
+def read_fields(payload: bytes) -> dict[str, str]:
+    """Read the body of an ErrorResponse or NoticeResponse: field letter -> text."""
+    parts = payload.split(b"\0")
+    return {part[:1].decode("latin-1"): part[1:].decode("utf-8", "replace") for part in parts if part}
+
+
+def database_error(fields: Mapping[str, str]) -> DatabaseError:
+    """Make the error from the fields of an ErrorResponse."""
+    position = fields.get("P", "")
+    return DatabaseError(
+        code=fields.get("C", "XX000"),
+        message=fields.get("M", ""),
+        details=fields.get("D"),
+        hint=fields.get("H"),
+        severity=fields.get("V") or fields.get("S", "ERROR"),
+        position=int(position) if position.isdecimal() else None,
+        schema=fields.get("s"),
+        table=fields.get("t"),
+        column=fields.get("c"),
+        constraint=fields.get("n"),
+        context=fields.get("W"),
+        routine=fields.get("R"),
+    )
+
+
+def unstorable_text() -> DatabaseError:
+    """Give the error for text with a NUL (or half a surrogate pair), which Postgres cannot hold."""
+    return DatabaseError(
+        NUL_CODE,
+        'invalid byte sequence for encoding "UTF8": 0x00',
+        hint="Remove the NUL characters (\\u0000).",
+    )
+
+
+_STATUS_OF_STATE = {
+    "23503": 409, "23505": 409,
+    "25006": 405,
+    "42501": 403, "42883": 404, "42P01": 404, "42P17": 500,
+    "53400": 500,
+    "57P01": 503,
+    "P0001": 400,
+    "21000": 500,
+}  # fmt: skip
+
+_STATUS_OF_CLASS = {
+    "08": 503, "09": 500, "0L": 403, "0P": 403, "25": 500, "28": 403, "2D": 500, "38": 500, "39": 500, "3B": 500,
+    "40": 500, "53": 503, "54": 500, "55": 500, "57": 500, "58": 500, "F0": 500, "HV": 500, "P0": 500, "XX": 500,
+}  # fmt: skip
+
+
+def status_of(sqlstate: str, message: str, is_anonymous: bool) -> int:
+    """Give the HTTP status of a server error.
+
+    `is_anonymous`: the work ran as the role of callers without a token, who may still sign in (401, not 403).
+    `PTnnn` is status nnn, which SQL chooses by `raise sqlstate 'PT402'`.
+    Source: reference page "rest", section 20.
+    """
+    match sqlstate:
+        case "42501" if is_anonymous:
+            return 401
+        case "21000" if message.endswith("requires a WHERE clause"):
+            return 400
+        case "22023" if message.startswith("role ") and message.endswith("does not exist"):
+            return 401
+        case "42883" if "xmlagg(" in message:
+            return 406
+    if sqlstate.startswith("PT"):
+        return _chosen_status(sqlstate[2:])
+    return _STATUS_OF_STATE.get(sqlstate) or _STATUS_OF_CLASS.get(sqlstate[:2], 400)
+
+
+def _chosen_status(digits: str) -> int:
+    """Read nnn of PTnnn; what is no final HTTP status is the server's mistake."""
+    status = int(digits) if digits.isascii() and digits.isdecimal() else 0
+    return status if 200 <= status <= 599 else 500

@@ -1,0 +1,355 @@
+"""One connection that sends all of a transaction in one write and reads all of its answer.
+
+asyncpg connects (names, TLS, SCRAM); then its transport is given to our protocol, which speaks Parse/Bind/Execute/Sync
+itself, because asyncpg cannot put several statements under one Sync (architecture, decisions 7 and 8). What is private
+in asyncpg and used here: `Connection._transport`, `_protocol`, `_addr`, `_params`, `_aborted` and `connect_utils._cancel`;
+the minor version is pinned and test_pipeline.py holds each of them.
+
+Rules: one exchange at a time. An exchange whose caller went away goes on until the server is ready; who owns the
+connection asks `is_settled` before it is used again. A connection that broke, or spoke no sense, is never used again.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from struct import error as StructError
+from typing import NamedTuple, Self
+
+import asyncpg
+from asyncpg import connect_utils
+
+from workers.database import wire
+from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
+from workers.database.session import Rows
+
+STATEMENTS_KEPT = 300
+"""Prepared statements of one connection."""
+
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
+"""A server that vanished without a word is noticed after a minute (Linux; elsewhere the system's own times)."""
+
+_NOTIFICATION, _PARAMETER = b"AS"
+
+
+class Reply(NamedTuple):
+    """The answer to one exchange."""
+
+    results: list[Rows]
+    """Rows of each statement that was completed."""
+    error: DatabaseError | None
+    tag: bytes
+    """Tag of the last completed command."""
+    columns: list[int]
+    """Number of result columns of each statement that was described."""
+
+
+class Prepared(NamedTuple):
+    """A statement the server knows, and the messages that run it."""
+
+    name: bytes
+    head: bytes
+    """Beginning of its Bind message."""
+    bare: bytes
+    """Bind and Execute without parameters."""
+
+
+def _prepared(name: bytes) -> Prepared:
+    head = wire.bind_head(name)
+    return Prepared(name, head, wire.run(head, ()))
+
+
+_UNNAMED = _prepared(b"")
+
+
+class Statements:
+    """The prepared statements of one connection by their text; the least recently used makes room."""
+
+    def __init__(self, kept: int = STATEMENTS_KEPT) -> None:
+        self.columns: dict[str, int] = {}
+        """Number of result columns of the statements that were described."""
+        self._kept = kept
+        self._known: dict[str, Prepared] = {}
+        self._asked: list[str] = []
+        self._closing: list[bytes] = []
+        self._made = 0
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, text: str, out: list[bytes]) -> Prepared:
+        """Give the prepared statement of a text; if it is new, its Parse is put to the messages of the exchange."""
+        if self._kept == 0:
+            out.append(wire.parse(b"", text))
+            return _UNNAMED
+        prepared = self._known.pop(text, None)
+        if prepared is None:
+            prepared = _prepared(b"headwater_%d" % self._made)
+            out.append(wire.parse(prepared.name, text))
+            self._made += 1
+            self._asked.append(text)
+            if len(self._known) >= self._kept:
+                self._forget(next(iter(self._known)))
+        self._known[text] = prepared
+        return prepared
+
+    def leave(self) -> list[bytes]:
+        """Give the Close messages that are due; they stand first in an exchange, where no error can skip them."""
+        due, self._closing = self._closing, []
+        return due
+
+    def learn_columns(self, text: str, count: int) -> None:
+        """Keep the number of result columns of a statement."""
+        if len(self.columns) >= STATEMENTS_KEPT:
+            self.columns.clear()
+        self.columns[text] = count
+
+    def settle(self, parsed: int) -> None:
+        """Learn how many of the Parse messages since the last call the server carried out; 0 if none was sent."""
+        for text in self._asked[parsed:]:
+            self._known.pop(text, None)
+        self._asked.clear()
+
+    def clear(self) -> None:
+        """Forget all, because the server's side is not what we think it is."""
+        for text in list(self._known):
+            self._forget(text)
+        self.columns.clear()
+
+    def _forget(self, text: str) -> None:
+        self._closing.append(wire.close(self._known.pop(text).name))
+        self.columns.pop(text, None)
+
+
+class Pipeline(asyncio.Protocol):
+    """A connection to the server: `exchange` messages, `cancel` what runs, `close`.
+
+    `born_at` and `idle_since` are kept here for the pool that owns the connection.
+    """
+
+    def __init__(self, transport: asyncio.Transport, prepared: bool) -> None:
+        self.statements = Statements(STATEMENTS_KEPT if prepared else 0)
+        self.parameters: dict[str, str] = {}
+        """Server parameters reported since the connection was taken over."""
+        self.lost: Disconnected | None = None
+        """Why the connection is of no more use."""
+        self.is_suspect = False
+        """Some caller left a LISTEN behind: better not to be used again."""
+        self.has_temporary = False
+        """Some caller made temporary objects in this session (workers/database/transaction.py)."""
+        self.born_at = self.idle_since = 0.0
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._reader = wire.Reader()
+        self._waiter: asyncio.Future[Reply] | None = None
+        self._onlooker: asyncio.Future[None] | None = None
+        self._backend: tuple[object, object, int, int] | None = None
+        self._on_lost: Callable[[Pipeline], None] | None = None
+        self._on_notice: Callable[[dict[str, str]], None] | None = None
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        *,
+        prepared: bool = True,
+        timeout: float = 10.0,
+        application_name: str = "headwater",
+        on_lost: "Callable[[Pipeline], None] | None" = None,
+        on_notice: Callable[[dict[str, str]], None] | None = None,
+    ) -> Self:
+        """Connect to the server of a `postgresql://` URL.
+
+        `prepared=False` parses every statement anew, for poolers between us and the server.
+        Raises: Disconnected; ValueError if the URL cannot be read.
+        """
+        connection = await _connected(url, timeout, application_name)
+        transport: asyncio.Transport = connection._transport  # type: ignore[attr-defined]  # see the module's docstring
+        pipeline = cls(transport, prepared)
+        pipeline._take_over(connection)
+        pipeline._on_lost, pipeline._on_notice = on_lost, on_notice
+        return pipeline
+
+    def _take_over(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        """Set our protocol in the place of asyncpg's, which then knows nothing of the connection any more."""
+        if connection.is_closed() or self._transport.is_closing():
+            raise Disconnected("the server closed the connection")
+        private = connection._protocol  # type: ignore[attr-defined]  # see the module's docstring
+        address, params = connection._addr, connection._params  # type: ignore[attr-defined]  # the same
+        self._backend = (address, params, private.backend_pid, private.backend_secret)
+        self._transport.set_protocol(self)
+        connection._aborted = True  # type: ignore[attr-defined]  # the same: asyncpg must neither close it nor warn
+        line = self._transport.get_extra_info("socket")
+        if line is not None and line.family != socket.AF_UNIX:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _KEEPALIVE.items():
+                if hasattr(socket, name):
+                    line.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+    @property
+    def process_id(self) -> int:
+        """Process id of the server's backend."""
+        return self._backend[2] if self._backend else 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the connection lives, nothing runs on it and no transaction is open."""
+        return self._waiter is None and self._reader.status == wire.IDLE and self.lost is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an exchange is under way."""
+        return self._waiter is not None
+
+    @property
+    def status(self) -> int:
+        """Give the state of the transaction: wire.IDLE, IN_TRANSACTION or FAILED."""
+        return self._reader.status
+
+    def exchange(self, messages: Sequence[bytes]) -> Awaitable[Reply]:
+        """Send messages with one Sync behind them, in one write, and give the answer.
+
+        Cancelling the caller does not stop the server: see `cancel`.
+        Raises: Disconnected; DatabaseError if the server closed the connection with an error.
+        """
+        return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]))
+
+    def command(self, text: str) -> Awaitable[Reply]:
+        """Send one simple query, which may hold several commands, and give the answer. Raises: as `exchange`."""
+        return self._send(wire.query(text))
+
+    async def _send(self, data: bytes) -> Reply:
+        if self.lost is not None:
+            raise Disconnected(self.lost.message, self.lost.code)
+        if self._waiter is not None:
+            raise RuntimeError("an exchange is under way on this connection")
+        waiter: asyncio.Future[Reply] = self._loop.create_future()
+        self._waiter = waiter
+        self._transport.write(data)
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                waiter.exception()  # looked at, so that asyncio does not complain of it
+            raise
+
+    async def cancel(self) -> None:
+        """Ask the server, over a connection of its own, to give up what runs; return when it has been told.
+
+        Raises: OSError or Disconnected if it cannot be reached.
+        """
+        if self._backend is None:
+            return
+        address, params, process_id, secret = self._backend
+        with suppress(ConnectionResetError):  # some servers end the extra connection so: the request was read
+            await connect_utils._cancel(  # type: ignore[attr-defined]  # see the module's docstring
+                loop=self._loop, addr=address, params=params, backend_pid=process_id, backend_secret=secret
+            )
+
+    async def ready(self) -> None:
+        """Wait until the exchange under way has ended, one way or the other. One waits at a time."""
+        if self._waiter is not None:
+            self._onlooker = self._loop.create_future()
+            await self._onlooker
+
+    def close(self) -> None:
+        """Say goodbye and close; an exchange under way fails."""
+        if self.lost is None:
+            self._transport.write(wire.TERMINATE)
+            self._give_up(Disconnected("the connection was closed"))
+            self._transport.close()
+
+    def terminate(self, reason: str) -> None:
+        """Drop the connection without a word, whatever state it is in."""
+        self._give_up(Disconnected(reason))
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read what the server says."""
+        reader = self._reader
+        try:
+            is_ready = reader.feed(data)
+        except (wire.Garbled, StructError, IndexError) as error:
+            self.terminate(f"the server's answer made no sense: {error}")
+            return
+        if reader.asides:
+            self._heed_asides()
+        if is_ready:
+            self._finish()
+        elif reader.is_copying:
+            self._refuse_copy()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail what was under way: with the server's last words, if it had any."""
+        if self._reader.failure is not None and self.lost is None:
+            error = database_error(read_fields(self._reader.failure))
+            self._give_up(Disconnected(error.message, error.code), error)
+        else:
+            self._give_up(Disconnected("the server closed the connection" if exc is None else str(exc)))
+
+    def _finish(self) -> None:
+        reader, waiter = self._reader, self._waiter
+        error = None if reader.failure is None else database_error(read_fields(reader.failure))
+        reply = Reply(reader.results, error, reader.tag, reader.columns)
+        self.statements.settle(reader.parsed)
+        reader.clear()
+        self._waiter = None
+        if self._onlooker is not None:
+            self._dismiss_onlooker()
+        if waiter is not None and not waiter.done():
+            waiter.set_result(reply)
+
+    def _refuse_copy(self) -> None:
+        """End the connection: a COPY swallows the Sync that was sent behind it, so there is no clean way back."""
+        error = DatabaseError("0A000", "COPY cannot be used here")
+        self._give_up(Disconnected("a statement began a COPY"), error)
+        self._transport.abort()
+
+    def _give_up(self, reason: Disconnected, error: DatabaseError | None = None) -> None:
+        """Mark the connection as lost and tell who waits, once."""
+        waiter, self._waiter = self._waiter, None
+        if self.lost is not None:
+            return
+        self.lost = reason
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(error or Disconnected(reason.message, reason.code))
+        self._dismiss_onlooker()
+        if self._on_lost is not None:
+            self._on_lost(self)
+
+    def _dismiss_onlooker(self) -> None:
+        onlooker, self._onlooker = self._onlooker, None
+        if onlooker is not None and not onlooker.done():
+            onlooker.set_result(None)
+
+    def _heed_asides(self) -> None:
+        for kind, body in self._reader.asides:
+            if kind == _PARAMETER:
+                name, _, value = body.decode("utf-8", "replace").rstrip("\0").partition("\0")
+                self.parameters[name] = value
+            elif kind == _NOTIFICATION:
+                self.is_suspect = True
+            elif self._on_notice is not None:
+                self._on_notice(read_fields(body))
+        self._reader.asides.clear()
+
+
+async def _connected(url: str, timeout: float, application_name: str) -> "asyncpg.Connection[asyncpg.Record]":
+    """Let asyncpg connect; its errors become ours. The URL, which may hold a password, is never repeated."""
+    try:
+        return await asyncpg.connect(
+            url,
+            timeout=timeout,
+            statement_cache_size=0,
+            server_settings={"application_name": application_name},
+        )
+    except asyncpg.PostgresError as error:
+        raise Disconnected(str(error), error.sqlstate) from None
+    except (ValueError, asyncpg.InterfaceError) as error:
+        if isinstance(error, ValueError):
+            raise ValueError("the database URL cannot be read") from None
+        raise Disconnected(str(error)) from None
+    except TimeoutError:
+        raise Disconnected(f"the server did not answer within {timeout:g} seconds") from None
+    except OSError as error:
+        raise Disconnected(str(error) or type(error).__name__) from None

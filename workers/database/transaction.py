@@ -1,0 +1,259 @@
+"""A `Work` on one connection: all of it in one write, and what has to follow.
+
+    [begin]                                 only if the transaction is explicit
+    reset all                               what a former caller set for the session is undone
+    select <guard>, num_nulls(set_config($1, $2, true), ...)
+    statement ...
+    [commit | set constraints all immediate; rollback]
+    Sync                                    ends the transaction if it is implicit
+
+A decision makes it two round trips: the end follows when the rows are known.
+
+Nothing a caller leaves in the session may reach the next one (architecture, decision 9). Session settings are undone by
+`reset all`; the role is always set anew; session advisory locks are given back by the guard. What `reset all` comes too
+late for makes the guard fail, so that nothing of the work is done: a default of the transaction (isolation, read only)
+that was in force when it began, and temporary objects. Then the session is cleaned and the work run once more;
+a session that has a temporary schema begins every work with `discard temp` from there on. What remains between callers
+until the connection's life is over: sequences' `lastval()`, cursors WITH HOLD, names given by SQL's PREPARE, LISTEN
+(until the first notification), and variables that procedural languages keep.
+"""
+
+from contextlib import suppress
+from functools import lru_cache
+
+from workers.database import wire
+from workers.database.errors import DatabaseError, Disconnected
+from workers.database.pipeline import Pipeline, Reply
+from workers.database.session import Decision, End, Rows, Work
+
+ISOLATION_LEVELS = frozenset({"read uncommitted", "read committed", "repeatable read", "serializable"})
+
+_SETTINGS_IN_A_CALL = 90  # a function takes 100 arguments at most
+_ALARM = "headwater: the session is not clean"
+_TEMPORARY_ALARM = f"{_ALARM}: temporary objects"
+_DEFAULTS_ALARM = f"{_ALARM}: defaults of the transaction"
+_ROLLBACK_WITH_CHECKS = "set constraints all immediate; rollback"
+
+_STALE = frozenset({
+    ("26000", "FetchPreparedStatement"),  # a statement was deallocated by SQL
+    ("42P05", "StorePreparedStatement"),  # SQL took our name
+    ("0A000", "RevalidateCachedQuery"),  # DDL changed the columns of a bare `select *`
+    ("08P01", "PortalSetResultFormat"),  # the same, with columns wanted in binary
+})  # fmt: skip
+"""Errors of a prepared statement that is not what we took it for: SQLSTATE and the routine that raised."""
+
+
+async def perform(pipeline: Pipeline, work: Work, decide: Decision | None = None) -> list[Rows]:
+    """Run one transaction on a settled connection; give the rows of each statement.
+
+    If the caller is cancelled, or an exception of `Disconnected` passes, the connection may not be settled afterwards.
+    Raises: DatabaseError, Disconnected, and whatever `decide` raises; ValueError if the work contradicts itself.
+    """
+    is_decided = work.end is End.DECIDE or decide is not None
+    if is_decided and (decide is None or work.end is not End.DECIDE):
+        raise ValueError("a decision goes with End.DECIDE, and End.DECIDE with a decision")
+    reply, before = await _exchange(pipeline, work)
+    if reply.error is not None:
+        await _leave(pipeline)
+        raise _placed(reply.error, len(reply.results) - before, work)
+    expected = wire.IN_TRANSACTION if is_decided else wire.IDLE
+    if pipeline.status != expected or (reply.tag == b"ROLLBACK" and work.end is End.COMMIT):
+        await _leave(pipeline)
+        raise _broken_off()
+    results = reply.results[before : before + len(work.statements)]
+    if decide is not None:
+        await _conclude(pipeline, decide, results)
+    return results
+
+
+async def _exchange(pipeline: Pipeline, work: Work) -> tuple[Reply, int]:
+    """Send the work and give the answer, with the number of results before the statements' own.
+
+    If it failed for what the connection remembered, nothing was done: it is sent once more.
+    """
+    for is_last in (False, True):
+        await _describe(pipeline, work)
+        messages, before = _messages(pipeline, work)
+        reply = await pipeline.exchange(messages)
+        if reply.error is None or is_last or not await _is_mended(pipeline, reply, before):
+            break
+    return reply, before
+
+
+def _messages(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int]:
+    """Give the messages of a work and how many results come before those of its statements."""
+    out: list[bytes] = []
+    try:
+        before = _open(pipeline, work, out)
+        statements = pipeline.statements
+        for statement in work.statements:
+            head = statements.find(statement.text, out).head
+            if statement.binary:
+                formats = wire.result_formats(statements.columns[statement.text], statement.binary)
+                out.append(wire.run(head, statement.params, formats))
+            else:
+                out.append(wire.run(head, statement.params))
+        if work.end is End.ROLLBACK:
+            _add(pipeline, out, "set constraints all immediate")
+            _add(pipeline, out, "rollback")
+        elif work.end is End.COMMIT and work.isolation is not None:
+            _add(pipeline, out, "commit")
+    except BaseException:
+        pipeline.statements.settle(0)
+        raise
+    return out, before
+
+
+def _open(pipeline: Pipeline, work: Work, out: list[bytes]) -> int:
+    """Begin: put the messages that stand before the statements; give how many results they bring."""
+    before = 2
+    if work.isolation is not None or work.end is not End.COMMIT:
+        _add(pipeline, out, _begin(work.isolation))
+        before += 1
+    if pipeline.has_temporary:
+        _add(pipeline, out, "discard temp")
+        before += 1
+    _add(pipeline, out, "reset all")
+    sized, texts, has_role = wire.sized, [], False
+    for name, value in work.settings:
+        texts.append(_name(name))
+        texts.append(sized(value))
+        has_role = has_role or name == "role"
+    if not has_role:
+        texts[:0] = (_name("role"), sized("none"))
+    if work.read_only:
+        texts += (_name("transaction_read_only"), sized("on"))
+    text = _settings_text(len(texts) // 2, not pipeline.has_temporary, work.isolation is None)
+    out.append(wire.run_texts(pipeline.statements.find(text, out).head, texts))
+    return before
+
+
+def _add(pipeline: Pipeline, out: list[bytes], text: str) -> None:
+    prepared = pipeline.statements.find(text, out)
+    out.append(prepared.bare)
+
+
+@lru_cache(maxsize=1024)
+def _name(name: str) -> bytes:
+    return wire.sized(name)
+
+
+def _begin(isolation: str | None) -> str:
+    if isolation is None:
+        return "begin"
+    if isolation.lower() not in ISOLATION_LEVELS:
+        raise ValueError(f"no isolation level: {isolation}")
+    return f"begin isolation level {isolation.lower()}"
+
+
+@lru_cache(maxsize=512)
+def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -> str:
+    """Give the statement that applies settings: names and values are parameters, so the text depends on the count.
+
+    Its columns are evaluated in order: first the guard, which fails in a session that is not clean. (An alarm is text
+    that is no number, joined with a value so that the planner does not compute it.)
+    """
+    alarms = ""
+    if guards_temporary:
+        alarms += f" when pg_catalog.pg_my_temp_schema() <> 0 then {_alarm(_TEMPORARY_ALARM)}"
+    differing = [
+        f"pg_catalog.current_setting('transaction_{name}') <> pg_catalog.current_setting('default_transaction_{name}')"
+        for name in ("read_only", *(["isolation"] if guards_isolation else []))
+    ]
+    alarms += f" when {' or '.join(differing)} then {_alarm(_DEFAULTS_ALARM)}"
+    calls = ["pg_catalog.pg_advisory_unlock_all()"]
+    calls += [f"pg_catalog.set_config(${2 * index + 1}, ${2 * index + 2}, true)" for index in range(count)]
+    groups = [
+        f"pg_catalog.num_nulls({', '.join(calls[start : start + _SETTINGS_IN_A_CALL])})"
+        for start in range(0, count + 1, _SETTINGS_IN_A_CALL)
+    ]
+    return f"select case{alarms} end, {', '.join(groups)}"
+
+
+def _alarm(text: str) -> str:
+    return f"('{text} ' || pg_catalog.pg_my_temp_schema())::int"
+
+
+async def _describe(pipeline: Pipeline, work: Work) -> None:
+    """Learn the number of result columns of the statements with binary ones: Bind must name a format for each.
+
+    One more round trip, when a connection sees such a statement first; with the settings, which give rights and names.
+    """
+    known = pipeline.statements.columns
+    asked = [each.text for each in work.statements if each.binary and each.text not in known]
+    if not asked:
+        return
+    for is_last in (False, True):
+        messages, before = _questions(pipeline, work, asked)
+        reply = await pipeline.exchange(messages)
+        if reply.error is None or is_last or not await _is_mended(pipeline, reply, before):
+            break
+    if reply.error is not None:
+        texts = [each.text for each in work.statements]
+        in_settings = len(reply.results) < before
+        raise _placed(reply.error, -1 if in_settings else texts.index(asked[len(reply.columns)]), work)
+    for text, count in zip(asked, reply.columns, strict=True):
+        pipeline.statements.learn_columns(text, count)
+
+
+def _questions(pipeline: Pipeline, work: Work, texts: list[str]) -> tuple[list[bytes], int]:
+    """Give the messages that describe statements, and how many results come before."""
+    out: list[bytes] = []
+    try:
+        before = _open(pipeline, Work(work.settings, ()), out)
+        for text in texts:
+            out.append(wire.describe(pipeline.statements.find(text, out).name))
+    except BaseException:
+        pipeline.statements.settle(0)
+        raise
+    return out, before
+
+
+async def _is_mended(pipeline: Pipeline, reply: Reply, before: int) -> bool:
+    """Clean the connection if the failure came of what it remembered; then nothing of the work was done."""
+    error = reply.error
+    if error is None:
+        return False
+    is_stale = error.context is None and (error.code, error.routine) in _STALE
+    is_alarm = _ALARM in error.message and len(reply.results) == before - 1
+    if not is_stale and not is_alarm:
+        return False
+    await _leave(pipeline)
+    if is_stale:
+        pipeline.statements.clear()
+        return pipeline.lost is None
+    pipeline.has_temporary = pipeline.has_temporary or _TEMPORARY_ALARM in error.message
+    return (await pipeline.command("reset all")).error is None
+
+
+async def _conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) -> None:
+    """Ask whether to keep the work, and end the transaction so. Whatever `decide` raises passes, after a rollback."""
+    try:
+        is_kept = decide(results)
+    except BaseException:
+        await _leave(pipeline)
+        raise
+    reply = await pipeline.command("commit" if is_kept else _ROLLBACK_WITH_CHECKS)
+    if reply.error is not None:
+        await _leave(pipeline)
+        raise reply.error
+    if is_kept and reply.tag != b"COMMIT":
+        raise _broken_off()
+
+
+async def _leave(pipeline: Pipeline) -> None:
+    """End the transaction that is open, if one is. A connection that breaks meanwhile has ended it too."""
+    if pipeline.status != wire.IDLE:
+        with suppress(Disconnected, DatabaseError):
+            await pipeline.command("rollback")
+
+
+def _placed(error: DatabaseError, index: int, work: Work) -> DatabaseError:
+    """Give the error with the statement that failed; outside of their range it was a setting or the end."""
+    error.statement_index = index if 0 <= index < len(work.statements) else None
+    return error
+
+
+def _broken_off() -> DatabaseError:
+    """Give the error of a transaction that did not end as asked: what it said it did may not have been kept."""
+    return DatabaseError("2D000", "the transaction was begun or ended by one of its own statements")

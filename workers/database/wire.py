@@ -1,0 +1,266 @@
+"""The part of the Postgres protocol that the pipeline speaks, as pure functions and one reader (no I/O).
+
+Theory: a client may send any number of Parse, Bind and Execute messages and one Sync behind them. The server runs them
+in order as one transaction and answers each; after an error it skips everything up to the Sync. ReadyForQuery ends the
+answer and says whether a transaction is open. Parameters go as text of unspecified type, so the server infers their
+types as for quoted literals. Nothing is described: the caller knows the columns it asked for.
+
+    frontend: P Parse  B Bind  D Describe  E Execute  C Close  S Sync  Q Query  X Terminate
+    backend:  1 2 3 complete  D DataRow  C CommandComplete  E Error  Z Ready  T t n descriptions  I empty
+              N notice  A notification  S parameter, which may come at any time
+
+Source: PostgreSQL, "Frontend/Backend Protocol", 3.0.
+"""
+
+from collections.abc import Iterable, Sequence
+from struct import Struct
+from struct import error as StructError
+
+from workers.database.errors import DatabaseError, unstorable_text
+from workers.database.session import Row, Rows
+
+SYNC = b"S\0\0\0\4"
+TERMINATE = b"X\0\0\0\4"
+IDLE, IN_TRANSACTION, FAILED = ord("I"), ord("T"), ord("E")
+"""What ReadyForQuery says of the transaction."""
+
+_EXECUTE = b"E\0\0\0\x09\0\0\0\0\0"
+_NULL = b"\xff\xff\xff\xff"
+_ALL_TEXT = b"\0\0"
+_MOST_PARAMETERS = 65535
+_LONGEST_MESSAGE = 1 << 30
+
+_pack_size = Struct("!i").pack
+_pack_count = Struct("!H").pack
+_read_head = Struct("!BI").unpack_from
+_read_size = Struct("!i").unpack_from
+_read_count = Struct("!H").unpack_from
+
+_DATA_ROW, _COMPLETE, _READY, _ERROR = b"DCZE"
+_PARSED, _EMPTY, _ROW_DESCRIPTION, _NO_DATA = b"1ITn"
+_QUIET = frozenset(b"23t")
+_ASIDES = frozenset(b"NAS")
+_COPIES = frozenset(b"GHW")
+_KNOWN = frozenset(b"DCZE1ITn") | _QUIET | _ASIDES | _COPIES
+
+
+class Garbled(Exception):
+    """The server's bytes are no messages of the protocol that can stand here: the connection is of no more use."""
+
+
+def parse(name: bytes, text: str) -> bytes:
+    """Give Parse: prepare `text` under a name (b"" is the unnamed statement)."""
+    return _message(b"P", b"%b\0%b\0\0\0" % (name, encoded(text)))
+
+
+def describe(name: bytes) -> bytes:
+    """Give Describe of a prepared statement."""
+    return _message(b"D", b"S%b\0" % name)
+
+
+def close(name: bytes) -> bytes:
+    """Give Close of a prepared statement."""
+    return _message(b"C", b"S%b\0" % name)
+
+
+def query(text: str) -> bytes:
+    """Give the simple Query, which brings its own ReadyForQuery."""
+    return _message(b"Q", encoded(text) + b"\0")
+
+
+def bind_head(name: bytes) -> bytes:
+    """Give what Bind begins with: the unnamed portal, the statement, all parameters in text format."""
+    return b"\0%b\0\0\0" % name
+
+
+def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT) -> bytes:
+    """Give Bind and Execute of a statement with its parameters.
+
+    Raises: DatabaseError if a parameter holds a NUL or there are more than the protocol can count.
+    """
+    parts = [head, _counted(len(params))]
+    for value in params:
+        if value is None:
+            parts.append(_NULL)
+        elif 0 in value:
+            raise unstorable_text()
+        else:
+            parts += (_pack_size(len(value)), value)
+    parts.append(formats)
+    body = b"".join(parts)
+    return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
+
+
+def run_texts(head: bytes, texts: Sequence[bytes]) -> bytes:
+    """Give Bind and Execute with parameters that `sized` has made already."""
+    body = b"%b%b%b%b" % (head, _counted(len(texts)), b"".join(texts), _ALL_TEXT)
+    return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
+
+
+def sized(text: str) -> bytes:
+    """Give a parameter as Bind holds it: length and text."""
+    value = encoded(text)
+    return _pack_size(len(value)) + value
+
+
+def result_formats(columns: int, binary: Iterable[int]) -> bytes:
+    """Give the result formats of Bind: text for every column but the `binary` ones."""
+    chosen = frozenset(binary)
+    return _pack_count(columns) + b"".join(
+        b"\0\1" if index in chosen else _ALL_TEXT for index in range(columns)
+    )
+
+
+def encoded(text: str) -> bytes:
+    """Give the bytes of a text. Raises: DatabaseError if Postgres cannot hold it."""
+    try:
+        value = text.encode()
+    except UnicodeEncodeError:
+        raise unstorable_text() from None
+    if 0 in value:
+        raise unstorable_text()
+    return value
+
+
+def _counted(count: int) -> bytes:
+    if count > _MOST_PARAMETERS:
+        raise DatabaseError("54000", f"a statement cannot have more than {_MOST_PARAMETERS} parameters")
+    return _pack_count(count)
+
+
+def _message(kind: bytes, body: bytes) -> bytes:
+    return b"%b%b%b" % (kind, _pack_size(len(body) + 4), body)
+
+
+class Reader:
+    """Bytes in, the answer to one exchange out, however the network has cut them.
+
+    `feed` until it gives True, read the fields, then `clear`. `asides` may grow at any time.
+    """
+
+    __slots__ = (
+        "_held",
+        "_held_size",
+        "_needed",
+        "_rows",
+        "asides",
+        "columns",
+        "failure",
+        "is_copying",
+        "parsed",
+        "results",
+        "status",
+        "tag",
+    )
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._held_size = self._needed = 0
+        self.status = IDLE
+        """The last ReadyForQuery."""
+        self.asides: list[tuple[int, bytes]] = []
+        """Notices, notifications and parameters: letter and body."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the answer read so far."""
+        self.results: list[Rows] = []
+        """Rows of every statement that was completed."""
+        self._rows: Rows = []
+        self.failure: bytes | None = None
+        """Body of the ErrorResponse."""
+        self.tag = b""
+        """Tag of the last completed command."""
+        self.parsed = 0
+        """How many Parse messages succeeded."""
+        self.columns: list[int] = []
+        """Number of result columns of each described statement."""
+        self.is_copying = False
+        """The server wants to COPY, which the pipeline does not speak."""
+
+    def feed(self, data: bytes) -> bool:
+        """Read the next piece; tell whether the server is ready for the next exchange.
+
+        Raises: Garbled.
+        """
+        if self._held:
+            self._held.append(data)
+            self._held_size += len(data)
+            if self._held_size < self._needed:
+                return False
+            data = b"".join(self._held)
+            self._held.clear()
+        at, end, is_ready = 0, len(data), False
+        while end - at >= 5:
+            kind, length = _read_head(data, at)
+            stop = at + 1 + length
+            if stop > end or length < 4:
+                break
+            if kind == _DATA_ROW:
+                self._rows.append(read_row(data, at + 5, stop))
+            elif kind == _COMPLETE:
+                self.results.append(self._rows)
+                self._rows = []
+                self.tag = data[at + 5 : stop - 1]
+            elif kind == _READY:
+                self.status = data[at + 5]
+                is_ready = True
+            elif kind not in _QUIET:
+                self._read_rarer(kind, data[at + 5 : stop])
+            at = stop
+        if at < end:
+            self._hold(data[at:] if at else data)
+        return is_ready
+
+    def _read_rarer(self, kind: int, body: bytes) -> None:
+        if kind == _PARSED:
+            self.parsed += 1
+        elif kind == _ERROR:
+            self.failure = body
+            self._rows = []
+        elif kind in _ASIDES:
+            self.asides.append((kind, body))
+        elif kind == _EMPTY:
+            self.results.append([])
+        elif kind == _ROW_DESCRIPTION:
+            self.columns.append(_read_count(body)[0])
+        elif kind == _NO_DATA:
+            self.columns.append(0)
+        elif kind in _COPIES:
+            self.is_copying = True
+        elif not (self.is_copying and kind in b"dc"):
+            raise Garbled(f"unexpected message {chr(kind)!r}")
+
+    def _hold(self, rest: bytes) -> None:
+        """Keep a message's beginning until the rest of it has come: nothing is looked at, or joined, twice."""
+        self._needed = 5
+        if rest[0] not in _KNOWN and not (self.is_copying and rest[0] in b"dc"):
+            raise Garbled(f"unexpected message {chr(rest[0])!r}")
+        if len(rest) >= 5:
+            length = _read_head(rest)[1]
+            if not 4 <= length <= _LONGEST_MESSAGE:
+                raise Garbled(f"a message of {length} bytes")
+            self._needed = 1 + length
+        self._held.append(rest)
+        self._held_size = len(rest)
+
+
+def read_row(data: bytes, at: int, stop: int) -> Row:
+    """Read the body of a DataRow between two places. Raises: Garbled."""
+    try:
+        (count,) = _read_count(data, at)
+        at += 2
+        values: list[bytes | None] = []
+        for _ in range(count):
+            (size,) = _read_size(data, at)
+            at += 4
+            if size < 0:
+                values.append(None)
+            else:
+                values.append(data[at : at + size])
+                at += size
+    except StructError:
+        raise Garbled("a row that is cut off") from None
+    if at != stop:
+        raise Garbled("a row of another length than it says")
+    return tuple(values)
