@@ -33,7 +33,9 @@ def main() -> int:
     configure(settings.log.level, settings.log.format, "workers")
 
     async def start(process: Process) -> None:
-        await importlib.import_module("workers.resources").serve(process, settings, [POOLS[name] for name in names])
+        await importlib.import_module("workers.resources").run_pools(
+            process, settings, [POOLS[name] for name in names]
+        )
 
     return run_process("workers", start, settings)
 

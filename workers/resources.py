@@ -1,29 +1,115 @@
 """What the pools of one process share: the broker, the database's connections, the schema cache, the settings.
 
-A process opens only what its pools need; the images pool opens nothing of this.
+`open_resources` opens them in order, and each is closed in reverse when the process drains. Every pool of the process
+then serves its subject, and its health.
 """
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
 
-import msgspec
-
+from broker import subjects
+from broker.codec import encode
 from broker.connection import Connection
-from schemas.settings import Api, Settings
+from broker.observations import DatabaseLost
+from broker.observe import gauge, observe
+from broker.process import Process
+from broker.serve import Body, Handler, serve
+from broker.subjects import Subject
+from schemas.events import CatalogChanged, ConfigChanged
+from schemas.http import Request, Response
+from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
-from workers.database.pool import Pool
+from workers.database.pool import Pool, PoolEvent, PoolEventKind
+
+_HEALTH_CONCURRENCY = 8
 
 
 @dataclass(slots=True)
 class Resources:
-    """Open connections of a process. `api` holds the options as they are now, those kept in the database included."""
+    """Open connections of a process. `process` is told what to do when it drains."""
 
+    process: Process
     settings: Settings
     connection: Connection
     database: Pool
     cache: SchemaCache
-    observe: Callable[[msgspec.Struct], None]
 
     @property
     def api(self) -> Api:
+        """Give the options as they are now, those kept in the database included."""
         return self.cache.api
+
+    async def serve(self, subject: Subject, handler: Handler) -> None:
+        """Answer a subject, and its pool's health, until the process drains."""
+        pools = self.settings.pools
+        health = await serve(
+            self.connection,
+            subjects.health(subject.pool),
+            self._health,
+            concurrency=_HEALTH_CONCURRENCY,
+            queue=64,
+        )
+        serving = await serve(
+            self.connection, subject, handler, concurrency=pools.concurrency, queue=pools.queue
+        )
+
+        async def drain() -> None:
+            await serving.drain(pools.drain_timeout)
+            await health.stop()
+
+        self.process.on_drain(drain)
+
+    async def _health(self, request: Request, body: Body) -> Response:
+        """Tell whether requests can be answered now: the catalog is there and the database answers."""
+        del request, body
+        if not self.cache.is_loaded:
+            return Response(503, body=b'{"message":"the schema cache is not loaded yet"}')
+        if self.cache.last_error:
+            return Response(503, body=b'{"message":"the database does not answer"}')
+        return Response(200, body=b'{"message":"ok"}')
+
+
+async def run_pools(process: Process, settings: Settings, modules: list[str]) -> None:
+    """Open what the pools share, start each, say that the process is ready, and wait for its end."""
+    resources = await open_resources(process, settings)
+    for name in modules:
+        await importlib.import_module(name).serve_pool(resources)
+    process.ready()
+    await process.stopped()
+
+
+async def open_resources(process: Process, settings: Settings) -> Resources:
+    """Connect to the broker and the database and load the schema cache. Raises: SettingsError without addresses."""
+    if settings.broker.url is None or settings.db.url is None:
+        raise SettingsError("a worker needs broker.url and db.url (NATS_URL and DATABASE_URL)")
+    url = settings.db.url.reveal()
+    connection = await Connection.open(
+        settings.broker.url.reveal(), name="workers", max_reconnect_wait=settings.broker.max_reconnect_wait
+    )
+    process.on_drain(connection.drain)
+    database = await Pool.open(
+        url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_observe_pool
+    )
+    process.on_drain(database.close)
+    cache = SchemaCache(url, settings.api, observe)
+    process.on_drain(cache.close)
+    cache.on_change(
+        lambda catalog: _tell(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
+    )
+    cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
+    gauge("headwater_database_connections", "Open connections of the pool.", lambda: database.state.open)
+    gauge(
+        "headwater_database_waiting", "Requests that wait for a connection.", lambda: database.state.waiting
+    )
+    await cache.load()
+    return Resources(process, settings, connection, database, cache)
+
+
+def _tell(connection: Connection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:
+    """Publish an event if the broker is there; whoever misses it reads the database itself."""
+    connection.tell(subject.name, encode(event))
+
+
+def _observe_pool(event: PoolEvent) -> None:
+    if event.kind is PoolEventKind.REFUSED:
+        observe(DatabaseLost(reason=event.message))

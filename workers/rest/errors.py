@@ -49,26 +49,6 @@ class ConnectionFailed(RestError):
         return [*super().headers(), ("retry-after", str(self.retry_after_s))]
 
 
-class ConnectionLost(ConnectionFailed):
-    """The connection was lost while the statement ran."""
-
-    code = "PGRST001"
-
-    def __init__(self, details: str | None = None, retry_after_s: int = 1) -> None:
-        super().__init__(details, retry_after_s)
-        self.message = "Database client error. Retrying the connection."
-
-
-class CacheNotLoaded(ConnectionFailed):
-    """The schema cache was not loaded yet."""
-
-    code = "PGRST002"
-
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.message = "Could not query the database for the schema cache. Retrying."
-
-
 class PoolExhausted(RestError):
     """No connection became free in time."""
 

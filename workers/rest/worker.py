@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 
 import msgspec
-from broker.serve import Body
 
+from broker.serve import Body
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.session import Sessions, Statement, Work
 from workers.rest.dialect import Dialect, dialect_of, spelled_code
-from workers.rest.errors import CacheNotLoaded, RestError, RootDisabled
+from workers.rest.errors import RestError, RootDisabled
 from workers.rest.execute import execute, settings_of
 from workers.rest.identity import Identity
 from workers.rest.model import Action, ApiRequest, Output, Payload, Plan, Read, Shape
@@ -36,7 +36,7 @@ _OPENAPI = "application/openapi+json; charset=utf-8"
 class RestWorker:
     """Answers REST requests with the state it is given. `max_body` bounds what it reads, in bytes."""
 
-    def __init__(self, sessions: Sessions, max_body: int, state: Callable[[], State | None]) -> None:
+    def __init__(self, sessions: Sessions, max_body: int, state: Callable[[], State]) -> None:
         self._sessions = sessions
         self._max_body = max_body
         self._state = state
@@ -48,8 +48,6 @@ class RestWorker:
         timing = Timing()
         identity: Identity | None = None
         try:
-            if state is None:
-                raise CacheNotLoaded
             identity = state.identities.of(request.caller)
             timing.mark("jwt")
             response = await self._answer(state, request, body, identity, dialect, timing)
@@ -59,7 +57,7 @@ class RestWorker:
             is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, Anonymous)
             response = refused(refusal_of(error, is_anonymous=is_anonymous), dialect, state)
         timing.mark("response")
-        return response if state is None else _traced(state, request, response, timing)
+        return _traced(state, request, response, timing)
 
     async def _answer(
         self,
@@ -168,11 +166,11 @@ class Timing:
         return ", ".join(f"{step};dur={spent:.1f}" for step, spent in self._steps.items())
 
 
-def refused(error: RestError, dialect: Dialect, state: State | None) -> Response:
+def refused(error: RestError, dialect: Dialect, state: State) -> Response:
     """Make the answer of a refusal, in the caller's spelling."""
     body = error.body()
     body["code"] = code = spelled_code(error.code, dialect)
-    if state is not None and state.api.error_verbosity == "minimal":
+    if state.api.error_verbosity == "minimal":
         body = {"code": code, "message": body["message"]}
     headers: Headers = [
         (name, value.replace(error.code, code, 1) if name == "proxy-status" else value)

@@ -1,0 +1,29 @@
+"""The REST pool of a process: one worker on the shared resources, with a new state for every catalog and configuration."""
+
+from broker.observe import observe
+from broker.subjects import REST
+from schemas.settings import SettingsError
+from workers.database.configuration import OptionsIgnored
+from workers.resources import Resources
+from workers.rest.state import State
+from workers.rest.worker import RestWorker
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Answer REST requests until the process drains. Raises: SettingsError, Unavailable."""
+    try:
+        state = State(resources.api, resources.cache.catalog)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+    def renew(_: object) -> None:
+        nonlocal state
+        try:
+            state = State(resources.api, resources.cache.catalog)
+        except ValueError as error:
+            observe(OptionsIgnored(reasons=(str(error),)))
+
+    resources.cache.on_change(renew)
+    resources.cache.on_config(renew)
+    worker = RestWorker(resources.database, resources.settings.gateway.max_body, lambda: state)
+    await resources.serve(REST, worker.answer)
