@@ -124,6 +124,8 @@ class Db(Struct, frozen=True):
     """An outside Postgres (>= 15). Unset: the embedded server. Also read from `DATABASE_URL`."""
     port: int = 54322
     """Port of the embedded server."""
+    bootstrap: bool = True
+    """Bring the platform's roles, schemas and grants into the database at the start. Off: the database stays as it is."""
     shadow_port: int = 54320
     major_version: int = 18
     health_timeout: str = "2m"

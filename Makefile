@@ -1,0 +1,53 @@
+# `make start` sets up and runs the platform; `make help` lists the rest.
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
+# Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
+ARGS ?=
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup start test check bench clean
+
+help:
+	@echo "make start   set up and run the platform; Ctrl-C stops it"
+	@echo "make setup   the environment for development, in $(VENV)"
+	@echo "make test    run all tests"
+	@echo "make check   format, lint, strict types, import rules, docs, tests"
+	@echo "make bench   measure requests a second and CPU per request"
+	@echo "make clean   remove the environment and what tools left; data folders stay"
+	@echo
+	@echo 'ARGS="..." is passed on: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"'
+
+setup: $(VENV)/.dev
+
+start: $(VENV)/.runtime
+	@exec $(BIN)/headwater start $(ARGS)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/configuration --check
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m tests.bench.rest $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment for development holds the one for running.
+$(VENV)/.runtime: $(INSTALLED_FROM)
+	@scripts/setup runtime
+	@touch $@
+
+$(VENV)/.dev: $(INSTALLED_FROM)
+	@scripts/setup dev
+	@touch $(VENV)/.runtime $@

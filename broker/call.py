@@ -1,0 +1,285 @@
+"""Ask a pool and await its reply: the door's side of a request.
+
+    request --------> one member of the queue group         reply subject: a token of our inbox
+    reply <---------- Response, or 503 by NATS itself        nobody serves the pool: Unavailable at once
+    cancel ---------> all members of the pool                deadline passed, client gone, body broken
+    roll call <-----> all members of the pool                only for calls older than a tick (`broker/roll.py`)
+
+At most once: a request is published once and never again. It fails with `Unavailable` (503) when the pool is full
+from our side (`max_in_flight`), when nobody serves it, when the connection to the broker ends, when the member that
+took it is gone; with `DeadlineExceeded` (504) when its budget is over. Then the work may have been done or not: only
+the client knows whether it may ask again.
+
+Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries.
+Measured with 32 calls at a time (tests/bench/broker_hop.py).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
+
+import msgspec
+
+from broker import body as bodies
+from broker import subjects
+from broker.codec import Undecodable, decode_response, decoder, encode
+from broker.connection import Connection
+from broker.observations import MemberGone, RequestFailed
+from broker.observe import gauge, observe
+from broker.roll import Holding, Question, Roll
+from broker.subjects import Subject
+from broker.wire import NO_RESPONDERS, Message
+from schemas.errors import ApiError, DeadlineExceeded, Unavailable
+from schemas.http import INLINE_LIMIT, Request, Response, Stream
+
+TICK_S = 0.15
+"""Age at which a call is slow, and pause between two roll calls."""
+
+_decode_holding = decoder(Holding)
+
+
+class Answer:
+    """The reply to a call. `chunks` is set when the body follows: read it to its end, or `close` the answer."""
+
+    __slots__ = ("chunks", "response")
+
+    def __init__(self, response: Response, chunks: AsyncGenerator[bytes] | None = None) -> None:
+        self.response = response
+        self.chunks = chunks
+
+    async def close(self) -> None:
+        """Read no more: the sender of a body that has not ended is told to stop."""
+        if self.chunks is not None:
+            await self.chunks.aclose()
+
+
+class _Call:
+    """One request that waits for its reply."""
+
+    __slots__ = ("budget_ms", "future", "id", "pool", "reply", "sent_at", "timer", "why")
+
+    def __init__(self, request: Request, pool: "_Pool", loop: asyncio.AbstractEventLoop) -> None:
+        self.id = request.id
+        self.pool = pool
+        self.budget_ms = request.budget_ms
+        self.future: asyncio.Future[bytes] = loop.create_future()
+        self.sent_at = loop.time()
+        self.timer = loop.call_later(request.budget_ms / 1000, self.expire)
+        self.reply = ""
+        self.why = ""
+
+    def take(self, message: Message) -> None:
+        if self.future.done():
+            return
+        if message.status == 0:
+            self.future.set_result(message.payload)
+        elif message.status == NO_RESPONDERS:
+            self.fail("no worker", Unavailable(f"no {self.pool.name} worker is running"))
+        else:
+            self.fail("disconnected", Unavailable("the connection to the broker was lost"))
+
+    def expire(self) -> None:
+        self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
+
+    def fail(self, why: str, error: BaseException) -> None:
+        if not self.future.done():
+            self.why = why
+            self.future.set_exception(error)
+
+
+class _Pool:
+    """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
+
+    __slots__ = ("calls", "name", "probe", "roll")
+
+    def __init__(self, name: str, now: float) -> None:
+        self.name = name
+        self.calls: dict[str, _Call] = {}
+        self.roll = Roll(now)
+        self.probe = subjects.probe(name)
+
+
+class Calls:
+    """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool."""
+
+    def __init__(self, connection: Connection, *, max_in_flight: int = 1024) -> None:
+        self._connection = connection
+        self._max_in_flight = max_in_flight
+        self._loop = asyncio.get_running_loop()
+        self._pools: dict[str, _Pool] = {}
+        self._tick: asyncio.TimerHandle | None = None
+        self._answers = connection.inbox.open(self._hear)
+        connection.subscribe(subjects.ALIVE, self._hear)
+        connection.on_lost.append(self._forget)
+
+    async def call(
+        self, subject: Subject, request: Request, *, body: AsyncIterator[bytes] | None = None
+    ) -> Answer:
+        """Ask the pool of a subject and give its answer; `body` is sent as chunks when the pool reads it.
+
+        The size of a body, where it is known, is taken from `request.stream`. Cancelling the caller cancels the work.
+        Raises: Unavailable, DeadlineExceeded; what `body` raises.
+        """
+        if len(request.body) > INLINE_LIMIT:
+            body, request = _pieces(request.body), _announced(request, len(request.body))
+        pool = self._pools.get(subject.pool) or self._join(subject.pool)
+        if len(pool.calls) >= self._max_in_flight:
+            observe(RequestFailed(pool.name, request.id, "full"))
+            raise Unavailable(f"too many requests wait for the {pool.name} workers")
+        if body is not None:
+            return await self._call_with_body(subject, pool, request, body)
+        call = self._open(pool, request)
+        return self._answer(await self._ask(call, subject.name, request))
+
+    async def _ask(self, call: _Call, subject: str, request: Request) -> bytes:
+        try:
+            self._connection.publish(subject, encode(request), call.reply)
+            return await call.future
+        except asyncio.CancelledError:
+            call.why = call.why or "cancelled"
+            raise
+        except ApiError:
+            call.why = call.why or "not sent"
+            raise
+        finally:
+            self._close(call)
+
+    async def _call_with_body(
+        self, subject: Subject, pool: _Pool, request: Request, body: AsyncIterator[bytes]
+    ) -> Answer:
+        sender = bodies.Sender(self._connection)
+        size = request.stream.size if request.stream else -1
+        request = msgspec.structs.replace(request, body=b"", stream=Stream(sender.subject, size))
+        call = self._open(pool, request)
+        sending = self._loop.create_task(sender.send(body))
+        sending.add_done_callback(lambda done: _pass_on(done, call))
+        try:
+            answer = self._answer(await self._ask(call, subject.name, request))
+        except BaseException:
+            await _stop(sending)
+            raise
+        if answer.chunks is None:
+            await _stop(sending)
+        else:
+            answer.chunks = _then_stop(answer.chunks, sending)
+        return answer
+
+    def _answer(self, payload: bytes) -> Answer:
+        try:
+            response = decode_response(payload)
+        except Undecodable as error:
+            raise Unavailable(
+                f"a worker answered in a form that is not understood ({error.expected})"
+            ) from None
+        if response.stream is None:
+            return Answer(response)
+        return Answer(response, bodies.receive(self._connection, response.stream))
+
+    def _open(self, pool: _Pool, request: Request) -> _Call:
+        call = _Call(request, pool, self._loop)
+        call.reply = self._connection.inbox.open(call.take)
+        pool.calls[call.reply] = call
+        if self._tick is None:
+            self._tick = self._loop.call_later(TICK_S, self._call_rolls)
+        return call
+
+    def _close(self, call: _Call) -> None:
+        call.timer.cancel()
+        self._connection.inbox.close(call.reply)
+        call.pool.calls.pop(call.reply, None)
+        if call.why:
+            self._connection.tell(subjects.cancel(call.pool.name), call.reply.encode())
+            observe(RequestFailed(call.pool.name, call.id, call.why))
+
+    # The roll
+
+    def _join(self, name: str) -> _Pool:
+        """Begin to know a pool: ask who is there. The question arrives before the first request."""
+        pool = self._pools[name] = _Pool(name, self._loop.time())
+        gauge("calls_in_flight", "Calls that wait for a pool.", lambda: len(pool.calls), pool=name)
+        self._connection.tell(pool.probe, encode(pool.roll.ask([])), self._answers)
+        return pool
+
+    def _forget(self) -> None:
+        """After a disconnect every call has failed, and members have to be known anew."""
+        self._pools.clear()
+
+    def _call_rolls(self) -> None:
+        """Judge the last round and begin the next one, for every pool with slow calls."""
+        self._tick = None
+        now = self._loop.time()
+        for pool in self._pools.values():
+            for reply in pool.roll.close(now):
+                self._lose(pool, reply)
+            slow = []
+            for reply, call in pool.calls.items():  # oldest first
+                if call.sent_at > now - TICK_S:
+                    break
+                slow.append(reply)
+            question = pool.roll.ask(slow)
+            if slow:
+                self._question(pool, question)
+            if pool.calls and self._tick is None:
+                self._tick = self._loop.call_later(TICK_S, self._call_rolls)
+
+    def _question(self, pool: _Pool, question: Question) -> None:
+        self._connection.tell(pool.probe, encode(question), self._answers)
+        for member in list(pool.roll.members):
+            self._is_there(pool, member)
+
+    def _is_there(self, pool: _Pool, member: str) -> None:
+        """Ask NATS whether a member is connected: only then does nobody answer."""
+        inbox = self._connection.inbox
+
+        def hear(message: Message) -> None:
+            inbox.close(reply)
+            if message.status == NO_RESPONDERS and member in pool.roll.members:
+                observe(MemberGone(pool.name, member))
+                for call in pool.roll.gone(member):
+                    self._lose(pool, call)
+
+        reply = inbox.open(hear)
+        self._connection.tell(subjects.member(member), b"", reply)
+        self._loop.call_later(TICK_S * 4, inbox.close, reply)
+
+    def _lose(self, pool: _Pool, reply: str) -> None:
+        if (call := pool.calls.get(reply)) is not None:
+            call.fail("lost", Unavailable("the worker that took this request is gone"))
+
+    def _hear(self, message: Message) -> None:
+        """Note a member that announces itself, or its answer to a question."""
+        if message.status:
+            return
+        with contextlib.suppress(Undecodable):
+            holding = _decode_holding(message.payload)
+            if (pool := self._pools.get(holding.pool)) is not None:
+                pool.roll.heard(holding)
+
+
+def _pass_on(sending: asyncio.Task[None], call: _Call) -> None:
+    """Let a call fail with what broke its body."""
+    if not sending.cancelled() and (error := sending.exception()) is not None:
+        call.fail("body", error)
+
+
+async def _stop(sending: asyncio.Task[None]) -> None:
+    sending.cancel()
+    await asyncio.wait([sending])
+
+
+async def _then_stop(chunks: AsyncGenerator[bytes], sending: asyncio.Task[None]) -> AsyncGenerator[bytes]:
+    """Give the chunks of an answer; its request's body is sent no longer than that."""
+    try:
+        async with contextlib.aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+    finally:
+        await _stop(sending)
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+def _announced(request: Request, size: int) -> Request:
+    return msgspec.structs.replace(request, stream=Stream("", size))

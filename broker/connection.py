@@ -1,0 +1,290 @@
+"""One connection of a process to the broker: it connects, reconnects without end, and drains.
+
+- While the broker is away nothing is kept for later: `publish` raises `Unavailable` at once. What was never sent
+  cannot happen after its client was told that it failed.
+- Subscriptions survive a reconnect; `on_back` runs before they are made anew, so that a member can announce itself
+  before it gets its first request. `on_lost` runs as soon as the connection ends.
+- Every process has one inbox: one wildcard subscription, a token for each thing that waits (a call, a body, a
+  question). When the connection is lost, each open token gets a message with status `DISCONNECTED`; when nobody
+  listens on the subject it asked, one with `NO_RESPONDERS`. Who sends to a token that is closed, and names a subject
+  for the reply, gets an empty message: nobody waits here any more.
+"""
+
+import asyncio
+import contextlib
+import random
+import secrets
+import time
+from collections.abc import Callable
+from itertools import count
+
+from broker import subjects, wire
+from broker.observations import BrokerBack, BrokerComplained, BrokerLost
+from broker.observe import observe
+from broker.wire import DISCONNECTED, Callback, Link, Message, Server
+from schemas.errors import Unavailable
+
+_ATTEMPT_S = 1.0
+_FIRST_PAUSE_S = 0.05
+_PING_EVERY_S = 5.0
+_UNANSWERED_PINGS = 2
+_DISCONNECTED = "the broker is not connected"
+
+
+class Subscription:
+    """One subject that is listened to."""
+
+    __slots__ = ("_connection", "id", "queue", "subject")
+
+    def __init__(self, connection: "Connection", id: str, subject: str, queue: str) -> None:
+        self._connection = connection
+        self.id = id
+        self.subject = subject
+        self.queue = queue
+
+    @property
+    def line(self) -> str:
+        """The line of the protocol that makes it."""
+        return f"SUB {self.subject} {self.queue} {self.id}" if self.queue else f"SUB {self.subject} {self.id}"
+
+    def unsubscribe(self) -> None:
+        """Stop listening. Messages that the server has sent already still arrive until the next `flush`."""
+        self._connection.remove(self)
+
+
+class Inbox:
+    """The subjects on which this process hears what is meant for one waiting thing of its own."""
+
+    __slots__ = ("_open", "_skip", "_tell", "_tokens", "prefix")
+
+    def __init__(self, user: str, tell: Callable[[str, bytes], bool]) -> None:
+        self._tell = tell
+        self.prefix = subjects.inbox(user, secrets.token_hex(9))
+        self._skip = len(self.prefix)
+        self._open: dict[str, Callback] = {}
+        self._tokens = count()
+
+    def open(self, callback: Callback) -> str:
+        """Give a new subject whose messages go to `callback`, until it is closed."""
+        token = f"{next(self._tokens):x}"
+        self._open[token] = callback
+        return self.prefix + token
+
+    def close(self, subject: str) -> None:
+        """Hear nothing more on a subject."""
+        self._open.pop(subject[self._skip :], None)
+
+    def take(self, message: Message) -> None:
+        """Hand a message to the one it is for."""
+        callback = self._open.get(message.subject[self._skip :])
+        if callback is not None:
+            callback(message)
+        elif message.reply:
+            self._tell(message.reply, b"")
+
+    def lose(self) -> None:
+        """Tell everything that waits that its answer will not come."""
+        for token, callback in list(self._open.items()):
+            callback(Message(self.prefix + token, "", b"", DISCONNECTED))
+
+
+class Connection:
+    """A connection to the broker. Make one with `Connection.open`."""
+
+    def __init__(self, servers: list[Server], name: str, max_reconnect_wait: float) -> None:
+        self._servers = servers
+        self._known = {(server.host, server.port) for server in servers}
+        self._name = name
+        self._max_wait_s = max_reconnect_wait
+        self._link: Link | None = None
+        self._callbacks: dict[bytes, Callback] = {}
+        self._subscriptions: dict[str, Subscription] = {}
+        self._ids = count(1)
+        self._reconnecting: asyncio.Task[None] | None = None
+        self._watching: asyncio.TimerHandle | None = None
+        self._pings: list[asyncio.Future[None]] = []
+        self._is_closed = False
+        self._refused = ""
+        self.on_lost: list[Callable[[], None]] = []
+        self.on_back: list[Callable[[], None]] = []
+        self.inbox = Inbox(servers[0].user if servers[0].password else "", self.tell)
+        self.subscribe(self.inbox.prefix + "*", self.inbox.take)
+
+    @classmethod
+    async def open(
+        cls, url: str, *, name: str, max_reconnect_wait: float = 1.0, timeout: float = 10.0
+    ) -> "Connection":
+        """Connect to one of a comma separated list of servers, trying again until `timeout` seconds are over.
+
+        `name` is what the server shows in its list of connections.
+        Raises: ValueError for a malformed URL; Unavailable if no server lets us in within that time.
+        """
+        connection = cls(wire.parse_servers(url), name, max_reconnect_wait)
+        try:
+            async with asyncio.timeout(timeout):
+                await connection._connect()
+        except TimeoutError:
+            refused = connection._refused
+            why = f"refuses to let us in ({refused})" if refused else f"does not answer after {timeout:g} s"
+            raise Unavailable(f"the broker {why}") from None
+        return connection
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether messages can be sent now."""
+        return self._link is not None
+
+    @property
+    def max_payload(self) -> int:
+        """Bytes that one message may have."""
+        return self._link.info.max_payload if self._link else wire.Info().max_payload
+
+    def publish(self, subject: str, payload: bytes, reply: str = "") -> None:
+        """Send a message now or not at all. Raises: Unavailable while disconnected; MessageTooLong."""
+        if self._link is None:
+            raise Unavailable(_DISCONNECTED)
+        self._link.publish(subject, payload, reply)
+
+    def tell(self, subject: str, payload: bytes, reply: str = "") -> bool:
+        """Send a message whose loss its receiver can bear; give False if it could not be sent."""
+        if self._link is not None:
+            with contextlib.suppress(Unavailable):
+                self._link.publish(subject, payload, reply)
+                return True
+        return False
+
+    def subscribe(self, subject: str, callback: Callback, queue: str = "") -> Subscription:
+        """Listen on a subject, as one of a queue group if it is named.
+
+        `callback` is a plain function, called in the order of arrival; it must not block.
+        """
+        subscription = Subscription(self, str(next(self._ids)), subject, queue)
+        self._callbacks[subscription.id.encode()] = callback
+        self._subscriptions[subscription.id] = subscription
+        if self._link is not None:
+            self._link.send(subscription.line)
+        return subscription
+
+    def remove(self, subscription: Subscription) -> None:
+        """Stop listening on what a subscription listens to."""
+        if self._subscriptions.pop(subscription.id, None) and self._link is not None:
+            self._link.send(f"UNSUB {subscription.id}")
+            forget = self._callbacks.pop
+            # What the server sent before it read the UNSUB is still on its way and is for this callback.
+            self._link.ping().add_done_callback(lambda _: forget(subscription.id.encode(), None))
+        else:
+            self._callbacks.pop(subscription.id.encode(), None)
+
+    async def flush(self, timeout: float = 5.0) -> None:
+        """Wait until the server has read all that was sent, and all it sent before has arrived.
+
+        Raises: Unavailable.
+        """
+        if self._link is None:
+            raise Unavailable(_DISCONNECTED)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._link.ping()
+        except (TimeoutError, OSError):
+            raise Unavailable("the broker does not answer") from None
+
+    async def writable(self) -> None:
+        """Wait while the server takes bytes more slowly than they are sent."""
+        if self._link is not None:
+            await self._link.writable()
+
+    async def drain(self) -> None:
+        """Stop listening, handle what has arrived, send what is due and close."""
+        for subscription in list(self._subscriptions.values()):
+            self.remove(subscription)
+        with contextlib.suppress(Unavailable):
+            await self.flush()
+        await self.close()
+
+    async def close(self) -> None:
+        """Close now. Everything that waits for an answer is told that it will not come."""
+        self._is_closed = True
+        link, self._link = self._link, None
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
+            await asyncio.gather(self._reconnecting, return_exceptions=True)
+        if link is not None:
+            link.close()
+            self._tell_lost()
+
+    async def _connect(self) -> None:
+        """Try the servers in turn, with longer and longer pauses, until one lets us in."""
+        pause = _FIRST_PAUSE_S
+        while True:
+            for server in self._servers:
+                try:
+                    async with asyncio.timeout(_ATTEMPT_S):
+                        link = await wire.connect(
+                            server, self._name, self._callbacks, self._on_end, self._on_complaint
+                        )
+                except wire.Refused as error:
+                    self._refused = error.words
+                except (OSError, TimeoutError):
+                    self._refused = ""
+                else:
+                    self._begin(link, server)
+                    return
+            await asyncio.sleep(pause * random.uniform(0.8, 1.0))
+            pause = min(pause * 2, self._max_wait_s)
+
+    def _begin(self, link: Link, server: Server) -> None:
+        self._link = link
+        for told in list(self.on_back):
+            told()
+        for subscription in self._subscriptions.values():
+            link.send(subscription.line)
+        for address in link.info.connect_urls:
+            self._learn(address, server)
+        self._pings.clear()
+        self._watch()
+
+    def _learn(self, address: str, server: Server) -> None:
+        """Remember another server of the cluster, reached like the one that told of it."""
+        host, _, port = address.rpartition(":")
+        if port.isdigit() and (key := (host.strip("[]"), int(port))) not in self._known:
+            self._known.add(key)
+            self._servers.append(Server(*key, server.tls, server.user, server.password))
+
+    def _watch(self) -> None:
+        """Ask for a sign of life now and then; a server that gives none is left.
+
+        Two unanswered questions are needed: one may stand unread while this process itself was busy.
+        """
+        if self._link is None:
+            return
+        self._pings = [ping for ping in self._pings if not ping.done()]
+        if len(self._pings) >= _UNANSWERED_PINGS:
+            self._link.abort()
+            return
+        self._pings.append(self._link.ping())
+        self._watching = asyncio.get_running_loop().call_later(_PING_EVERY_S, self._watch)
+
+    def _on_complaint(self, words: str) -> None:
+        observe(BrokerComplained(words))
+
+    def _on_end(self, link: Link, error: Exception) -> None:
+        if link is not self._link or self._is_closed:
+            return
+        self._link = None
+        if self._watching is not None:
+            self._watching.cancel()
+        observe(BrokerLost(str(error)))
+        self._tell_lost()
+        self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect())
+
+    def _tell_lost(self) -> None:
+        self.inbox.lose()
+        for told in list(self.on_lost):
+            told()
+
+    async def _reconnect(self) -> None:
+        began = time.monotonic()
+        await self._connect()
+        observe(BrokerBack(round(time.monotonic() - began, 3)))

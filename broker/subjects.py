@@ -1,0 +1,174 @@
+"""Every subject, its pool, and which wing may speak or listen on it. Nothing of this is spelled elsewhere.
+
+Requests go to one member of a pool (a queue group of the same name); the reply goes to the asker's inbox.
+Beside its requests a pool has four subjects: `cancel.` (all members hear which request is not wanted any more),
+`probe.` (all members say which requests they hold), `alive.` (a member tells that it joins) and, for each member,
+`member.`, on which it listens and never answers: NATS itself tells the asker when nobody listens there any more.
+
+An inbox is `_INBOX.<user>.<random>.<token>`. Everyone may publish to inboxes, each user hears only its own, and
+nobody can guess the random part: so replies, chunks of bodies and credit (`broker/body.py`) travel there.
+
+    wing       publishes                                           listens
+    door       requests, cancels, probes of every pool, metrics    own inbox, alive, events
+    pool       events, JetStream, requests of ASKED_BY_POOLS       own inbox, everything the pools serve, events
+    platform   everything                                          everything
+
+`door` are the edges, `pool` the workers, `platform` the supervisor and the command line. Row changes, broadcasts
+and deliveries (`changes.`, `broadcast.`, `deliver.`) get their rows here with the areas that send them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+_PLAIN = re.compile(r"[^\s*>]+")
+
+
+class Subject(Struct, frozen=True):
+    """A name to publish on; for requests also the pool that serves it. An event has no pool.
+
+    Raises: ValueError for a name with blanks or wildcards in it.
+    """
+
+    name: str
+    pool: str = ""
+
+    def __post_init__(self) -> None:
+        if not _PLAIN.fullmatch(self.name) or ".." in f".{self.name}.":
+            raise ValueError(f"{self.name!r} is no subject")
+
+
+REST = Subject("rest.request", "rest")
+GRAPHQL = Subject("graphql.request", "graphql")
+AUTH = Subject("auth.request", "auth")
+STORAGE = Subject("storage.request", "storage")
+IMAGES = Subject("images.request", "images")
+FUNCTIONS = Subject("functions.request", "functions")
+
+REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS)
+"""Subjects served as `Request` -> `Response` (schemas/http.py)."""
+ASKED_BY_POOLS = (IMAGES, FUNCTIONS)
+"""Pools that other pools ask: storage has images rendered, the scheduler calls functions."""
+
+CATALOG_CHANGED = Subject("events.catalog")
+"""schemas.events.CatalogChanged"""
+CONFIG_CHANGED = Subject("events.config")
+"""schemas.events.ConfigChanged"""
+KEYS_CHANGED = Subject("events.keys")
+"""schemas.events.KeysChanged"""
+
+METRICS_COLLECT = "metrics.collect"
+"""Every process answers with its metrics (broker/metrics.py)."""
+ALIVE = "alive.>"
+"""All members of all pools as they join."""
+
+WINGS = ("door", "pool", "platform")
+"""Users of the embedded server."""
+
+
+def health(pool: str) -> Subject:
+    """Give the request that asks a pool whether it can work; a queue group of its own, so that load does not hide it."""
+    return Subject(f"health.{pool}", f"health.{pool}")
+
+
+def cancel(pool: str) -> str:
+    """Give the subject on which a pool hears which requests are not wanted any more."""
+    return f"cancel.{pool}"
+
+
+def probe(pool: str) -> str:
+    """Give the subject on which all members of a pool are asked which requests they hold."""
+    return f"probe.{pool}"
+
+
+def alive(pool: str) -> str:
+    """Give the subject on which a member tells that it joins its pool."""
+    return f"alive.{pool}"
+
+
+def member(name: str) -> str:
+    """Give the subject to which one member listens as long as its process is connected."""
+    return f"member.{name}"
+
+
+def inbox(user: str, random: str) -> str:
+    """Give the prefix of a process's inbox. A user name that is no part of a subject counts as none."""
+    return f"_INBOX.{user if re.fullmatch(r'[A-Za-z0-9_-]+', user) else 'open'}.{random}."
+
+
+def is_inbox(name: str) -> bool:
+    """Tell whether a subject named by a peer is an inbox, and nothing that could be a command or a wildcard."""
+    return name.startswith("_INBOX.") and _PLAIN.fullmatch(name) is not None
+
+
+def authorization(passwords: Mapping[str, str]) -> str:
+    """Give the `authorization` block of a nats-server configuration (pure): one user for each wing of `passwords`.
+
+    The text holds the passwords: write it only to a file that its owner alone may read.
+    """
+    users = [_user(wing, passwords[wing]) for wing in WINGS if wing in passwords]
+    return "\n".join(["authorization {", "  users: [", *users, "  ]", "}"])
+
+
+def _user(wing: str, password: str) -> str:
+    publish, listen = _rights(wing)
+    return "\n".join([
+        "    {",
+        f"      user: {json.dumps(wing)}, password: {json.dumps(password)}",
+        f"      permissions: {{ publish: {{ allow: {_list(publish)} }}, subscribe: {{ allow: {_list(listen)} }} }}",
+        "    }",
+    ])  # fmt: skip
+
+
+def _rights(wing: str) -> tuple[list[str], list[str]]:
+    """Give what a wing may publish and hear."""
+    own_inbox = f"_INBOX.{wing}.>"
+    match wing:
+        case "door":
+            return (
+                ["_INBOX.>", *_asking(REQUESTS), "health.>", "member.*", METRICS_COLLECT],
+                [own_inbox, ALIVE, "events.>", METRICS_COLLECT],
+            )
+        case "pool":
+            served = [subject.name for subject in REQUESTS]
+            return (
+                [
+                    "_INBOX.>",
+                    ALIVE,
+                    "events.>",
+                    "$JS.API.>",
+                    "$JS.ACK.>",
+                    *_asking(ASKED_BY_POOLS),
+                    "member.*",
+                ],
+                [
+                    own_inbox,
+                    *served,
+                    "health.>",
+                    "cancel.>",
+                    "probe.>",
+                    ALIVE,
+                    "member.*",
+                    "events.>",
+                    METRICS_COLLECT,
+                ],
+            )
+    return [">"], [">"]
+
+
+def _asking(asked: Iterable[Subject]) -> list[str]:
+    """Give the subjects that one must publish on to ask these pools."""
+    return [
+        name
+        for subject in asked
+        for name in (
+            subject.name,
+            *(f(p) for f in (cancel, probe) for p in (subject.pool, health(subject.pool).pool)),
+        )
+    ]
+
+
+def _list(names: Iterable[str]) -> str:
+    return "[" + ", ".join(json.dumps(name) for name in names) + "]"

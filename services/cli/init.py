@@ -1,0 +1,71 @@
+"""`headwater init`: lay a new project folder."""
+
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from services.cli.options import platform_options, refuse
+from services.supervisor.project import CONFIG, DATA_FOLDER
+
+_SEED = "-- Rows for development. `insert into ...` statements go here.\n"
+_IGNORED = (f"{DATA_FOLDER}/", ".env", ".env.local", "supabase/.temp/", "supabase/.branches/")
+
+
+@click.command()
+@platform_options
+def init(data: Path | None, project: Path | None) -> None:
+    """Lay a new project folder.
+
+    Makes supabase/config.toml, supabase/migrations/ and supabase/seed.sql, and enters the data folder in .gitignore.
+    Nothing that is there is overwritten.
+
+    \b
+    Exit codes: 0 made, 2 there is a project already, or the folder cannot be written
+    """
+    del data  # taken by every command; the data folder is made by `start`
+    root = (project or Path()).resolve()
+    config = root / CONFIG
+    if config.exists():
+        refuse(
+            f"{config} is already there and was left as it is. Remove it first, or name another folder with --project.",
+            code=2,
+        )
+    try:
+        _lay(root, config)
+    except OSError as error:
+        refuse(f"The project could not be made: {error.strerror}: {error.filename}", code=2)
+    click.echo("Start the platform with `headwater start`.")
+
+
+def _lay(root: Path, config: Path) -> None:
+    (config.parent / "migrations").mkdir(parents=True, exist_ok=True)
+    template = resources.files("services.cli").joinpath("config.toml").read_text()
+    config.write_text(template.replace("PROJECT", _project_id(root)))
+    click.echo(f"Made {config}")
+    click.echo(f"Made {config.parent / 'migrations'}")
+    seed = config.parent / "seed.sql"
+    if not seed.exists():
+        seed.write_text(_SEED)
+        click.echo(f"Made {seed}")
+    if added := _ignore(root / ".gitignore"):
+        click.echo(f"Entered {', '.join(added)} in {root / '.gitignore'}")
+
+
+def _ignore(path: Path) -> list[str]:
+    """Enter what does not belong in version control; give what was missing."""
+    text = path.read_text() if path.exists() else ""
+    present = {line.strip().strip("/") for line in text.splitlines()}
+    missing = [entry for entry in _IGNORED if entry.strip("/") not in present]
+    if missing:
+        gap = "" if not text or text.endswith("\n") else "\n"
+        path.write_text(text + gap + "\n".join(missing) + "\n")
+    return missing
+
+
+def _project_id(root: Path) -> str:
+    """Give the folder's name as far as it can be an id."""
+    return (
+        "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in root.name)
+        or "headwater"
+    )

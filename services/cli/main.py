@@ -1,0 +1,37 @@
+"""The command line `headwater`: one command a module, listed here in the order of their use."""
+
+import click
+
+from services.cli.init import init
+from services.cli.keys import keys
+from services.cli.logs import logs
+from services.cli.psql import psql
+from services.cli.start import start
+from services.cli.status import status
+from services.cli.stop import stop
+from services.cli.version import version
+
+
+class InOrder(click.Group):
+    """A group that lists its commands in the order they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names in order."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def main() -> None:
+    """Headwater: a complete backend over one Postgres database, on this machine.
+
+    `headwater start` runs everything a project needs; `headwater status` tells its addresses and keys. Each platform
+    lives in a data folder, `.headwater` in the project's folder unless --data names another, and several run side by
+    side.
+    """
+
+
+for command in (init, start, status, stop, psql, logs, keys, version):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""How the command line shows things: short lines, colours on a terminal only."""
+
+import json
+import shlex
+from collections.abc import Mapping
+
+import click
+
+from schemas.settings import DEVELOPMENT_JWT_SECRET, DEVELOPMENT_SECRET_KEY
+
+LABELS = {
+    "API_URL": "API",
+    "REST_URL": "REST",
+    "GRAPHQL_URL": "GraphQL",
+    "DB_URL": "Database",
+    "NATS_URL": "NATS",
+    "PUBLISHABLE_KEY": "Publishable key",
+    "SECRET_KEY": "Secret key",
+    "JWT_SECRET": "JWT secret",
+    "ANON_KEY": "anon key",
+    "SERVICE_ROLE_KEY": "service_role key",
+}
+_HIDDEN = frozenset({"SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL"})
+
+
+class Terminal:
+    """Shows a start on the terminal: steps on standard output, warnings on standard error."""
+
+    def __init__(self, *, detached: bool) -> None:
+        self._detached = detached
+
+    def say(self, line: str) -> None:
+        """Show a step."""
+        click.echo(line)
+
+    def warn(self, line: str) -> None:
+        """Show a warning."""
+        click.secho(line, fg="yellow", err=True)
+
+    def ready(self, values: dict[str, str], seconds: float) -> None:
+        """Show the summary of a start."""
+        click.secho(f"\nHeadwater is ready after {seconds:.1f} s.", fg="green", bold=True)
+        click.echo(table(values if _is_development(values) else _masked(values)))
+        end = "Stop it with `headwater stop`." if self._detached else "Press Ctrl-C to stop."
+        click.echo(f"\n{end}")
+
+
+def table(values: Mapping[str, str]) -> str:
+    """Give addresses and keys as lines for people."""
+    return "\n".join(f"{LABELS.get(name, name):>18}  {value}" for name, value in values.items())
+
+
+def env_lines(values: Mapping[str, str]) -> str:
+    """Give values as lines that a shell and every reader of `.env` files understand."""
+    return "\n".join(f"{name}={_quoted(value)}" for name, value in values.items())
+
+
+def json_text(values: Mapping[str, object]) -> str:
+    """Give values as one JSON object."""
+    return json.dumps(values, indent=2)
+
+
+def _quoted(value: str) -> str:
+    if "'" in value or "\n" in value:
+        return shlex.quote(value)
+    return f'"{value}"' if not set(value) & set('"\\$`') else f"'{value}'"
+
+
+def _is_development(values: Mapping[str, str]) -> bool:
+    """Tell whether all keys are the published ones, which are no secret."""
+    return (
+        values.get("JWT_SECRET") == DEVELOPMENT_JWT_SECRET
+        and values.get("SECRET_KEY") == DEVELOPMENT_SECRET_KEY
+    )
+
+
+def _masked(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: "*** (shown by `headwater status`)" if name in _HIDDEN else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,101 @@
+"""`headwater start`: run a platform in this terminal, or in the background."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from services.cli.options import platform_options
+from services.cli.show import Terminal
+from services.supervisor import plan
+from services.supervisor.detach import run_detached
+from services.supervisor.errors import SupervisorError
+from services.supervisor.launch import launch
+from services.supervisor.project import load_project
+from services.supervisor.report import Reporter
+
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command()
+@platform_options
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    envvar="HEADWATER_CONFIG",
+    metavar="FILE",
+    help="Config file.  [default: supabase/config.toml in the project folder, if there]",
+)
+@click.option(
+    "--port", type=_PORT, help="Port of the API; 0 takes a free one. All other ports then are free ones too."
+)
+@click.option("--db-port", type=_PORT, help="Port of the embedded Postgres.  [default: 54322]")
+@click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
+@click.option("--host", help="Address the API listens on.  [default: 127.0.0.1]")
+@click.option(
+    "--database-url",
+    metavar="URL",
+    help="Use this Postgres (15 or newer) instead of the embedded one.  [env: DATABASE_URL]",
+)
+@click.option(
+    "--nats-url", metavar="URL", help="Use this NATS server instead of the embedded one.  [env: NATS_URL]"
+)
+@click.option(
+    "--edge",
+    multiple=True,
+    metavar="NAME",
+    help=f"Edge to run, repeatable: {', '.join(plan.EDGES)}, none.  [default: all]",
+)
+@click.option(
+    "--pool",
+    multiple=True,
+    metavar="NAME",
+    help=f"Worker pool to run, repeatable: {', '.join(plan.POOLS)}, none.  [default: all]",
+)
+@click.option("--detach", "-d", is_flag=True, help="Return when everything is ready, and leave it running.")
+def start(
+    data: Path | None,
+    project: Path | None,
+    config: Path | None,
+    port: int | None,
+    db_port: int | None,
+    nats_port: int | None,
+    host: str | None,
+    database_url: str | None,
+    nats_url: str | None,
+    edge: tuple[str, ...],
+    pool: tuple[str, ...],
+    detach: bool,
+) -> None:
+    """Start the platform and show its addresses.
+
+    It runs until Ctrl-C, or with --detach until `headwater stop`. Settings come from the project's
+    supabase/config.toml, from .env and .env.local in the project folder and beside the config, from the environment
+    (HEADWATER_API_MAX_ROWS=500 sets max_rows of [api]), and from these options, the later ones winning.
+
+    With --edge only the named edges run here and no pool, with --pool only pools; give both to choose of both.
+
+    \b
+    Exit codes: 0 stopped as asked, 1 a part did not come up,
+                2 refused: a port in use, a broken config, a locked data folder, a wrong option
+    """
+    options = {
+        "HEADWATER_API_PORT": port,
+        "HEADWATER_DB_PORT": db_port,
+        "HEADWATER_BROKER_PORT": nats_port,
+        "HEADWATER_GATEWAY_HOST": host,
+        "HEADWATER_DB_URL": database_url,
+        "HEADWATER_BROKER_URL": nats_url,
+    }
+    overrides = {name: str(value) for name, value in options.items() if value is not None}
+
+    def run(report: Reporter) -> int:
+        try:
+            launch(load_project(project, config, data, overrides), plan.choose(edge, pool), report)
+        except SupervisorError as error:
+            report.warn(str(error))
+            return error.exit_code
+        return 0
+
+    terminal = Terminal(detached=detach)
+    sys.exit(run_detached(run, terminal) if detach else run(terminal))

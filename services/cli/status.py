@@ -1,0 +1,65 @@
+"""`headwater status`: the addresses and keys of a running platform, and how its parts fare."""
+
+from pathlib import Path
+
+import click
+
+from services.cli.intact import overwritten_files
+from services.cli.options import platform_options, running_platform
+from services.cli.show import env_lines, json_text, table
+from services.supervisor.state import ChildState, State, uptime
+
+
+@click.command()
+@platform_options
+@click.option(
+    "-o", "--output", "form", type=click.Choice(["pretty", "env", "json"]), default="pretty", show_default=True,
+    help="Form of the answer: for people, for .env files, or JSON.",
+)  # fmt: skip
+def status(data: Path | None, project: Path | None, form: str) -> None:
+    """Show the addresses and keys of a running platform.
+
+    \b
+    Names: API_URL REST_URL GRAPHQL_URL DB_URL NATS_URL PUBLISHABLE_KEY SECRET_KEY
+           JWT_SECRET ANON_KEY SERVICE_ROLE_KEY (those of parts that do not run are left out)
+    Exit codes: 0 it runs, 1 it does not
+    """
+    _, state = running_platform(data, project)
+    if form == "env":
+        click.echo(env_lines(state.values))
+    elif form == "json":
+        click.echo(json_text(state.values))
+    else:
+        _show(state)
+
+
+def _show(state: State) -> None:
+    click.echo(f"Headwater {state.version}, {state.status}, process {state.pid}, data folder {state.data}\n")
+    click.echo(table(state.values))
+    click.echo()
+    for child in state.children:
+        click.echo(f"{child.name:>18}  {_fares(child)}")
+    if changed := overwritten_files():
+        click.secho(
+            f"\n{len(changed)} files of headwater were changed by another package, first {changed[0]}. "
+            "Install headwater again, in an environment of its own.",
+            fg="yellow",
+            err=True,
+        )
+
+
+def _fares(child: ChildState) -> str:
+    times = (
+        f", started again {child.restarts} {'time' if child.restarts == 1 else 'times'}"
+        if child.restarts
+        else ""
+    )
+    place = f", process {child.pid}" if child.pid else ""
+    return f"{child.status} for {_span(uptime(child))}{place}{times}"
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,63 @@
+"""`headwater stop`: end a running platform, in order."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import click
+
+from services.cli.options import data_folder, platform_options, refuse
+from services.supervisor.folder import DataFolder, is_locked
+from services.supervisor.state import read_state
+
+_POLL_S = 0.02
+_PATIENCE_S = 5.0
+
+
+@click.command()
+@platform_options
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), default=90.0, show_default=True, help="Seconds to wait."
+)
+def stop(data: Path | None, project: Path | None, timeout: float) -> None:
+    """Stop a running platform.
+
+    Waits until it has ended; requests that are being answered are finished first. Stopping what does not run is no
+    error.
+
+    \b
+    Exit codes: 0 nothing runs any more, 1 it still runs after the timeout
+    """
+    folder = data_folder(data, project)
+    pid = _holder(folder)
+    if pid is None:
+        click.echo(f"No platform is running in {folder.path}.")
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    began = time.monotonic()
+    told = began
+    while is_locked(folder.lock):
+        now = time.monotonic()
+        if now - began > timeout:
+            refuse(
+                f"It still runs after {timeout:.0f} s (process {pid}). Wait longer with --timeout, or kill it.",
+                code=1,
+            )
+        if now - told > _PATIENCE_S:
+            click.echo(f"Waiting for it to finish ({now - began:.0f} s)")
+            told = now
+        time.sleep(_POLL_S)
+    click.echo(f"Stopped after {time.monotonic() - began:.1f} s.")
+
+
+def _holder(folder: DataFolder) -> int | None:
+    """Give the process that holds the lock of a data folder; a start that is not ready yet counts."""
+    if not is_locked(folder.lock):
+        return None
+    with contextlib.suppress(ValueError, OSError):
+        return int(folder.lock.read_text())
+    state = read_state(folder)
+    return state.pid if state else None

@@ -1,0 +1,22 @@
+"""`headwater version`: which versions of what."""
+
+import platform
+from pathlib import Path
+
+import click
+
+from services.cli.options import data_folder, platform_options
+from services.supervisor.binaries import nats_version, own_version, postgres_version
+from services.supervisor.state import running_state
+
+
+@click.command()
+@platform_options
+def version(data: Path | None, project: Path | None) -> None:
+    """Show the versions in use."""
+    ours = own_version()
+    click.echo(f"headwater {ours}")
+    click.echo(f"Postgres {postgres_version()}, NATS {nats_version()}, Python {platform.python_version()}")
+    state = running_state(data_folder(data, project))
+    if state and state.version != ours:
+        click.echo(f"The platform in {state.data} still runs {state.version}; stop and start it to change.")

@@ -1,0 +1,76 @@
+"""API keys (pure): the legacy ones are JWTs signed with the platform's secret, the new ones opaque texts.
+
+With the development secret the legacy keys are, byte for byte, those that the official local stack prints.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+
+from schemas.settings import Auth
+
+ISSUER = "supabase-demo"
+EXPIRES = 1983812996
+"""Second of expiry of the legacy keys: the one of the official local stack, in November 2032."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ApiKeys:
+    """The keys of one platform, as texts."""
+
+    jwt_secret: str
+    anon_key: str
+    service_role_key: str
+    publishable_key: str
+    secret_key: str
+
+
+def keys_of(auth: Auth) -> ApiKeys:
+    """Give the keys that the settings name; legacy keys that are not named are signed."""
+    secret = auth.jwt_secret.reveal()
+    return ApiKeys(
+        jwt_secret=secret,
+        anon_key=auth.anon_key.reveal() if auth.anon_key else legacy_key(secret, "anon"),
+        service_role_key=auth.service_role_key.reveal()
+        if auth.service_role_key
+        else legacy_key(secret, "service_role"),
+        publishable_key=auth.publishable_key.reveal(),
+        secret_key=auth.secret_key.reveal(),
+    )
+
+
+def random_keys() -> ApiKeys:
+    """Make keys that nobody has."""
+    secret = secrets.token_urlsafe(36)
+    return ApiKeys(
+        jwt_secret=secret,
+        anon_key=legacy_key(secret, "anon"),
+        service_role_key=legacy_key(secret, "service_role"),
+        publishable_key=_opaque_key("sb_publishable_"),
+        secret_key=_opaque_key("sb_secret_"),
+    )
+
+
+def legacy_key(secret: str, role: str) -> str:
+    """Sign the long-lived JWT (HS256) of an API role. Source: RFC 7515, 3.1."""
+    header = _encoded({"alg": "HS256", "typ": "JWT"})
+    payload = _encoded({"iss": ISSUER, "role": role, "exp": EXPIRES})
+    signature = hmac.digest(secret.encode(), f"{header}.{payload}".encode(), "sha256")
+    return f"{header}.{payload}.{_base64url(signature)}"
+
+
+def _opaque_key(prefix: str) -> str:
+    """Make a key in the official form: 22 random signs, and 8 by which a scanner of leaked secrets knows it."""
+    body = prefix + _base64url(secrets.token_bytes(16))
+    return f"{body}_{_base64url(hashlib.sha256(body.encode()).digest()[:6])}"
+
+
+def _encoded(part: dict[str, object]) -> str:
+    return _base64url(json.dumps(part, separators=(",", ":")).encode())
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -1,0 +1,218 @@
+"""One child process with a life: started, ready, ended, stopped. Its output goes to its log file.
+
+A child gets its own session, so Ctrl-C in a terminal reaches the supervisor alone, which stops children in order.
+On Linux the kernel tells a child when the supervisor dies, however that happens.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+from services.supervisor.errors import StartFailed
+from services.supervisor.identity import identity
+from services.supervisor.logs import LogFile, reason_in
+from services.supervisor.plan import Process, Ready
+from services.supervisor.system_user import run_as
+
+Probe = Callable[[int], Awaitable[bool]]
+"""Tells whether the child of this process id is ready."""
+
+_PROBE_PAUSE_S = 0.02
+_DRAIN_S = 0.2
+_READ_SIZE = 64 * 1024
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+class Child:
+    """A running or ended child. `on_line` gets each line of its output; `on_spawn` hears of every new process."""
+
+    def __init__(
+        self,
+        process: Process,
+        log: LogFile,
+        probe: Probe | None,
+        on_line: Callable[[bytes], None],
+        on_spawn: Callable[["Child"], None],
+    ) -> None:
+        self.process = process
+        self.log = log
+        self.pid: int | None = None
+        self.born: str | None = None
+        self.started = 0.0
+        self._probe = probe
+        self._on_line = on_line
+        self._on_spawn = on_spawn
+        self._running: asyncio.subprocess.Process | None = None
+        self._silent = asyncio.Event()
+        self._silent.set()
+
+    async def start(self) -> None:
+        """Start the child and wait until it is ready. Raises: StartFailed if it ends or takes too long."""
+        self.started = time.monotonic()
+        self.log.tail.clear()
+        told = await self._spawn()
+        ended = asyncio.ensure_future(self.wait())
+        ready = asyncio.ensure_future(self._is_ready(told))
+        try:
+            await asyncio.wait(
+                {ended, ready}, timeout=self.process.start_timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if ready.done() and (self.process.ready is not Ready.EXIT or ended.done()):
+                ready.result()
+            elif ended.done():
+                await self.drained()
+                raise StartFailed(self._why(f"ended with {outcome(ended.result())}"))
+            else:
+                self.kill()
+                raise StartFailed(self._why(f"was not ready after {self.process.start_timeout:.0f} s"))
+        finally:
+            ended.cancel()
+            ready.cancel()
+            await asyncio.gather(ended, ready, return_exceptions=True)
+
+    async def wait(self) -> int:
+        """Wait until the child ends; give its exit code, negative for a signal."""
+        return await self._running.wait() if self._running else 0
+
+    async def stop(self) -> bool:
+        """Ask the child to end; give False if it had to be killed."""
+        if not self._signal(self.process.stop_signal):
+            return True
+        try:
+            async with asyncio.timeout(self.process.stop_timeout):
+                await self.wait()
+        except TimeoutError:
+            self.kill()
+            await self.wait()
+            return False
+        return True
+
+    async def drained(self) -> None:
+        """Wait a moment until all that an ended child wrote is in its log."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DRAIN_S):
+                await self._silent.wait()
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._signal(signal.SIGKILL)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the child lives."""
+        return self._running is not None and self._running.returncode is None
+
+    def _signal(self, number: int) -> bool:
+        if not self.is_running or self._running is None:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            self._running.send_signal(number)
+        return True
+
+    async def _spawn(self) -> asyncio.Event:
+        """Start the process; give the event of its readiness line."""
+        output, its_output = os.pipe()
+        readiness, its_readiness = os.pipe()
+        pipe = self.process.ready is Ready.PIPE
+        extra = {"HEADWATER_READY_FD": str(its_readiness)} if pipe else {}
+        told = asyncio.Event()
+        try:
+            self._running = await asyncio.create_subprocess_exec(
+                *self.process.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=its_output,
+                stderr=its_output,
+                env={**self.process.environment, **extra},
+                cwd=self.log.path.parent.parent if self.process.user is None else "/",
+                pass_fds=(its_readiness,) if pipe else (),
+                start_new_session=True,
+                preexec_fn=_tied_to(os.getpid(), self.process.stop_signal),
+                **run_as(self.process.user),
+            )
+        except OSError as error:
+            for descriptor in (output, readiness):
+                os.close(descriptor)
+            raise StartFailed(
+                self._why(f"cannot be run ({error.strerror}: {self.process.argv[0]})")
+            ) from None
+        finally:
+            os.close(its_output)
+            os.close(its_readiness)
+        self.pid = self._running.pid
+        self.born = identity(self.pid)
+        self._on_spawn(self)
+        self._silent = asyncio.Event()
+        _follow(output, self._take, self._silent.set)
+        _follow(readiness, lambda data: told.set() if b"\n" in data else None)
+        return told
+
+    def _take(self, data: bytes) -> None:
+        for line in self.log.write(data):
+            self._on_line(line)
+
+    async def _is_ready(self, told: asyncio.Event) -> None:
+        match self.process.ready:
+            case Ready.PIPE:
+                await told.wait()
+            case Ready.EXIT:
+                if (code := await self.wait()) != 0:
+                    await self.drained()
+                    raise StartFailed(self._why(f"ended with {outcome(code)}"))
+            case _:
+                while not (self._probe and self.pid and await self._probe(self.pid)):  # noqa: ASYNC110 - a server outside of this loop
+                    await asyncio.sleep(_PROBE_PAUSE_S)
+
+    def _why(self, what: str) -> str:
+        return f"{self.process.label or self.process.name} {what}: {reason_in(self.log.tail)} (log: {self.log.path})"
+
+
+def outcome(code: int) -> str:
+    """Give an exit code in words: code 1, signal SIGKILL."""
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"signal {signal.Signals(-code).name}"
+    return f"code {code}"
+
+
+def _tied_to(parent: int, number: int) -> Callable[[], None] | None:
+    """Give what a child runs before its program: it asks for a signal when the parent dies."""
+    if _LIBC is None:
+        return None
+    prctl = _LIBC.prctl
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, number)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask
+
+
+def _follow(
+    descriptor: int, take: Callable[[bytes], None], at_end: Callable[[], None] = lambda: None
+) -> None:
+    """Read a pipe until its end; the event loop calls `take` with each piece, then `at_end`."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(descriptor, False)
+
+    def read() -> None:
+        try:
+            data = os.read(descriptor, _READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            take(data)
+        else:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+            at_end()
+
+    loop.add_reader(descriptor, read)

@@ -1,0 +1,54 @@
+"""Who could reach the platform, and with which well-known secrets (pure)."""
+
+import ipaddress
+
+from schemas.settings import (
+    DEVELOPMENT_DB_PASSWORD,
+    DEVELOPMENT_JWT_SECRET,
+    DEVELOPMENT_PUBLISHABLE_KEY,
+    DEVELOPMENT_SECRET_KEY,
+    Settings,
+)
+from services.supervisor.addresses import hosts_of
+from services.supervisor.errors import StartRefused
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuse the published development secrets where others than this machine could use them.
+
+    Raises: StartRefused with the names of what must be set.
+    """
+    found = development_secrets(settings)
+    if found and not is_loopback(settings.gateway.host):
+        raise StartRefused(
+            f"The host {settings.gateway.host} can be reached from outside, and these still have their well-known "
+            f"development values: {', '.join(found)}. Make random ones with `headwater keys >> .env`."
+        )
+    outside = settings.db.url
+    weak = (settings.db.authenticator_password or settings.db.password).matches(DEVELOPMENT_DB_PASSWORD)
+    if outside and weak and not all(is_loopback(host) for host in hosts_of(outside.reveal())):
+        raise StartRefused(
+            "The database is on another machine, and the password of its login roles would be the well-known development "
+            "one. Set HEADWATER_DB_PASSWORD (`headwater keys` makes a random one)."
+        )
+
+
+def development_secrets(settings: Settings) -> list[str]:
+    """Give the environment names of the secrets that still have their published development values."""
+    published = {
+        "HEADWATER_AUTH_JWT_SECRET": (settings.auth.jwt_secret, DEVELOPMENT_JWT_SECRET),
+        "HEADWATER_AUTH_PUBLISHABLE_KEY": (settings.auth.publishable_key, DEVELOPMENT_PUBLISHABLE_KEY),
+        "HEADWATER_AUTH_SECRET_KEY": (settings.auth.secret_key, DEVELOPMENT_SECRET_KEY),
+        "HEADWATER_DB_PASSWORD": (settings.db.password, DEVELOPMENT_DB_PASSWORD),
+    }
+    return [name for name, (value, development) in published.items() if value.matches(development)]
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address (or the folder of a Unix socket) is reached from this machine only."""
+    if host == "localhost" or host.startswith("/") or host == "":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

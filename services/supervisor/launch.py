@@ -1,0 +1,219 @@
+"""Launch a platform: from a project to running children, and back to nothing.
+
+Everything that can be refused is refused before the first child starts: the lock, the ports, the settings.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from broker import subjects
+from services.supervisor import addresses, binaries, nats, postgres
+from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.child import Probe
+from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.errors import SupervisorError
+from services.supervisor.exposure import check_exposure
+from services.supervisor.folder import (
+    DataFolder,
+    keep_passwords,
+    lock_folder,
+    make_folder,
+    read_ports,
+    write_private,
+)
+from services.supervisor.leftovers import end_leftovers, end_stray_server
+from services.supervisor.logs import LogFile
+from services.supervisor.plan import (
+    Choice,
+    Links,
+    Process,
+    Ready,
+    Server,
+    make_plan,
+    needs_nats,
+    needs_postgres,
+)
+from services.supervisor.ports import Ports, choose_ports, wanted_ports
+from services.supervisor.project import Project
+from services.supervisor.report import Recorded, Reporter
+from services.supervisor.state import ChildState, State, forget_state, write_state
+from services.supervisor.supervise import Supervisor
+
+_COMPUTED = (
+    "DATABASE_URL",
+    "NATS_URL",
+    "HEADWATER_DB_URL",
+    "HEADWATER_BROKER_URL",
+    "HEADWATER_DATA",
+    "HEADWATER_CONFIG",
+)
+"""Environment that only the supervisor gives to its children."""
+
+_WINGS = ("door", "pool")
+"""The broker's users for edges and for pools (`broker/subjects.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is known of a platform before its first child starts."""
+
+    project: Project
+    folder: DataFolder
+    ports: Ports
+    keys: ApiKeys = field(repr=False)
+    cluster: Cluster | None
+    plan: list[Process]
+
+
+def launch(project: Project, choice: Choice, report: Reporter) -> None:
+    """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed."""
+    began = time.monotonic()
+    check_exposure(project.settings)
+    folder = make_folder(project.data)
+    lock = lock_folder(folder)
+    report = Recorded(report, LogFile(folder.logs / "supervisor.log"))
+    try:
+        for warning in project.warnings:
+            report.warn(warning)
+        prepared = prepare(project, choice, folder, report)
+        asyncio.run(_run(prepared, report, began))
+        report.say("Stopped")
+    except SupervisorError as error:
+        report.record(str(error))
+        raise
+    finally:
+        forget_state(folder)
+        os.close(lock)
+
+
+def prepare(project: Project, choice: Choice, folder: DataFolder, report: Reporter) -> Prepared:
+    """Settle ports and passwords, bring the database and the configurations into shape, and make the plan."""
+    settings = project.settings
+    end_leftovers(folder, report)
+    with_postgres, with_nats = needs_postgres(settings, choice), needs_nats(settings)
+    needed = {"api": bool(choice.edges), "db": with_postgres, "nats": with_nats}
+    wanted = wanted_ports(
+        settings, project.named_ports, needed={name for name, is_needed in needed.items() if is_needed}
+    )
+    cluster = postgres.open_cluster(folder, report) if with_postgres else None
+    if cluster:
+        end_stray_server(cluster, report)
+    ports = choose_ports(wanted, read_ports(folder))
+    write_private(folder.ports, msgspec.json.encode(asdict(ports)))
+    passwords, new = keep_passwords(folder, ["database", *_WINGS])
+    if cluster:
+        had_none = "database" in new and cluster.exists
+        postgres.prepare_cluster(cluster, ports.db, passwords["database"], settings.db.settings, report)
+        if had_none:
+            postgres.renew_password(cluster, passwords["database"], report)
+    keys = keys_of(settings.auth)
+    plan = make_plan(
+        settings,
+        choice,
+        python=(sys.executable,),
+        environment=children_environment(project, folder, ports, keys),
+        links=_links(project, ports, passwords, cluster),
+        postgres=_postgres_server(cluster, ports) if cluster else None,
+        nats=_nats_server(folder, ports, passwords) if with_nats else None,
+    )
+    return Prepared(project, folder, ports, keys, cluster, plan)
+
+
+def children_environment(project: Project, folder: DataFolder, ports: Ports, keys: ApiKeys) -> dict[str, str]:
+    """Give the environment of the Python children: ours, without the URLs that name a user of higher rights."""
+    kept = {name: value for name, value in project.environment.items() if name not in _COMPUTED}
+    computed = {
+        "HEADWATER_DATA": str(folder.path),
+        "HEADWATER_GATEWAY_HOST": project.settings.gateway.host,
+        "HEADWATER_AUTH_ANON_KEY": keys.anon_key,
+        "HEADWATER_AUTH_SERVICE_ROLE_KEY": keys.service_role_key,
+        "PYTHONUNBUFFERED": "1",
+    }
+    if project.config:
+        computed["HEADWATER_CONFIG"] = str(project.config)
+    chosen = {
+        "HEADWATER_API_PORT": ports.api,
+        "HEADWATER_DB_PORT": ports.db,
+        "HEADWATER_BROKER_PORT": ports.nats,
+    }
+    return kept | computed | {name: str(port) for name, port in chosen.items() if port}
+
+
+async def _run(prepared: Prepared, report: Reporter, began: float) -> None:
+    values = addresses.shown_values(prepared.project.settings, prepared.ports, prepared.keys)
+    started = time.time()
+
+    def change(status: str, children: list[ChildState]) -> None:
+        write_state(
+            prepared.folder,
+            State(
+                version=binaries.own_version(),
+                pid=os.getpid(),
+                status=status,
+                started=started,
+                data=str(prepared.folder.path),
+                project=str(prepared.project.root),
+                config=str(prepared.project.config) if prepared.project.config else None,
+                ports=asdict(prepared.ports),
+                values=values,
+                children=children,
+            ),
+        )
+
+    supervisor = Supervisor(prepared.plan, prepared.folder.logs, _probes(prepared), report, change)
+    await supervisor.run(lambda: report.ready(values, time.monotonic() - began))
+
+
+def _probes(prepared: Prepared) -> dict[Ready, Probe]:
+    async def server_is_ready(pid: int) -> bool:
+        return prepared.cluster is not None and postgres.is_ready(prepared.cluster, pid)
+
+    async def nats_is_ready(_pid: int) -> bool:
+        return await nats.answers(prepared.ports.nats)
+
+    return {Ready.POSTGRES: server_is_ready, Ready.NATS: nats_is_ready}
+
+
+def _links(project: Project, ports: Ports, passwords: Mapping[str, str], cluster: Cluster | None) -> Links:
+    """Give the URLs by which the parts reach each other."""
+    db, broker = project.settings.db, project.settings.broker
+    login_password = (db.authenticator_password or db.password).reveal()
+    if db.url:
+        login, owner = addresses.as_role(db.url.reveal(), db.authenticator, login_password), db.url.reveal()
+    else:
+        socket = postgres.socket_folder(cluster) if cluster else None
+        login = (
+            addresses.socket_url(db.authenticator, login_password, ports.db, str(socket))
+            if socket
+            else addresses.database_url(db.authenticator, login_password, ports.db)
+        )
+        owner = addresses.database_url(SUPERUSER, passwords["database"], ports.db)
+    if broker.url:
+        return Links(login, owner, broker.url.reveal(), broker.url.reveal())
+    edge, pool = (addresses.nats_url(wing, passwords[wing], ports.nats) for wing in _WINGS)
+    return Links(login, owner, edge, pool)
+
+
+def _postgres_server(cluster: Cluster, ports: Ports) -> Server:
+    return Server(
+        argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
+        environment=server_environment(),
+        label=f"Postgres {binaries.postgres_version()} on 127.0.0.1:{ports.db}",
+        user=cluster.user,
+    )
+
+
+def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str]) -> Server:
+    authorization = subjects.authorization({wing: passwords[wing] for wing in _WINGS})
+    config = nats.write_nats_config(folder, ports.nats, authorization)
+    return Server(
+        argv=(str(binaries.find_nats()), "--config", str(config)),
+        environment={},
+        label=f"NATS {binaries.nats_version()} on 127.0.0.1:{ports.nats}",
+    )

@@ -1,0 +1,177 @@
+"""What a platform consists of (pure): settings, choice and places in, children and their order out.
+
+    postgres --> migrate --> pools        edges, pools, servers: the stages in which they stop,
+    nats     --> pools, edges             what was started last first
+
+Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
+"""
+
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from schemas.settings import Settings
+from services.supervisor.errors import StartRefused
+from services.supervisor.system_user import SystemUser
+
+EDGES = ("gateway",)
+"""The edges there are: `python -P -m services NAME...`."""
+POOLS = ("rest",)
+"""The worker pools there are: `python -P -m workers NAME...`."""
+NONE = "none"
+"""Chosen instead of a name: run none of this kind."""
+
+_BACKOFF_S = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+LONG_LIFE_S = 30.0
+"""A child that ran this long and then ended is started again at once; shorter lives wait longer and longer."""
+
+_PYTHON_START_S = 60.0
+_SERVER_STOP_S = 30.0
+_STOP_MARGIN_S = 2.0
+
+
+class Ready(Enum):
+    """How a child tells that it is ready."""
+
+    PIPE = "writes a line into the pipe HEADWATER_READY_FD"
+    EXIT = "ends with code 0"
+    POSTGRES = "its lock file says so"
+    NATS = "greets on its port"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One child: how to start it, when it is ready, how it ends. `start_timeout` None: as long as it lives."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(repr=False)
+    ready: Ready
+    after: tuple[str, ...] = ()
+    stage: int = 0
+    user: SystemUser | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_timeout: float = _SERVER_STOP_S
+    start_timeout: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The edges and pools one platform runs."""
+
+    edges: tuple[str, ...] = EDGES
+    pools: tuple[str, ...] = POOLS
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An embedded server as the plan needs it: its command and what the user calls it."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(repr=False)
+    label: str
+    user: SystemUser | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How the parts reach each other: URLs with passwords inside. `owner_db` may create roles and schemas."""
+
+    db: str = field(repr=False)
+    owner_db: str = field(repr=False)
+    edge_broker: str = field(repr=False)
+    pool_broker: str = field(repr=False)
+
+
+def choose(edges: Iterable[str], pools: Iterable[str]) -> Choice:
+    """Give what `--edge` and `--pool` ask for: neither is everything; one of them leaves the other kind out.
+
+    Raises: StartRefused for a name there is none of.
+    """
+    wanted_edges, wanted_pools = tuple(edges), tuple(pools)
+    if not wanted_edges and not wanted_pools:
+        return Choice()
+    return Choice(_chosen(wanted_edges, EDGES, "edge"), _chosen(wanted_pools, POOLS, "pool"))
+
+
+def needs_postgres(settings: Settings, choice: Choice) -> bool:
+    """Tell whether an embedded Postgres belongs to this platform: edges alone need none."""
+    return settings.db.url is None and not (choice.edges and not choice.pools)
+
+
+def needs_nats(settings: Settings) -> bool:
+    """Tell whether an embedded NATS server belongs to this platform."""
+    return settings.broker.url is None
+
+
+def make_plan(
+    settings: Settings,
+    choice: Choice,
+    *,
+    python: tuple[str, ...],
+    environment: Mapping[str, str],
+    links: Links,
+    postgres: Server | None,
+    nats: Server | None,
+) -> list[Process]:
+    """Give the children of a platform. `python` starts our interpreter; `environment` is what all children get."""
+    servers = [
+        *([_server("postgres", postgres, Ready.POSTGRES, signal.SIGINT)] if postgres else []),
+        *([_server("nats", nats, Ready.NATS, signal.SIGTERM)] if nats else []),
+    ]
+    here = {server.name for server in servers}
+
+    def after(*names: str) -> tuple[str, ...]:
+        return tuple(name for name in names if name in here or name == "migrate")
+
+    def ours(
+        name: str, stage: int, argv: tuple[str, ...], extra: dict[str, str], waits: tuple[str, ...]
+    ) -> Process:
+        return Process(
+            name=name,
+            argv=(*python, "-P", "-m", *argv),
+            environment={**environment, **extra, "HEADWATER_PROCESS": name},
+            ready=Ready.PIPE,
+            after=waits,
+            stage=stage,
+            stop_timeout=settings.pools.drain_timeout + _STOP_MARGIN_S,
+            start_timeout=_PYTHON_START_S,
+            label=", ".join(argv[1:]),
+        )
+
+    children = list(servers)
+    if postgres or choice.pools:
+        owner = {**environment, "HEADWATER_DB_URL": links.db, "HEADWATER_MIGRATE_URL": links.owner_db}
+        migrate = (*python, "-P", "-m", "workers", "migrate")
+        children.append(
+            Process(
+                "migrate", migrate, owner, Ready.EXIT, after("postgres"), stage=1, label="database schema"
+            )
+        )
+    if choice.pools:
+        pools = {"HEADWATER_DB_URL": links.db, "HEADWATER_BROKER_URL": links.pool_broker}
+        children.append(ours("pools", 1, ("workers", *choice.pools), pools, after("migrate", "nats")))
+    if choice.edges:
+        edges = {"HEADWATER_BROKER_URL": links.edge_broker}
+        children.append(ours("edges", 2, ("services", *choice.edges), edges, after("nats")))
+    return children
+
+
+def restart_delay(short_lives: int) -> float:
+    """Give how long to wait before starting a child again that ended so often without a long life between."""
+    return _BACKOFF_S[min(short_lives, len(_BACKOFF_S) - 1)]
+
+
+def _server(name: str, server: Server, ready: Ready, stop: signal.Signals) -> Process:
+    return Process(
+        name, server.argv, server.environment, ready, user=server.user, stop_signal=stop, label=server.label
+    )
+
+
+def _chosen(names: tuple[str, ...], known: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in known and name != NONE:
+            raise StartRefused(f"There is no {kind} '{name}'. Choose of {', '.join(known)}, or {NONE}.")
+    return tuple(name for name in known if name in names)

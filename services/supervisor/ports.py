@@ -1,0 +1,116 @@
+"""Ports: which ones a platform listens on, and whether they are free.
+
+The usual ports are those of the settings. When the user names the port of the API, the platform stands beside others:
+every port that nobody named is then a free one, the one of the last start if it still is.
+"""
+
+import errno
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from schemas.settings import Settings
+from services.supervisor.errors import StartRefused
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of one platform."""
+
+    api: int
+    db: int
+    nats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One port as it was asked for: `number` 0 is any free one; `label` and `option` are for the user's eyes."""
+
+    name: str
+    label: str
+    option: str
+    host: str
+    number: int
+
+
+def wanted_ports(settings: Settings, named: Collection[str], *, needed: Collection[str]) -> list[Wanted]:
+    """Give the ports that are needed out of api, db and nats; `named` are those the user chose by option or environment."""
+    usual = Settings()
+    beside = "api" in named
+
+    def number(name: str, value: int, default: int) -> int:
+        chosen = name in named or value != default or not beside
+        return value if chosen else 0
+
+    every = [
+        Wanted("api", "the API", "--port", settings.gateway.host, settings.api.port),
+        Wanted("db", "Postgres", "--db-port", LOOPBACK, number("db", settings.db.port, usual.db.port)),
+        Wanted(
+            "nats", "NATS", "--nats-port", LOOPBACK, number("nats", settings.broker.port, usual.broker.port)
+        ),
+    ]
+    return [wanted for wanted in every if wanted.name in needed]
+
+
+def choose_ports(wanted: list[Wanted], earlier: Mapping[str, int]) -> Ports:
+    """Settle every port; those that are not needed are 0.
+
+    Raises: StartRefused if a port that was asked for is in use, or two parts were given the same one.
+    """
+    settled: dict[str, int] = {}
+    for one in sorted(wanted, key=lambda each: each.number == 0):
+        settled[one.name] = _settle(one, earlier.get(one.name, 0), settled)
+    return Ports(settled.get("api", 0), settled.get("db", 0), settled.get("nats", 0))
+
+
+def is_free(host: str, port: int) -> bool:
+    """Tell whether a server could listen there now.
+
+    Raises: StartRefused if the host is no address of this machine.
+    """
+    try:
+        _bound(host, port).close()
+    except PermissionError:
+        raise StartRefused(
+            f"Port {port} needs more rights than you have. Choose a port above 1023 with --port."
+        ) from None
+    except OSError as error:
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise StartRefused(
+                f"Cannot listen on '{host}': it is no address of this machine. Choose another with --host."
+            ) from None
+        return False
+    return True
+
+
+def _settle(wanted: Wanted, earlier: int, settled: Mapping[str, int]) -> int:
+    taken = set(settled.values())
+    if wanted.number in taken and wanted.number:
+        raise StartRefused(
+            f"Port {wanted.number} was chosen twice; give {wanted.label} another one with {wanted.option}."
+        )
+    if wanted.number:
+        if not is_free(wanted.host, wanted.number):
+            raise StartRefused(
+                f"Port {wanted.number} for {wanted.label} is in use by another program. "
+                f"Stop that program, or choose another port with {wanted.option}."
+            )
+        return wanted.number
+    if earlier and earlier not in taken and is_free(wanted.host, earlier):
+        return earlier
+    with _bound(wanted.host, 0) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, _, _, address = socket.getaddrinfo(host or LOOPBACK, port, type=socket.SOCK_STREAM)[0]
+    probe = socket.socket(family, kind)
+    try:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+    except BaseException:
+        probe.close()
+        raise
+    return probe

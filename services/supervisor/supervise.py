@@ -1,0 +1,195 @@
+"""Supervise: start the children in order, keep them running, stop them in reverse.
+
+A child that does not come up at the first start ends the whole start. Later a child that ends is started again, at
+once if it had a long life, else after a growing pause; it is never given up.
+"""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from services.supervisor.child import Child, Probe, outcome
+from services.supervisor.errors import StartFailed
+from services.supervisor.logs import LogFile, reason_in, warning_in
+from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
+from services.supervisor.report import Reporter
+from services.supervisor.state import ChildState
+
+_PATIENCE_S = 5.0
+"""After this long a step that is not done says that it is still under way."""
+
+T = TypeVar("T")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Supervisor:
+    """The life of one platform's children. `on_change` gets their states whenever one changes."""
+
+    def __init__(
+        self,
+        plan: list[Process],
+        logs: Path,
+        probes: Mapping[Ready, Probe],
+        report: Reporter,
+        on_change: Callable[[str, list[ChildState]], None],
+    ) -> None:
+        self._report = report
+        self._on_change = on_change
+        self._status = "starting"
+        self._stopping = asyncio.Event()
+        self._ready = {process.name: asyncio.Event() for process in plan}
+        self._states = {process.name: ChildState(process.name, "waiting") for process in plan}
+        self._children = [
+            Child(
+                process,
+                LogFile(logs / f"{process.name}.log"),
+                probes.get(process.ready),
+                self._reader(process.name),
+                self._spawned,
+            )
+            for process in plan
+        ]
+
+    async def run(self, on_ready: Callable[[], None]) -> None:
+        """Run until a signal asks to stop. Raises: StartFailed if a child does not come up the first time."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._asked_to_stop)
+        keepers = {child.process.name: asyncio.create_task(self._keep(child)) for child in self._children}
+        try:
+            for event in self._ready.values():
+                await self._until(event, keepers)
+            if not self._stopping.is_set():
+                self._change("running")
+                on_ready()
+                await self._until(self._stopping, keepers)
+        finally:
+            await self._stop(keepers)
+
+    async def _until(self, wanted: asyncio.Event, keepers: Mapping[str, asyncio.Task[None]]) -> None:
+        """Wait for an event or the order to stop; a keeper's failure is raised."""
+        events = [asyncio.ensure_future(event.wait()) for event in (wanted, self._stopping)]
+        waiting: set[asyncio.Future[Any]] = {*events, *keepers.values()}
+        try:
+            while not any(event.done() for event in events):
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            for event in events:
+                event.cancel()
+
+    async def _keep(self, child: Child) -> None:
+        process = child.process
+        for name in process.after:
+            await self._ready[name].wait()
+        self._set(child, "starting")
+        await self._patiently(child.start(), f"{process.label or process.name} is still starting")
+        self._report.say(
+            f"{process.label or process.name}: ready after {time.monotonic() - child.started:.1f} s"
+        )
+        self._ready[process.name].set()
+        if process.ready is Ready.EXIT:
+            self._set(child, "done")
+            return
+        self._set(child, "running")
+        short_lives = 0
+        while True:
+            code = await child.wait()
+            if self._stopping.is_set():
+                return
+            await child.drained()
+            lived = time.monotonic() - child.started
+            why = f": {reason_in(child.log.tail)}" if code > 0 else ""
+            self._report.warn(f"{process.name} ended with {outcome(code)} and is started again{why}")
+            short_lives = await self._revive(child, 0 if lived > LONG_LIFE_S else short_lives)
+
+    async def _revive(self, child: Child, short_lives: int) -> int:
+        """Start a child again until it is ready; give the count of short lives, this one included."""
+        while True:
+            self._set(child, "restarting", restarts=self._states[child.process.name].restarts + 1)
+            await asyncio.sleep(restart_delay(short_lives))
+            short_lives += 1
+            try:
+                await child.start()
+            except StartFailed as error:
+                if short_lives > 1:
+                    self._report.warn(f"{error}; trying again")
+                continue
+            self._report.say(f"{child.process.name} is running again")
+            self._set(child, "running")
+            return short_lives
+
+    async def _patiently(self, work: Coroutine[Any, Any, T], line: str) -> T:
+        """Await something; say now and then that it is still under way."""
+        task = asyncio.ensure_future(work)
+        began = time.monotonic()
+        try:
+            while not (await asyncio.wait({task}, timeout=_PATIENCE_S))[0]:
+                self._report.say(f"{line} ({time.monotonic() - began:.0f} s)")
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _stop(self, keepers: Mapping[str, asyncio.Task[None]]) -> None:
+        """Stop the stages one after another, the last one first."""
+        self._stopping.set()
+        self._change("stopping")
+        for stage in sorted({child.process.stage for child in self._children}, reverse=True):
+            members = [child for child in self._children if child.process.stage == stage]
+            for child in members:
+                keepers[child.process.name].cancel()
+            await asyncio.gather(*(keepers[child.process.name] for child in members), return_exceptions=True)
+            await asyncio.gather(*(self._end(child) for child in members))
+        for child in self._children:
+            await child.drained()
+            child.log.close()
+
+    async def _end(self, child: Child) -> None:
+        if child.is_running:
+            name = child.process.name
+            if not await self._patiently(child.stop(), f"Waiting for {name} to finish what it has begun"):
+                self._report.warn(f"{name} did not end in {child.process.stop_timeout:.0f} s and was killed")
+        self._set(child, "stopped")
+
+    def _asked_to_stop(self) -> None:
+        if not self._stopping.is_set():
+            self._report.say("Stopping ...")
+            self._stopping.set()
+            return
+        self._report.warn("Asked to stop again: ending everything at once")
+        for child in self._children:
+            child.kill()
+
+    def _spawned(self, child: Child) -> None:
+        """Write down the process id at once: should we be killed, the next start finds what we left behind."""
+        self._set(child, self._states[child.process.name].status)
+
+    def _reader(self, name: str) -> Callable[[bytes], None]:
+        def read(line: bytes) -> None:
+            if not self._stopping.is_set() and (shown := warning_in(line)):
+                self._report.warn(f"{name}: {shown}")
+
+        return read
+
+    def _set(self, child: Child, status: str, restarts: int | None = None) -> None:
+        before = self._states[child.process.name]
+        live = child.is_running
+        self._states[child.process.name] = ChildState(
+            name=before.name,
+            status=status,
+            pid=child.pid if live else None,
+            born=child.born if live else None,
+            restarts=before.restarts if restarts is None else restarts,
+            since=time.time(),
+        )
+        self._change(self._status)
+
+    def _change(self, status: str) -> None:
+        self._status = status
+        self._on_change(status, list(self._states.values()))

@@ -1,0 +1,237 @@
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from tests.services.cli.conftest import SERVERS_ONLY, interrupt, wait_until
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user of the server")
+
+
+def sentences(text):
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def test_a_start_tells_its_steps_and_addresses_and_a_stop_leaves_nothing(place):
+    started = place.run("start", "--detach", *SERVERS_ONLY)
+    state = place.state()
+    stopped = place.run("stop")
+
+    assert started.returncode == 0, started.stderr
+    assert started.stderr == ""
+    assert "Making a new database" in started.stdout
+    assert f"127.0.0.1:{state['ports']['db']}" in started.stdout
+    assert "Headwater is ready after" in started.stdout
+    assert stopped.returncode == 0
+    assert place.processes() == []
+    assert not (place.data / "state.json").exists()
+
+
+def test_ctrl_c_stops_everything_in_order(place):
+    process = place.begin("start", *SERVERS_ONLY)
+    for line in process.stdout:
+        if "Press Ctrl-C" in line:
+            break
+    out, err = interrupt(process)
+
+    assert process.returncode == 0, err
+    assert sentences(out) == ["Stopping ...", "Stopped"]
+    assert err == ""
+    assert place.processes() == []
+
+
+def test_a_warm_start_keeps_data_and_ports(servers):
+    before = servers.state()["ports"]
+    servers.run("stop")
+    started = servers.run("start", "--detach", *SERVERS_ONLY)
+
+    assert "Making a new database" not in started.stdout
+    assert servers.state()["ports"] == before
+
+
+def test_several_platforms_run_side_by_side(servers, place):
+    other = place.root / "other"
+    started = place.run("start", "--detach", *SERVERS_ONLY, "--data", other)
+    stopped = place.run("stop", "--data", other)
+
+    assert started.returncode == 0, started.stderr
+    assert stopped.returncode == 0
+    assert place.run("status").returncode == 0
+
+
+def test_a_locked_data_folder_is_refused_in_one_sentence(servers):
+    again = servers.run("start", *SERVERS_ONLY)
+
+    assert again.returncode == 2
+    assert again.stdout == ""
+    assert len(sentences(again.stderr)) == 1
+    assert "is locked" in again.stderr
+    assert "headwater stop" in again.stderr
+
+
+@pytest.mark.parametrize("detach", [(), ("--detach",)])
+def test_a_port_in_use_is_refused_in_one_sentence(place, detach):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = place.run("start", *SERVERS_ONLY, *detach, "--db-port", port)
+
+    assert refused.returncode == 2
+    assert len(sentences(refused.stderr)) == 1
+    assert f"Port {port} for Postgres is in use" in refused.stderr
+    assert "--db-port" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[api\nport = 1", "is not valid TOML"),
+        ("[api]\nmax_rows = 'many'", "api.max_rows"),
+        ("[api]\ntx_end = 'never'", "api.tx_end is 'never' but must be one of"),
+        ("[db.settings]\n'a b' = '1'", "no name of a server setting"),
+    ],
+)
+def test_a_broken_config_is_refused_in_one_sentence(place, content, told):
+    (place.root / "supabase").mkdir()
+    (place.root / "supabase" / "config.toml").write_text(content)
+    refused = place.run("start", *SERVERS_ONLY)
+
+    assert refused.returncode == 2
+    assert len(sentences(refused.stderr)) == 1
+    assert told in refused.stderr
+
+
+def test_development_secrets_are_refused_on_a_host_that_others_reach(place):
+    refused = place.run("start", "--host", "0.0.0.0")
+
+    assert refused.returncode == 2
+    assert len(sentences(refused.stderr)) == 1
+    assert "headwater keys" in refused.stderr
+    assert not place.data.exists()
+
+
+def test_own_keys_in_an_env_file_are_taken(place):
+    (place.root / ".env").write_text(place.run("keys").stdout)
+    started = place.run("start", "--detach", "--host", "0.0.0.0", *SERVERS_ONLY)
+
+    assert started.returncode == 0, started.stderr
+    assert "super-secret-jwt-token" not in place.run("status").stdout
+
+
+def test_own_secrets_are_not_shown_by_a_start(place):
+    secret = "a-secret-that-nobody-else-may-know-0123456789"
+    started = place.run("start", "--detach", *SERVERS_ONLY, HEADWATER_AUTH_JWT_SECRET=secret)
+
+    assert started.returncode == 0, started.stderr
+    assert secret not in started.stdout
+    assert secret in place.run("status").stdout
+    assert not any(secret in path.read_text() for path in (place.data / "logs").iterdir())
+
+
+@pytest.mark.parametrize("words", [("--edge", "nope"), ("--pool", "nope")])
+def test_an_unknown_part_is_refused_with_the_known_ones(place, words):
+    refused = place.run("start", *words)
+
+    assert refused.returncode == 2
+    assert len(sentences(refused.stderr)) == 1
+    assert "'nope'" in refused.stderr
+
+
+def test_a_missing_config_and_project_are_refused(place):
+    assert place.run("start", "--config", "none.toml").returncode == 2
+    assert place.run("start", "--project", "none").returncode == 2
+
+
+def test_unknown_keys_are_told_and_not_fatal(place):
+    (place.root / "supabase").mkdir()
+    (place.root / "supabase" / "config.toml").write_text("[api]\nnew_key = 1")
+    started = place.run("start", "--detach", *SERVERS_ONLY)
+
+    assert started.returncode == 0
+    assert "unknown key api.new_key" in started.stderr
+
+
+@pytest.mark.parametrize("name", ["postgres", "nats"])
+def test_a_killed_server_is_started_again(servers, name):
+    before = servers.child(name)
+    os.kill(before["pid"], signal.SIGKILL)
+    wait_until(lambda: servers.child(name)["restarts"] >= 1 and servers.child(name)["status"] == "running")
+
+    assert servers.child(name)["pid"] != before["pid"]
+    assert f"{name} ended with signal SIGKILL" in servers.run("logs", "--service", "supervisor").stdout
+
+
+def test_a_killed_supervisor_takes_its_children_along_and_the_next_start_works(servers):
+    os.kill(servers.state()["pid"], signal.SIGKILL)
+    again = servers.run("start", "--detach", *SERVERS_ONLY)
+
+    assert again.returncode == 0, again.stderr
+    assert len(servers.processes()) == len(set(servers.processes()))
+    assert servers.run("stop").returncode == 0
+    wait_until(lambda: servers.processes() == [])
+
+
+def test_a_database_server_that_was_left_over_is_stopped_first(place):
+    from services.supervisor.folder import DataFolder
+    from services.supervisor.postgres import open_cluster
+
+    place.run("start", "--detach", *SERVERS_ONLY)
+    place.run("stop")
+    cluster = open_cluster(DataFolder(place.data), _Silent())
+    stray = subprocess.Popen(
+        [cluster.programs / "postgres", "-D", cluster.data],
+        cwd="/",
+        stderr=subprocess.PIPE,
+        text=True,
+        **(cluster.user.run_as() if cluster.user else {}),
+    )
+    for line in stray.stderr:
+        if "ready to accept connections" in line:
+            break
+    started = place.run("start", "--detach", *SERVERS_ONLY)
+    stray.communicate(timeout=60)
+
+    assert started.returncode == 0, started.stderr
+    assert re.search(r"Stopping postgres \(process \d+\), left over", started.stdout)
+
+
+def test_a_lost_password_file_is_replaced(servers):
+    servers.run("stop")
+    (servers.data / "passwords.json").unlink()
+    started = servers.run("start", "--detach", *SERVERS_ONLY)
+
+    assert started.returncode == 0, started.stderr
+    assert "setting a new one" in started.stderr
+
+
+@as_root
+def test_a_data_folder_private_to_root_works_and_keeps_its_database(place):
+    place.root.chmod(0o700)
+    started = place.run("start", "--detach", *SERVERS_ONLY)
+    home = (place.data / "cluster").read_text().strip()
+    place.run("stop")
+    again = place.run("start", "--detach", *SERVERS_ONLY)
+
+    assert started.returncode == 0, started.stderr
+    assert again.returncode == 0, again.stderr
+    assert "Making a new database" not in again.stdout
+    assert (place.data / "cluster").read_text().strip() == home
+    assert not (place.data / "postgres").exists()
+
+
+def test_the_data_folder_keeps_its_secrets_to_its_owner(servers):
+    for name in ("state.json", "passwords.json", "nats/nats.conf"):
+        assert (servers.data / name).stat().st_mode & 0o077 == 0
+    assert (servers.data / "logs").stat().st_mode & 0o077 == 0
+
+
+class _Silent:
+    def say(self, line):
+        pass
+
+    def warn(self, line):
+        pass

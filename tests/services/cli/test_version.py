@@ -1,0 +1,17 @@
+def test_version_names_all_parts(place):
+    shown = place.run("version").stdout
+
+    assert "headwater" in shown
+    assert "Postgres 18." in shown
+    assert "NATS 2." in shown
+
+
+def test_every_command_and_option_has_help(place):
+    commands = ["init", "start", "status", "stop", "psql", "logs", "keys", "version"]
+    overview = place.run("--help").stdout
+
+    assert all(f"\n  {command}" in overview for command in commands)
+    for command in commands:
+        shown = place.run(command, "--help")
+        assert shown.returncode == 0
+        assert "--data DIR" in shown.stdout

@@ -1,0 +1,44 @@
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from services.supervisor.folder import make_folder
+
+
+class Notes:
+    """A reporter that remembers."""
+
+    def __init__(self):
+        self.lines = []
+        self.warnings = []
+        self.values = None
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def warn(self, line):
+        self.warnings.append(line)
+
+    def ready(self, values, seconds):
+        self.values = values
+
+
+@pytest.fixture
+def notes():
+    return Notes()
+
+
+@pytest.fixture
+def open_tmp():
+    """A temporary folder that every user may pass; pytest's own is private to its user."""
+    path = Path(tempfile.mkdtemp(prefix="headwater-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def folder(open_tmp):
+    return make_folder(open_tmp / "data")

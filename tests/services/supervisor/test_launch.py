@@ -1,0 +1,61 @@
+import json
+
+from services.supervisor.api_keys import keys_of
+from services.supervisor.folder import make_folder
+from services.supervisor.launch import children_environment, prepare
+from services.supervisor.plan import Choice
+from services.supervisor.ports import Ports
+from services.supervisor.project import load_project
+
+
+def project_of(root, **environment):
+    return load_project(root, None, None, {"HEADWATER_API_PORT": "0"}, environment)
+
+
+def test_children_hear_of_the_settled_ports_and_of_no_url_with_higher_rights(open_tmp):
+    project = project_of(open_tmp, DATABASE_URL="postgresql://owner@h/d", HEADWATER_NATS="x", HOME="/h")
+    folder = make_folder(project.data)
+    environment = children_environment(project, folder, Ports(7, 8, 9), keys_of(project.settings.auth))
+
+    assert environment["HEADWATER_API_PORT"] == "7"
+    assert environment["HEADWATER_DB_PORT"] == "8"
+    assert environment["HEADWATER_BROKER_PORT"] == "9"
+    assert environment["HOME"] == "/h"
+    assert "DATABASE_URL" not in environment
+    assert "HEADWATER_CONFIG" not in environment
+
+
+def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
+    project = project_of(open_tmp)
+    folder = make_folder(project.data)
+    prepared = prepare(project, Choice(), folder, notes)
+    children = {child.name: child for child in prepared.plan}
+    passwords = json.loads(folder.passwords.read_text())
+
+    assert list(children) == ["postgres", "nats", "migrate", "pools", "edges"]
+    assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
+    assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
+    assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
+    assert passwords["database"] not in str(children["pools"].environment)
+    assert json.loads(folder.ports.read_text()) == {
+        "api": prepared.ports.api, "db": prepared.ports.db, "nats": prepared.ports.nats
+    }  # fmt: skip
+    assert not any(
+        secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
+    )
+
+
+def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
+    project = project_of(
+        open_tmp, DATABASE_URL="postgresql://owner:pw@127.0.0.1:5/d", NATS_URL="nats://127.0.0.1:6"
+    )
+    prepared = prepare(project, Choice(), make_folder(project.data), notes)
+    children = {child.name: child for child in prepared.plan}
+
+    assert list(children) == ["migrate", "pools", "edges"]
+    assert children["migrate"].environment["HEADWATER_MIGRATE_URL"] == "postgresql://owner:pw@127.0.0.1:5/d"
+    assert (
+        children["pools"].environment["HEADWATER_DB_URL"]
+        == "postgresql://authenticator:postgres@127.0.0.1:5/d"
+    )
+    assert children["pools"].environment["HEADWATER_BROKER_URL"] == "nats://127.0.0.1:6"

@@ -1,0 +1,68 @@
+import socket
+
+import pytest
+
+from schemas.settings import Api, Broker, Db, Settings
+from services.supervisor.errors import StartRefused
+from services.supervisor.ports import Wanted, choose_ports, is_free, wanted_ports
+
+EVERYTHING = ("api", "db", "nats")
+
+
+@pytest.fixture
+def taken():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def numbers(settings, named=()):
+    return {wanted.name: wanted.number for wanted in wanted_ports(settings, named, needed=EVERYTHING)}
+
+
+def test_without_a_named_port_all_are_the_usual_ones():
+    assert numbers(Settings()) == {"api": 54321, "db": 54322, "nats": 54328}
+
+
+def test_with_a_named_api_port_all_others_are_free_ones():
+    assert numbers(Settings(api=Api(port=7000)), {"api"}) == {"api": 7000, "db": 0, "nats": 0}
+
+
+def test_what_else_was_named_stays():
+    settings = Settings(api=Api(port=7000), db=Db(port=7001), broker=Broker())
+
+    assert numbers(settings, {"api", "nats"}) == {"api": 7000, "db": 7001, "nats": 54328}
+
+
+def test_only_needed_ports_are_wanted():
+    assert [wanted.name for wanted in wanted_ports(Settings(), (), needed=["nats"])] == ["nats"]
+
+
+def test_a_port_in_use_is_refused_with_its_number_and_its_option(taken):
+    with pytest.raises(StartRefused, match=f"Port {taken} for the API is in use.*--port"):
+        choose_ports([Wanted("api", "the API", "--port", "127.0.0.1", taken)], {})
+
+
+def test_the_port_of_the_last_start_is_taken_again_if_it_is_free(taken):
+    wanted = [Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0)]
+    free = choose_ports(wanted, {}).db
+
+    assert choose_ports(wanted, {"db": free}).db == free
+    assert choose_ports(wanted, {"db": taken}).db != taken
+
+
+def test_two_parts_never_get_one_port():
+    free = choose_ports([Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0)], {}).db
+    both = [
+        Wanted("db", "Postgres", "--db-port", "127.0.0.1", free),
+        Wanted("nats", "NATS", "--nats-port", "127.0.0.1", free),
+    ]
+
+    with pytest.raises(StartRefused, match="chosen twice"):
+        choose_ports(both, {})
+
+
+def test_a_host_of_another_machine_is_refused():
+    with pytest.raises(StartRefused, match="no address of this machine"):
+        is_free("192.0.2.1", 0)
