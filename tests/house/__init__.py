@@ -1,0 +1,1 @@
+"""The whole house under faults and attacks."""
