@@ -13,15 +13,15 @@
 import asyncio
 import contextlib
 import random
-import secrets
 import time
 from collections.abc import Callable
 from itertools import count
 
-from broker import subjects, wire
+from broker import wire
+from broker.inbox import Inbox
 from broker.observations import BrokerBack, BrokerComplained, BrokerLost
 from broker.observe import observe
-from broker.wire import DISCONNECTED, Callback, Link, Message, Server
+from broker.wire import DISCONNECTED, NO_RESPONDERS, Callback, Link, Message, Server
 from schemas.errors import Unavailable
 
 _ATTEMPT_S = 1.0
@@ -52,42 +52,6 @@ class Subscription:
         self._connection.remove(self)
 
 
-class Inbox:
-    """The subjects on which this process hears what is meant for one waiting thing of its own."""
-
-    __slots__ = ("_open", "_skip", "_tell", "_tokens", "prefix")
-
-    def __init__(self, user: str, tell: Callable[[str, bytes], bool]) -> None:
-        self._tell = tell
-        self.prefix = subjects.inbox(user, secrets.token_hex(9))
-        self._skip = len(self.prefix)
-        self._open: dict[str, Callback] = {}
-        self._tokens = count()
-
-    def open(self, callback: Callback) -> str:
-        """Give a new subject whose messages go to `callback`, until it is closed."""
-        token = f"{next(self._tokens):x}"
-        self._open[token] = callback
-        return self.prefix + token
-
-    def close(self, subject: str) -> None:
-        """Hear nothing more on a subject."""
-        self._open.pop(subject[self._skip :], None)
-
-    def take(self, message: Message) -> None:
-        """Hand a message to the one it is for."""
-        callback = self._open.get(message.subject[self._skip :])
-        if callback is not None:
-            callback(message)
-        elif message.reply:
-            self._tell(message.reply, b"")
-
-    def lose(self) -> None:
-        """Tell everything that waits that its answer will not come."""
-        for token, callback in list(self._open.items()):
-            callback(Message(self.prefix + token, "", b"", DISCONNECTED))
-
-
 class Connection:
     """A connection to the broker. Make one with `Connection.open`."""
 
@@ -105,6 +69,7 @@ class Connection:
         self._pings: list[asyncio.Future[None]] = []
         self._is_closed = False
         self._refused = ""
+        self._connected = asyncio.Event()
         self.on_lost: list[Callable[[], None]] = []
         self.on_back: list[Callable[[], None]] = []
         self.inbox = Inbox(servers[0].user if servers[0].password else "", self.tell)
@@ -134,16 +99,20 @@ class Connection:
         """Whether messages can be sent now."""
         return self._link is not None
 
+    async def connected(self) -> None:
+        """Wait until messages can be sent."""
+        await self._connected.wait()
+
     @property
     def max_payload(self) -> int:
         """Bytes that one message may have."""
         return self._link.info.max_payload if self._link else wire.Info().max_payload
 
-    def publish(self, subject: str, payload: bytes, reply: str = "") -> None:
+    def publish(self, subject: str, payload: bytes, reply: str = "", headers: bytes = b"") -> None:
         """Send a message now or not at all. Raises: Unavailable while disconnected; MessageTooLong."""
         if self._link is None:
             raise Unavailable(_DISCONNECTED)
-        self._link.publish(subject, payload, reply)
+        self._link.publish(subject, payload, reply, headers)
 
     def tell(self, subject: str, payload: bytes, reply: str = "") -> bool:
         """Send a message whose loss its receiver can bear; give False if it could not be sent."""
@@ -152,6 +121,25 @@ class Connection:
                 self._link.publish(subject, payload, reply)
                 return True
         return False
+
+    async def ask(self, subject: str, payload: bytes, timeout: float = 5.0, headers: bytes = b"") -> Message:
+        """Publish a message and give the one reply to it: for rare questions; requests go through `Calls`.
+
+        Raises: Unavailable.
+        """
+        reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        inbox = self.inbox.open(lambda message: None if reply.done() else reply.set_result(message))
+        try:
+            self.publish(subject, payload, inbox, headers)
+            async with asyncio.timeout(timeout):
+                answer = await reply
+        except TimeoutError:
+            raise Unavailable(f"nobody answered on {subject} within {timeout:g} s") from None
+        finally:
+            self.inbox.close(inbox)
+        if answer.status in (NO_RESPONDERS, DISCONNECTED):
+            raise Unavailable(f"nobody answers on {subject}")
+        return answer
 
     def subscribe(self, subject: str, callback: Callback, queue: str = "") -> Subscription:
         """Listen on a subject, as one of a queue group if it is named.
@@ -205,6 +193,7 @@ class Connection:
         """Close now. Everything that waits for an answer is told that it will not come."""
         self._is_closed = True
         link, self._link = self._link, None
+        self._connected.clear()
         if self._watching is not None:
             self._watching.cancel()
         if self._reconnecting is not None:
@@ -244,6 +233,7 @@ class Connection:
             self._learn(address, server)
         self._pings.clear()
         self._watch()
+        self._connected.set()
 
     def _learn(self, address: str, server: Server) -> None:
         """Remember another server of the cluster, reached like the one that told of it."""
@@ -273,6 +263,7 @@ class Connection:
         if link is not self._link or self._is_closed:
             return
         self._link = None
+        self._connected.clear()
         if self._watching is not None:
             self._watching.cancel()
         observe(BrokerLost(str(error)))

@@ -164,6 +164,15 @@ class EventUnreadable(Observation, frozen=True):
     reason: str
 
 
+class EventFailed(Observation, frozen=True):
+    """Handling an event raised an exception."""
+
+    level: ClassVar[str] = "error"
+    subject: str
+    reason: str
+    traceback: str
+
+
 class DatabaseLost(Observation, frozen=True):
     """The connection to the database is lost."""
 

@@ -11,7 +11,7 @@ Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloa
     INFO {json}                                        CONNECT {json}
     MSG subject sid [reply] size, payload              PUB subject [reply] size, payload
     HMSG subject sid [reply] head size, head, payload  SUB subject [queue] sid   UNSUB sid
-    PING  PONG  +OK  -ERR 'words'                      PING  PONG
+    PING  PONG  +OK  -ERR 'words'                      HPUB, as HMSG   PING  PONG
 
 Of headers only the status is read: `NATS/1.0 503` on a reply means that nobody listens on the subject asked.
 A payload that arrives in pieces is put together once, when its last byte is there. Callbacks are plain functions,
@@ -153,6 +153,7 @@ class Link(asyncio.Protocol):
         self._complained = complained
         self._transport: asyncio.Transport | None = None
         self._pongs: deque[asyncio.Future[None]] = deque()
+        self._unsent: list[bytes] = []
         self._rest = b""
         self._pieces: list[bytes] = []
         self._missing = 0
@@ -166,24 +167,38 @@ class Link(asyncio.Protocol):
 
     # Sending
 
-    def publish(self, subject: str, payload: bytes, reply: str) -> None:
+    def publish(self, subject: str, payload: bytes, reply: str, headers: bytes = b"") -> None:
         """Send a message. Raises: MessageTooLong; Unavailable if the server takes no bytes any more."""
-        size = len(payload)
+        size = len(headers) + len(payload)
         transport = self._transport
         if size > self.info.max_payload:
             raise MessageTooLong(size, self.info.max_payload)
         if transport is None or (self._writable and transport.get_write_buffer_size() > _MAX_UNSENT):
             raise Unavailable("the broker does not take messages")
-        head = f"PUB {subject} {reply} {size}\r\n".encode()
-        if size < _SMALL:
-            transport.write(b"%b%b\r\n" % (head, payload))
+        if headers:
+            head = b"%b%b" % (f"HPUB {subject} {reply} {len(headers)} {size}\r\n".encode(), headers)
         else:
+            head = f"PUB {subject} {reply} {size}\r\n".encode()
+        if size < _SMALL:
+            self._write(b"%b%b\r\n" % (head, payload))
+        else:
+            self._flush()
             transport.writelines((head, payload, _CRLF))
 
     def send(self, line: str) -> None:
         """Send a line of the protocol."""
-        if self._transport is not None:
-            self._transport.write(f"{line}\r\n".encode())
+        self._write(f"{line}\r\n".encode())
+
+    def _write(self, data: bytes) -> None:
+        """Send with all else that is sent in this turn of the event loop: a system call costs more than the rest."""
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(data)
+
+    def _flush(self) -> None:
+        if self._unsent and self._transport is not None:
+            self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     def ping(self) -> asyncio.Future[None]:
         """Send a PING; what it gives is done when the server has read all that was sent before."""
@@ -228,6 +243,7 @@ class Link(asyncio.Protocol):
 
     def close(self) -> None:
         """End the connection when all is sent."""
+        self._flush()
         if self._transport is not None:
             self._transport.close()
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 class Refusal(StrEnum):
     """Why a token was refused. The values are stable; areas map them to their own codes."""
 
-    NO_SECRET = "no_secret"  # the platform has no key to verify a token with
+    NO_SECRET = "no_secret"  # noqa: S105 - a reason, no secret; the platform has no key to verify a token with
     UNDECODABLE = "undecodable"  # empty, malformed, unsigned, wrong key or algorithm
     CLAIMS = "claims"  # well signed, but expired, not yet valid, for another audience, ill-typed
 

@@ -76,7 +76,11 @@ class Api(Struct, frozen=True):
     plan_enabled: bool = False
     prepared_statements: bool = True
     hoisted_tx_settings: list[str] = field(
-        default_factory=lambda: ["statement_timeout", "plan_filter.statement_cost_limit", "default_transaction_isolation"]
+        default_factory=lambda: [
+            "statement_timeout",
+            "plan_filter.statement_cost_limit",
+            "default_transaction_isolation",
+        ]
     )
     openapi_mode: str = "follow-privileges"
     """follow-privileges, ignore-privileges or disabled."""
@@ -254,7 +258,9 @@ FOREIGN_SECTIONS = frozenset({
 FOREIGN_KEYS = frozenset({"db.network_restrictions", "db.vault", "db.ssl_enforcement", "db.root_key"})
 
 ENVIRONMENT_PREFIX = "HEADWATER_"
-RESERVED_ENVIRONMENT = frozenset({"HEADWATER_CONFIG", "HEADWATER_DATA", "HEADWATER_READY_FD", "HEADWATER_PROCESS"})
+RESERVED_ENVIRONMENT = frozenset(
+    {"HEADWATER_CONFIG", "HEADWATER_DATA", "HEADWATER_READY_FD", "HEADWATER_PROCESS"}
+)
 """Names the supervisor uses to speak to its children."""
 
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
@@ -298,10 +304,7 @@ def load_settings(
 
 def environment_names() -> dict[str, tuple[tuple[str, ...], Any]]:
     """Give every environment name with the path of its key and the key's type."""
-    return {
-        ENVIRONMENT_PREFIX + "_".join(path).upper(): (path, kind)
-        for path, kind in _leaves(Settings, ())
-    }
+    return {ENVIRONMENT_PREFIX + "_".join(path).upper(): (path, kind) for path, kind in _leaves(Settings, ())}
 
 
 def _leaves(struct: type[Struct], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -312,14 +315,18 @@ def _leaves(struct: type[Struct], path: tuple[str, ...]) -> Iterator[tuple[tuple
             yield (*path, name), kind
 
 
-def _split_unknown(tree: dict[str, Any], struct: type[Struct], path: str, source: str) -> tuple[dict[str, Any], list[str]]:
+def _split_unknown(
+    tree: dict[str, Any], struct: type[Struct], path: str, source: str
+) -> tuple[dict[str, Any], list[str]]:
     """Separate the keys we know from those we do not, with a warning for each of the latter."""
     kinds, known, warnings = get_type_hints(struct), {}, []
     for key, value in tree.items():
         where = f"{path}.{key}" if path else key
         kind = kinds.get(key)
         if kind is None:
-            foreign = (not path and key in FOREIGN_SECTIONS) or where in FOREIGN_KEYS or where.startswith("auth.")
+            foreign = (
+                (not path and key in FOREIGN_SECTIONS) or where in FOREIGN_KEYS or where.startswith("auth.")
+            )
             if not foreign:
                 warnings.append(f"unknown key {where} in {source} is ignored")
         elif isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict):
@@ -368,14 +375,22 @@ def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any, *, keep: bool 
 def _secret(kind: type, value: Any) -> Any:
     if kind is Secret:
         return Secret(str(value))
-    raise NotImplementedError(f"no conversion to {kind}")  # msgspec's contract for a hook that does not know a type
+    raise NotImplementedError(
+        f"no conversion to {kind}"
+    )  # msgspec's contract for a hook that does not know a type
 
 
 def _checked(settings: Settings, source: str) -> Settings:
     """Refuse values that are of the right type and still cannot work."""
     choices = {
-        "api.tx_end": (settings.api.tx_end, ("commit", "commit-allow-override", "rollback", "rollback-allow-override")),
-        "api.openapi_mode": (settings.api.openapi_mode, ("follow-privileges", "ignore-privileges", "disabled")),
+        "api.tx_end": (
+            settings.api.tx_end,
+            ("commit", "commit-allow-override", "rollback", "rollback-allow-override"),
+        ),
+        "api.openapi_mode": (
+            settings.api.openapi_mode,
+            ("follow-privileges", "ignore-privileges", "disabled"),
+        ),
         "api.error_verbosity": (settings.api.error_verbosity, ("verbose", "minimal")),
         "log.format": (settings.log.format, ("auto", "json", "console")),
         "log.level": (settings.log.level, ("debug", "info", "warning", "error")),

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from broker.observe import configure, observe
+from broker.observe import configure
 from broker.process import Process, run_process
 from schemas.settings import Settings, SettingsError, load_settings
 
@@ -28,6 +28,8 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
+    if "migrate" in names and not settings.db.bootstrap:
+        return 0
     if "migrate" in names:
         return importlib.import_module("workers.database.migrate").run(settings, os.environ)  # type: ignore[no-any-return]  # imported by name
     configure(settings.log.level, settings.log.format, "workers")

@@ -5,12 +5,13 @@ then serves its subject, and its health.
 """
 
 import importlib
+import time
 from dataclasses import dataclass
 
 from broker import subjects
 from broker.codec import encode
 from broker.connection import Connection
-from broker.observations import DatabaseLost
+from broker.observations import DatabaseBack, DatabaseLost
 from broker.observe import gauge, observe
 from broker.process import Process
 from broker.serve import Body, Handler, serve
@@ -88,7 +89,7 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     )
     process.on_drain(connection.drain)
     database = await Pool.open(
-        url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_observe_pool
+        url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
     )
     process.on_drain(database.close)
     cache = SchemaCache(url, settings.api, observe)
@@ -110,6 +111,16 @@ def _tell(connection: Connection, subject: Subject, event: CatalogChanged | Conf
     connection.tell(subject.name, encode(event))
 
 
-def _observe_pool(event: PoolEvent) -> None:
-    if event.kind is PoolEventKind.REFUSED:
-        observe(DatabaseLost(reason=event.message))
+class _PoolObserver:
+    """Tells once when the pool's database is lost, and once when it is back."""
+
+    def __init__(self) -> None:
+        self._lost_at: float | None = None
+
+    def __call__(self, event: PoolEvent) -> None:
+        if event.kind is PoolEventKind.REFUSED and self._lost_at is None:
+            self._lost_at = time.monotonic()
+            observe(DatabaseLost(reason=event.message))
+        elif event.kind is PoolEventKind.CONNECTED and self._lost_at is not None:
+            observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
+            self._lost_at = None

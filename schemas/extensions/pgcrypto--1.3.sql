@@ -10,6 +10,7 @@
 -- - Every PL/pgSQL function fixes its search path, and parsed bodies have none: a hostile search path changes nothing.
 -- - 32-bit words are kept in bigint and masked with 4294967295 (2^32 - 1), because integer addition would overflow.
 -- - Tables are arrays counted from 0, local to one call: PL/pgSQL reads and writes their elements in place.
+-- - Constants are checked by the tests: Blowfish's against the digits of pi, the others by published vectors.
 -- - Calls between them pass exactly the declared types, so that no function planted in the target schema fits better.
 -- - Functions named pgcrypto_* are steps of the others and no part of the interface.
 
@@ -330,6 +331,7 @@ declare
   s1 bigint[] := s0;
   s2 bigint[] := s0;
   s3 bigint[] := s0;
+  pass bigint := 0;  -- a FOR loop counts in integer, too short for the highest costs
   l bigint;
   r bigint;
   x bigint;
@@ -398,7 +400,7 @@ begin
     s3[i] := substr(pi, i * 4 + 3145, 4)::integer & m;
   end loop;
 
-  for pass in 0 .. rounds * 2 loop
+  while pass <= rounds * 2 loop
     if pass = 0 or pass % 2 = 1 then
       u := k;
     else
@@ -497,6 +499,7 @@ begin
         end if;
       end loop;
     end loop;
+    pass := pass + 1;
   end loop;
   return array[p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17]
     || s0 || s1 || s2 || s3;
@@ -783,17 +786,19 @@ begin atomic
   select parts[1] || '$' || case pg_catalog.left(setting, 3)
     when '$5$' then pgcrypto_crypt64(
       pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, false),
-      '{32,31,30, 9,19,29, 18,28,8, 27,7,17, 6,16,26, 15,25,5, 24,4,14, 3,13,23, 12,22,2, 21,1,11, 0,10,20}'::integer[],
+      '{32,31,30, 9,19,29, 18,28,8, 27,7,17, 6,16,26, 15,25,5, 24,4,14, 3,13,23, 12,22,2,
+        21,1,11, 0,10,20}'::integer[],
       43
     )
     else pgcrypto_crypt64(
       pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, true),
-      '{64,64,63, 62,20,41, 40,61,19, 18,39,60, 59,17,38, 37,58,16, 15,36,57, 56,14,35, 34,55,13, 12,33,54, 53,11,32,
-        31,52,10, 9,30,51, 50,8,29, 28,49,7, 6,27,48, 47,5,26, 25,46,4, 3,24,45, 44,2,23, 22,43,1, 0,21,42}'::integer[],
+      '{64,64,63, 62,20,41, 40,61,19, 18,39,60, 59,17,38, 37,58,16, 15,36,57, 56,14,35, 34,55,13,
+        12,33,54, 53,11,32, 31,52,10, 9,30,51, 50,8,29, 28,49,7, 6,27,48, 47,5,26, 25,46,4,
+        3,24,45, 44,2,23, 22,43,1, 0,21,42}'::integer[],
       86
     )
   end
-  from (select pgcrypto_sha_setting(setting) as parts offset 0) as setting_parts;
+  from (select pgcrypto_sha_setting(setting) as parts offset 0) as split;
 end;
 
 -- One block through DES, `count` times over, with the bits of `salt` exchanging the halves of each expanded word.
@@ -812,7 +817,8 @@ declare
     || 'c1af92680d34e75baf427c9561de0b389ef528c3704a1db6432c95fabe17608d'
     || '4b2ef08d3c975a61d0b7491ae35c2f8614bdc37eaf6805926bd814a7950fe23c'
     || 'd2846fb1a93e50c71fd8a374c56b0e927b419ce206adf35821e74a8dfc90356b';
-  after_boxes constant integer[] := '{9,17,23,31,13,28,2,18,24,16,30,6,26,20,10,1,8,14,25,3,4,29,11,19,32,12,22,7,5,27,15,21}';
+  after_boxes constant integer[] := '{9,17,23,31,13,28,2,18,24,16,30,6,26,20,10,1,
+    8,14,25,3,4,29,11,19,32,12,22,7,5,27,15,21}';
   key_choice constant integer[] := '{57,49,41,33,25,17,9,1,58,50,42,34,26,18,10,2,59,51,43,35,27,19,11,3,60,52,44,36,
     63,55,47,39,31,23,15,7,62,54,46,38,30,22,14,6,61,53,45,37,29,21,13,5,28,20,12,4}';
   subkey_choice constant integer[] := '{14,17,11,24,1,5,3,28,15,6,21,10,23,19,12,4,26,8,16,7,27,20,13,2,
@@ -864,7 +870,8 @@ begin
     swaps := (swaps << 1) | ((salt >> i) & 1);
   end loop;
 
-  -- First permutation: even bits of all bytes, from the last byte to the first, make the left half, odd bits the right.
+  -- First permutation: even bits of all bytes, from the last byte to the first, make the left half,
+  -- odd bits the right.
   for i in 0 .. 31 loop
     l := (l << 1) | ((block >> ((i & 7) * 8 + 6 - (i >> 3) * 2)) & 1);
     r := (r << 1) | ((block >> ((i & 7) * 8 + 7 - (i >> 3) * 2)) & 1);
@@ -878,16 +885,20 @@ begin
       wide := (high # low) & swaps;
       high := high # wide # high_keys[i];
       low := low # wide # low_keys[i];
-      l := l # (sp[high >> 18] | sp[((high >> 12) & 63) + 64] | sp[((high >> 6) & 63) + 128] | sp[(high & 63) + 192]
-        | sp[(low >> 18) + 256] | sp[((low >> 12) & 63) + 320] | sp[((low >> 6) & 63) + 384] | sp[(low & 63) + 448]);
+      l := l # (
+        sp[high >> 18] | sp[((high >> 12) & 63) + 64] | sp[((high >> 6) & 63) + 128] | sp[(high & 63) + 192]
+        | sp[(low >> 18) + 256] | sp[((low >> 12) & 63) + 320] | sp[((low >> 6) & 63) + 384] | sp[(low & 63) + 448]
+      );
       wide := ((l & 1) << 33) | (l << 1) | (l >> 31);
       high := ((wide >> 10) & 16515072) | ((wide >> 12) & 258048) | ((wide >> 14) & 4032) | ((wide >> 16) & 63);
       low := ((wide << 6) & 16515072) | ((wide << 4) & 258048) | ((wide << 2) & 4032) | (wide & 63);
       wide := (high # low) & swaps;
       high := high # wide # high_keys[i + 1];
       low := low # wide # low_keys[i + 1];
-      r := r # (sp[high >> 18] | sp[((high >> 12) & 63) + 64] | sp[((high >> 6) & 63) + 128] | sp[(high & 63) + 192]
-        | sp[(low >> 18) + 256] | sp[((low >> 12) & 63) + 320] | sp[((low >> 6) & 63) + 384] | sp[(low & 63) + 448]);
+      r := r # (
+        sp[high >> 18] | sp[((high >> 12) & 63) + 64] | sp[((high >> 6) & 63) + 128] | sp[(high & 63) + 192]
+        | sp[(low >> 18) + 256] | sp[((low >> 12) & 63) + 320] | sp[((low >> 6) & 63) + 384] | sp[(low & 63) + 448]
+      );
     end loop;
     wide := l;
     l := r;
@@ -1059,7 +1070,8 @@ begin
   elsif reason is null and cipher ~ '^((3?des|des3|cast5)(-ecb|-cbc)?|(aes|bf)-cfb)$' then
     raise exception 'cipher "%" is not supported by this edition of pgcrypto', parts[1] using
       errcode = 'feature_not_supported',
-      hint = 'Use aes or bf, an outside PostgreSQL server with the compiled pgcrypto module, or encrypt in the application.';
+      hint = 'Use aes or bf, an outside PostgreSQL server with the compiled pgcrypto module, '
+        'or encrypt in the application.';
   elsif reason is null and cipher !~ '^(aes|bf)-(cbc|ecb)$' then
     reason := 'No such cipher algorithm';
   end if;
@@ -1480,7 +1492,8 @@ language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  parts text[] := regexp_match(regexp_replace(body, '[ \t\r\n]', '', 'g'), '^([A-Za-z0-9+/]*={0,2})=([A-Za-z0-9+/]{4})');
+  packed text := regexp_replace(body, '[ \t\r\n]', '', 'g');
+  parts text[] := regexp_match(packed, '^([A-Za-z0-9+/]*={0,2})=([A-Za-z0-9+/]{4})');
 begin
   if parts is null or length(parts[1]) % 4 > 0 then
     raise exception 'Corrupt ascii-armor' using errcode = 'external_routine_invocation_exception';

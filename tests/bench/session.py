@@ -126,7 +126,7 @@ async def variants(url: str, concurrency: int) -> AsyncIterator[list[Variant]]:
             await connection.close()
 
 
-async def measure(variant: Variant, seconds: float, concurrency: int, server: dict[int, str]) -> tuple[float, float, float]:
+async def measure(variant: Variant, seconds: float, concurrency: int, postmaster: psutil.Process) -> tuple[float, float, float]:
     """Run a variant for a time; give CPU us a query of this process and of the server, and queries a second."""
     count = 0
     end = time.perf_counter() + seconds
@@ -141,6 +141,7 @@ async def measure(variant: Variant, seconds: float, concurrency: int, server: di
             count += 1
 
     await asyncio.gather(*(variant.run(1 + number) for number in range(concurrency)))
+    server = {child.pid: "postgres" for child in postmaster.children()}
     begun, own, theirs = time.perf_counter(), time.process_time(), sum(cpu.spent(server).values())
     await asyncio.gather(*(caller(number) for number in range(concurrency)))
     took = time.perf_counter() - begun
@@ -153,13 +154,13 @@ async def compare(url: str, seconds: float, repeat: int, concurrency: int) -> No
     connection = await asyncpg.connect(url)
     await connection.execute(_SCHEMA.rpartition("vacuum")[0])
     await connection.execute(_SCHEMA[_SCHEMA.index("vacuum") :])
-    postmaster = psutil.Process(await connection.fetchval("select pg_backend_pid()")).ppid()
+    backend = psutil.Process(await connection.fetchval("select pg_backend_pid()"))
+    postmaster = psutil.Process(backend.ppid())
     async with variants(url, concurrency) as ways:
-        server = {child.pid: "postgres" for child in psutil.Process(postmaster).children()}
         found: dict[str, list[tuple[float, float, float]]] = {way.name: [] for way in ways}
         for _ in range(repeat):
             for way in ways:
-                found[way.name].append(await measure(way, seconds, concurrency, server))
+                found[way.name].append(await measure(way, seconds, concurrency, postmaster))
     print(f"{'concurrency ' + str(concurrency):24}{'client us':>10}{'postgres us':>13}{'total us':>10}{'q/s':>9}")
     for name, figures in found.items():
         own, theirs, rate = (statistics.median(column) for column in zip(*figures, strict=True))

@@ -64,6 +64,7 @@ class SchemaCache:
         self._observe = observe
         self._catalog = Catalog()
         self._loaded = asyncio.Event()
+        self._is_connected = False
         self._wake = asyncio.Event()
         self._wants_schema = self._wants_options = True
         self._last_error: str | None = None
@@ -92,8 +93,16 @@ class SchemaCache:
         return self._task is not None and not self._task.done()
 
     @property
+    def is_connected(self) -> bool:
+        """Tell whether the connection stands on which changes are noticed."""
+        return self._is_connected
+
+    @property
     def last_error(self) -> str | None:
-        """Give what went wrong at the last connection or read; None when it went well."""
+        """Give what went wrong at the last connection or read; None when it went well.
+
+        A failed read says nothing against serving requests: the catalog and options before it are still there.
+        """
         return self._last_error
 
     def on_change(self, callback: Callable[[Catalog], None]) -> None:
@@ -151,11 +160,13 @@ class SchemaCache:
                 )
                 try:
                     is_listening = await self._listen(connection)
+                    self._is_connected = True
                     if lost_at is not None:
                         self._observe(DatabaseBack(after_s=time.monotonic() - lost_at))
                         lost_at = None
                     await self._serve(connection, is_listening)
                 finally:
+                    self._is_connected = False
                     await _closed(connection)
             except _FAILURES as error:
                 self._last_error = _reason(error)

@@ -16,7 +16,7 @@ NUL_CODE = "22021"
 """character_not_in_repertoire: what Postgres answers for text it cannot hold."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DatabaseError(Exception):
     """The server refused: the fields of its ErrorResponse, None where it sent none."""
 

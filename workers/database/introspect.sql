@@ -40,7 +40,14 @@ from (
     class.relrowsecurity as row_security,
     case
       when class.relkind in ('r', 'p') then 28
-      when class.relkind in ('v', 'f') then pg_catalog.pg_relation_is_updatable(class.oid, true)
+      when class.relkind = 'v' or class.relkind = 'f' and exists (
+        -- A wrapper without a handler would raise here, and take the whole cache with it.
+        select
+        from pg_catalog.pg_foreign_table remote
+        join pg_catalog.pg_foreign_server server on server.oid = remote.ftserver
+        join pg_catalog.pg_foreign_data_wrapper wrapper on wrapper.oid = server.srvfdw
+        where remote.ftrelid = class.oid and wrapper.fdwhandler <> 0
+      ) then pg_catalog.pg_relation_is_updatable(class.oid, true)
       else 0
     end as writes,
     about.description as comment

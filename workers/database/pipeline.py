@@ -13,7 +13,6 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from struct import error as StructError
 from typing import NamedTuple, Self
 
 import asyncpg
@@ -143,6 +142,7 @@ class Pipeline(asyncio.Protocol):
         self._reader = wire.Reader()
         self._waiter: asyncio.Future[Reply] | None = None
         self._onlooker: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[None] = self._loop.create_future()
         self._backend: tuple[object, object, int, int] | None = None
         self._on_lost: Callable[[Pipeline], None] | None = None
         self._on_notice: Callable[[dict[str, str]], None] | None = None
@@ -259,6 +259,10 @@ class Pipeline(asyncio.Protocol):
             self._give_up(Disconnected("the connection was closed"))
             self._transport.close()
 
+    async def closed(self) -> None:
+        """Wait until a connection that was closed or lost is gone from the event loop, which TLS takes a while for."""
+        await asyncio.shield(self._ended)
+
     def terminate(self, reason: str) -> None:
         """Drop the connection without a word, whatever state it is in."""
         self._give_up(Disconnected(reason))
@@ -269,18 +273,20 @@ class Pipeline(asyncio.Protocol):
         reader = self._reader
         try:
             is_ready = reader.feed(data)
-        except (wire.Garbled, StructError, IndexError) as error:
+        except wire.Garbled as error:
             self.terminate(f"the server's answer made no sense: {error}")
             return
         if reader.asides:
             self._heed_asides()
-        if is_ready:
-            self._finish()
-        elif reader.is_copying:
+        if reader.is_copying:
             self._refuse_copy()
+        elif is_ready:
+            self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail what was under way: with the server's last words, if it had any."""
+        if not self._ended.done():
+            self._ended.set_result(None)
         if self._reader.failure is not None and self.lost is None:
             error = database_error(read_fields(self._reader.failure))
             self._give_up(Disconnected(error.message, error.code), error)

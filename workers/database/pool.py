@@ -23,6 +23,8 @@ from workers.database.transaction import perform
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between attempts to connect while the server is gone."""
+_GOODBYE_S = 2.0
+"""How long closing connections may take to leave."""
 
 
 class PoolEventKind(StrEnum):
@@ -150,6 +152,7 @@ class Pool(Sessions):
     async def close(self, grace: float = 5.0) -> None:
         """Refuse new work, let what runs finish within `grace` seconds, and close every connection."""
         self._is_closed = True
+        everyone = list(self._open)
         for timer in self._timers.values():
             timer.cancel()
         self._fail_waiting(Disconnected("the pool is closed"))
@@ -164,6 +167,9 @@ class Pool(Sessions):
         for pipeline in list(self._open):
             pipeline.terminate("the pool is closed")
         await asyncio.gather(*self._connects, *self._settles, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GOODBYE_S):
+                await asyncio.gather(*(pipeline.closed() for pipeline in everyone))
 
     async def _acquire(self) -> Pipeline:
         """Wait in line for a connection."""

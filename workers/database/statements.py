@@ -23,4 +23,4 @@ def read_statements(package: str, file: str) -> dict[str, str]:
 
 
 def _without_comments(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if line and not line.startswith("--"))
+    return "\n".join(line for line in text.splitlines() if line and not line.lstrip().startswith("--"))

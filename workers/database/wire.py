@@ -190,6 +190,12 @@ class Reader:
                 return False
             data = b"".join(self._held)
             self._held.clear()
+        try:
+            return self._read(data)
+        except (StructError, IndexError):
+            raise Garbled("a message that is cut off") from None
+
+    def _read(self, data: bytes) -> bool:
         at, end, is_ready = 0, len(data), False
         while end - at >= 5:
             kind, length = _read_head(data, at)
@@ -246,21 +252,18 @@ class Reader:
 
 
 def read_row(data: bytes, at: int, stop: int) -> Row:
-    """Read the body of a DataRow between two places. Raises: Garbled."""
-    try:
-        (count,) = _read_count(data, at)
-        at += 2
-        values: list[bytes | None] = []
-        for _ in range(count):
-            (size,) = _read_size(data, at)
-            at += 4
-            if size < 0:
-                values.append(None)
-            else:
-                values.append(data[at : at + size])
-                at += size
-    except StructError:
-        raise Garbled("a row that is cut off") from None
+    """Read the body of a DataRow between two places. Raises: Garbled, struct.error."""
+    (count,) = _read_count(data, at)
+    at += 2
+    values: list[bytes | None] = []
+    for _ in range(count):
+        (size,) = _read_size(data, at)
+        at += 4
+        if size < 0:
+            values.append(None)
+        else:
+            values.append(data[at : at + size])
+            at += size
     if at != stop:
         raise Garbled("a row of another length than it says")
     return tuple(values)

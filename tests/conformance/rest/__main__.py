@@ -103,7 +103,11 @@ def _run_profile(
     database = f"conformance_{name.replace('-', '_')}"
     cases = [case for case in json.loads(options.cases.read_text()) if case["profile"] == name]
     asyncio.run(_load(server, database, options.fixtures, _estimated(cases)))
-    environment = environment_of(chosen) | {"HEADWATER_DB_BOOTSTRAP": "false"}
+    environment = environment_of(chosen) | {
+        "HEADWATER_DB_BOOTSTRAP": "false",
+        "HEADWATER_DB_AUTHENTICATOR": LOGIN,
+        "HEADWATER_DB_AUTHENTICATOR_PASSWORD": PASSWORD,
+    }
     url = server.url(LOGIN, PASSWORD, database)
     out = folder / f"{name}.json"
     with platform("--database-url", url, environment=environment) as one:

@@ -68,8 +68,8 @@ def test_self_references_have_both_directions(catalog):
     assert described(catalog, "api", "people", "people") == [
         "one-to-many people chief(id=boss) self",
         "many-to-one people chief(boss=id) self",
-        "one-to-one people partner(spouse=id) self",
         "one-to-one people partner(id=spouse) self parent",
+        "one-to-one people partner(spouse=id) self",
     ]
 
 

@@ -26,7 +26,7 @@ def package(tmp_path, monkeypatch):
 
 
 def test_statements_are_read_by_name_without_their_comments(package):
-    assert read_statements(package, "good.sql") == {"first": "select 1", "second": "select '--'\n  -- inner"}
+    assert read_statements(package, "good.sql") == {"first": "select 1", "second": "select '--'"}
 
 
 def test_a_name_that_stands_twice_is_refused(package):

@@ -1,0 +1,153 @@
+"""Events: told once, heard by all who follow; or kept by a stream until they are handled.
+
+Live: `publish` and `follow`. At most once, in the order of the publisher; who is disconnected misses events, so a
+follower that keeps state refreshes it in `Connection.on_back`. Durable: `publish_durably` and `follow_durably`. At
+least once: an event comes again until its callback ends without an exception. (Layout, "What every way promises".)
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from broker import jetstream
+from broker.codec import Undecodable, decoder, encode
+from broker.connection import Connection, Subscription
+from broker.jetstream import ensure_stream as ensure_stream  # offered here, beside those who need it
+from broker.observations import EventFailed, EventsDropped, EventUnreadable
+from broker.observe import observe, traceback_of
+from broker.subjects import Subject
+from broker.wire import Message
+
+T = TypeVar("T", bound=Struct)
+
+_AGAIN_S = (0.2, 1.0, 5.0, 30.0)
+
+
+class Following:
+    """A follower at work. `close` ends it after the event in hand."""
+
+    def __init__(self, task: asyncio.Task[None], subscription: Subscription | None = None) -> None:
+        self._task = task
+        self._subscription = subscription
+
+    async def close(self) -> None:
+        """Hear nothing more. An event in hand of a durable follower comes again."""
+        if self._subscription is not None:
+            self._subscription.unsubscribe()
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+def publish(connection: Connection, subject: Subject, event: Struct) -> None:
+    """Tell an event to all who follow now. Raises: Unavailable while disconnected."""
+    connection.publish(subject.name, encode(event))
+
+
+async def publish_durably(connection: Connection, subject: Subject, event: Struct, *, id: str = "") -> int:
+    """Tell an event and wait until its stream keeps it; give its sequence number. The same `id` is kept once.
+
+    Raises: Unavailable; then the event may be kept or not.
+    """
+    return await jetstream.publish(connection, subject.name, encode(event), id=id)
+
+
+async def follow(
+    connection: Connection,
+    subject: Subject | str,
+    kind: type[T],
+    callback: Callable[[T], Awaitable[None]],
+    *,
+    backlog: int = 1024,
+) -> Following:
+    """Call `callback` with each event as it comes, one after the other. A `str` may hold wildcards.
+
+    A callback that raises is observed and passed over. When more than `backlog` events wait, the oldest are dropped.
+    Raises: Unavailable if the broker is away.
+    """
+    name = subject if isinstance(subject, str) else subject.name
+    waiting: deque[Message] = deque()
+    arrived = asyncio.Event()
+
+    def take(message: Message) -> None:
+        if len(waiting) >= backlog:
+            waiting.popleft()
+            observe(EventsDropped(name, 1))
+        waiting.append(message)
+        arrived.set()
+
+    async def work() -> None:
+        while True:
+            await arrived.wait()
+            while waiting:
+                await _handle(waiting.popleft(), kind, callback)
+            arrived.clear()
+
+    subscription = connection.subscribe(name, take)
+    following = Following(asyncio.get_running_loop().create_task(work()), subscription)
+    try:
+        await connection.flush()
+    except BaseException:
+        await following.close()
+        raise
+    return following
+
+
+async def follow_durably(
+    connection: Connection,
+    subject: Subject | str,
+    kind: type[T],
+    callback: Callable[[T], Awaitable[None]],
+    *,
+    stream: str,
+    durable: str,
+    ack_wait_s: float = 30.0,
+    batch: int = 64,
+    only_new: bool = False,
+) -> Following:
+    """Call `callback` with each event that a stream keeps, from where `durable` stopped; it is shared by all who name it.
+
+    An event is acknowledged when its callback has ended. One that raises comes again, later and later; then events
+    after it may have been handled before, unless `batch` is 1. What is no `kind` is passed over for good.
+    Raises: Unavailable.
+    """
+    name = subject if isinstance(subject, str) else subject.name
+    await jetstream.ensure_consumer(
+        connection, stream, durable, name, ack_wait_s=ack_wait_s, only_new=only_new, max_unacknowledged=batch
+    )
+    pull = jetstream.Pull(connection, stream, durable, batch, ack_wait_s)
+
+    async def work() -> None:
+        try:
+            while True:
+                message = await pull.next()
+                pull.done(message, await _handle(message, kind, callback))
+        finally:
+            pull.close()
+
+    return Following(asyncio.get_running_loop().create_task(work()))
+
+
+async def _handle(message: Message, kind: type[T], callback: Callable[[T], Awaitable[None]]) -> bytes:
+    """Call a callback; give what a stream is told about it."""
+    try:
+        event = decoder(kind)(message.payload)
+    except Undecodable as error:
+        observe(EventUnreadable(message.subject, str(error)))
+        return jetstream.REJECT
+    try:
+        await callback(event)
+    except Exception as error:  # the rim of a served message
+        observe(EventFailed(message.subject, repr(error), traceback_of(error)))
+        return jetstream.again(_AGAIN_S[min(_deliveries(message), len(_AGAIN_S)) - 1])
+    return jetstream.ACK
+
+
+def _deliveries(message: Message) -> int:
+    """Read how often a message was delivered from its reply: `$JS.ACK.stream.consumer.deliveries...`."""
+    words = message.reply.split(".")
+    # Two more words stand before it where the stream's domain and account are named.
+    place = 6 if len(words) >= 11 else 4
+    return int(words[place]) if len(words) > place and words[place].isdigit() else 1

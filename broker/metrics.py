@@ -1,0 +1,104 @@
+"""The metrics of all processes of the platform as one text: every process answers `metrics.collect` with its own.
+
+A sample of the merged text has two more labels: `process`, the name the process was configured with, and `member`,
+its host and process id.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from broker.codec import Undecodable, decoder, encode
+from broker.connection import Connection, Subscription
+from broker.observe import exposition, member_name, process_name
+from broker.subjects import METRICS_COLLECT
+from broker.wire import Message
+
+_QUIET_S = 0.15
+_LONGEST_S = 1.0
+
+
+class Report(Struct, frozen=True, array_like=True):
+    """The metrics of one process, as Prometheus text."""
+
+    process: str
+    member: str
+    text: bytes
+
+
+_decode_report = decoder(Report)
+
+
+def answer_collect(connection: Connection) -> Subscription:
+    """Answer `metrics.collect` with the metrics of this process, as long as it is connected."""
+
+    def answer(message: Message) -> None:
+        if message.reply:
+            connection.tell(message.reply, encode(Report(process_name(), member_name(), exposition())))
+
+    return connection.subscribe(METRICS_COLLECT, answer)
+
+
+async def collect(connection: Connection) -> str:
+    """Ask all processes for their metrics and give the merged text.
+
+    It waits until no further process answers for a moment: nobody knows how many there are. One that is too busy
+    to answer is missing. Raises: Unavailable while disconnected.
+    """
+    reports: list[Report] = []
+    heard = asyncio.Event()
+
+    def hear(message: Message) -> None:
+        if not message.status:
+            try:
+                reports.append(_decode_report(message.payload))
+            except Undecodable:
+                return
+            heard.set()
+
+    inbox = connection.inbox.open(hear)
+    try:
+        connection.publish(METRICS_COLLECT, b"", inbox)
+        async with asyncio.timeout(_LONGEST_S):
+            while True:
+                heard.clear()
+                async with asyncio.timeout(_QUIET_S):
+                    await heard.wait()
+    except TimeoutError:
+        return merged(reports)
+    finally:
+        connection.inbox.close(inbox)
+
+
+def merged(reports: Iterable[Report]) -> str:
+    """Join expositions into one (pure): each family once, each sample with the labels of its process."""
+    heads: dict[str, list[str]] = {}
+    samples: dict[str, list[str]] = {}
+    for report in sorted(reports, key=lambda each: (each.process, each.member)):
+        labels = f'process="{_escaped(report.process)}",member="{_escaped(report.member)}"'
+        family = ""
+        for line in report.text.decode().splitlines():
+            if line.startswith("# HELP "):
+                family = line.split(" ", 3)[2]
+                heads.setdefault(family, [])
+            if line.startswith("#"):
+                if line not in heads.setdefault(family, []):
+                    heads[family].append(line)
+            elif line:
+                samples.setdefault(family, []).append(_labelled(line, labels))
+    lines = [line for family, head in heads.items() for line in (*head, *samples.get(family, []))]
+    return "\n".join([*lines, ""])
+
+
+def _labelled(sample: str, labels: str) -> str:
+    """Add labels to `name{a="b"} 1` or `name 1`."""
+    name, brace, rest = sample.partition("{")
+    if brace and " " not in name:
+        return f"{name}{{{labels},{rest}"
+    name, _, value = sample.partition(" ")
+    return f"{name}{{{labels}}} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

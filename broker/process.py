@@ -1,0 +1,169 @@
+"""The life of one process, the same for every edge and worker: ready, drain, end.
+
+    start --> main(process) --> process.ready() --> await process.stopped() --> main returns --> end
+                                     |                    ^
+                            tells the supervisor     SIGTERM or SIGINT: what `on_drain` was told runs first, last told first
+
+- `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`.
+- A second signal ends the process at once. So does a drain that takes longer than `pools.drain_timeout`.
+- A supervisor that dies takes its children along: the kernel tells them on Linux, elsewhere the parent's id changes.
+- Exit codes: 0 ended in order, 1 crashed, 2 the settings cannot be used, 3 the drain was not finished.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from broker.observations import (
+    DrainFailed,
+    ProcessCrashed,
+    ProcessDraining,
+    ProcessEnded,
+    ProcessReady,
+    SettingsRefused,
+)
+from broker.observe import configure, observe, traceback_of, watch_loop
+from schemas.settings import Settings, SettingsError
+
+if sys.platform == "win32":
+    from asyncio import new_event_loop
+else:
+    from uvloop import new_event_loop
+
+OK, CRASHED, BAD_SETTINGS, NOT_DRAINED = 0, 1, 2, 3
+
+READY_FD = "HEADWATER_READY_FD"
+_PARENT_S = 1.0
+_LAST_MOMENT_S = 1.0
+
+Step = Callable[[], Awaitable[object]]
+
+
+class Process:
+    """What `main` is given: it says when it is ready, what to do at the end, and waits for the end."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.name = name
+        self.settings = settings
+        self._born = time.monotonic()
+        self._is_ready = False
+        self._steps: list[Step] = []
+        self._asked = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._reason = ""
+
+    def ready(self) -> None:
+        """Tell the supervisor that this process can work."""
+        if self._is_ready:
+            return
+        self._is_ready = True
+        observe(ProcessReady(round(time.monotonic() - self._born, 3)))
+        number = os.environ.pop(READY_FD, "")
+        if number.isdigit():
+            try:
+                os.write(int(number), b"ready\n")
+            except BrokenPipeError:
+                self.stop("the supervisor is gone")
+            finally:
+                os.close(int(number))
+
+    def on_drain(self, step: Step) -> None:
+        """Have `await step()` called before the end; what was told last is called first."""
+        self._steps.append(step)
+
+    def stop(self, reason: str) -> None:
+        """Begin to end, as a signal would."""
+        if not self._asked.is_set():
+            self._reason = reason
+            self._asked.set()
+
+    async def stopped(self) -> None:
+        """Wait until the process was told to end and everything is drained."""
+        await self._stopped.wait()
+
+    async def run(self, main: Callable[["Process"], Awaitable[None]]) -> int:
+        """Run `main` to its end, or to the end that a signal asks for; give the exit code."""
+        work = asyncio.ensure_future(main(self))
+        asked = asyncio.ensure_future(self._asked.wait())
+        await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        code = _outcome(work) if work.done() else OK
+        if not work.done():
+            observe(ProcessDraining(self._reason))
+        try:
+            async with asyncio.timeout(self.settings.pools.drain_timeout):
+                await self._drain()
+                if not self._is_ready:
+                    work.cancel()  # it was still starting and does not wait for the end
+                await asyncio.wait([work])
+        except TimeoutError:
+            code = code or NOT_DRAINED
+            work.cancel()
+            await asyncio.wait([work], timeout=_LAST_MOMENT_S)
+        return code or _outcome(work)
+
+    async def _drain(self) -> None:
+        while self._steps:
+            step = self._steps.pop()
+            try:
+                await step()
+            except Exception as error:  # the rim of a process: one part must not keep the others from ending
+                observe(DrainFailed(getattr(step, "__qualname__", repr(step)), repr(error)))
+        self._stopped.set()
+
+
+def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
+    """Run a process until it ends; give its exit code. It sets up logging, the event loop and the signals."""
+    configure(settings.log.level, settings.log.format, name)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        code = runner.run(_live(name, main, settings))
+    observe(ProcessEnded(code))
+    return code
+
+
+async def _live(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
+    loop = asyncio.get_running_loop()
+    watch_loop(loop)
+    process = Process(name, settings)
+
+    def on_signal(number: signal.Signals) -> None:
+        if process._asked.is_set():
+            observe(ProcessEnded(NOT_DRAINED))
+            os._exit(NOT_DRAINED)
+        process.stop(number.name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):  # not on Windows: there Ctrl-C ends the process at once
+            loop.add_signal_handler(number, on_signal, number)
+    watching = loop.create_task(_watch_parent(process)) if os.environ.get(READY_FD) else None
+    try:
+        return await process.run(main)
+    finally:
+        if watching is not None:
+            watching.cancel()
+
+
+async def _watch_parent(process: Process) -> None:
+    parent = os.getppid()
+    while os.getppid() == parent:  # noqa: ASYNC110 - the system has no event for it everywhere
+        await asyncio.sleep(_PARENT_S)
+    process.stop("the supervisor is gone")
+
+
+def _outcome(work: "asyncio.Future[None]") -> int:
+    """Give the exit code of a `main` that has ended, and tell why."""
+    if not work.done() or work.cancelled():
+        return OK
+    error = work.exception()
+    match error:
+        case None:
+            return OK
+        case SettingsError():
+            observe(SettingsRefused(str(error)))
+            return BAD_SETTINGS
+    observe(ProcessCrashed(repr(error), traceback_of(error)))
+    return CRASHED

@@ -1,0 +1,99 @@
+"""The chosen edges in one HTTP server: aiohttp's low-level server, so that nothing stands on the hot path but our own.
+
+Source: architecture, decision 12.
+"""
+
+import asyncio
+import contextlib
+
+from aiohttp import web
+
+from broker.call import Calls
+from broker.connection import Connection
+from broker.metrics import answer_collect
+from broker.process import Process
+from schemas.settings import Settings, SettingsError
+from schemas.tokens import KeySet, Verifier, read_keys
+from services.gateway.edge import Doorkeeper, Edge
+from services.gateway.health import Health
+from services.middleware.apikey import Keys
+from services.supervisor.api_keys import keys_of
+
+
+async def serve_edges(process: Process, settings: Settings, edges: list[str]) -> None:
+    """Open the broker, listen, say that the process is ready, and wait for its end. Raises: SettingsError."""
+    del edges  # one edge for now: the gateway
+    if settings.broker.url is None:
+        raise SettingsError("an edge needs broker.url (NATS_URL)")
+    connection = await Connection.open(
+        settings.broker.url.reveal(), name="edges", max_reconnect_wait=settings.broker.max_reconnect_wait
+    )
+    process.on_drain(connection.drain)
+    answer_collect(connection)
+    calls = Calls(connection, max_in_flight=settings.gateway.max_in_flight)
+    edge = Edge(
+        settings, calls, doorkeeper(settings), Health(connection, calls, settings.gateway.metrics_token)
+    )
+    await _listen(process, settings, edge)
+    process.ready()
+    await process.stopped()
+
+
+def doorkeeper(settings: Settings) -> Doorkeeper:
+    """Make the keys and verifiers of the settings. Raises: SettingsError if a key cannot be read."""
+    own, jwt = keys_of(settings.auth), settings.api.jwt
+    try:
+        platform = read_keys(own.jwt_secret) + _signing_keys(settings.auth.signing_keys_path)
+        data = (
+            platform if jwt.secret is None else read_keys(jwt.secret.reveal(), is_base64=jwt.secret_is_base64)
+        )
+    except (ValueError, OSError) as error:
+        raise SettingsError(f"the JWT keys cannot be used: {error}") from None
+    verifier = Verifier(platform, max_entries=jwt.cache_max_entries)
+    keys = Keys(
+        public=(own.anon_key, own.publishable_key),
+        secret=(own.service_role_key, own.secret_key),
+        verifier=verifier,
+    )
+    return Doorkeeper(
+        keys, Verifier(data, audience=jwt.audience, max_entries=jwt.cache_max_entries), verifier
+    )
+
+
+def _signing_keys(path: str) -> KeySet:
+    if not path:
+        return KeySet()
+    with open(path, encoding="utf-8") as file:
+        return read_keys(file.read())
+
+
+async def _listen(process: Process, settings: Settings, edge: Edge) -> None:
+    gateway = settings.gateway
+    server = web.Server(
+        edge.handle,
+        handler_cancellation=True,
+        keepalive_timeout=gateway.keepalive_timeout,
+        max_line_size=gateway.max_url,
+        max_field_size=gateway.max_headers,
+        access_log=None,
+        lingering_time=0,
+        auto_decompress=False,
+    )
+    runner = web.ServerRunner(server, handle_signals=False)
+    await runner.setup()
+    site = web.TCPSite(runner, gateway.host, settings.api.port, reuse_port=True, backlog=2048)
+    try:
+        await site.start()
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen on {gateway.host}:{settings.api.port}: {error.strerror}"
+        ) from None
+
+    async def stop() -> None:
+        await site.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(settings.pools.drain_timeout):
+                await server.shutdown(settings.pools.drain_timeout)
+        await runner.cleanup()
+
+    process.on_drain(stop)

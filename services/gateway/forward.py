@@ -1,0 +1,146 @@
+"""HTTP -> Request -> call -> Response -> HTTP: the way of every request through the door. Hot path.
+
+Bodies that fit ride inside the message; longer ones are streamed both ways with flat memory. A client that leaves
+cancels its call (aiohttp cancels the handler), and with it the statement in the database.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
+
+from broker.call import Answer, Calls
+from schemas.caller import Caller
+from schemas.http import INLINE_LIMIT, Headers, Request, Response
+from services.gateway.routes import Route
+
+_HOP_BY_HOP = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+})  # fmt: skip
+
+
+class BodyRefused(Exception):
+    """The body of a request is too long, too slow or broken: status and message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class Forwarder:
+    """Carries requests to pools. `body_timeout` bounds the pause between two pieces of a body, in seconds."""
+
+    def __init__(self, calls: Calls, *, max_body: int, body_timeout: float, request_timeout: float) -> None:
+        self._calls = calls
+        self._max_body = max_body
+        self._body_timeout = body_timeout
+        self._budget_ms = int(request_timeout * 1000)
+
+    async def ask(
+        self, route: Route, path: str, request: web.BaseRequest, id: str, caller: Caller, headers: Headers
+    ) -> Answer:
+        """Ask the pool of a route. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
+        assert route.subject is not None  # routes without one are answered before
+        length = request.content_length
+        if length is not None and length > self._max_body:
+            raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
+        body, rest = b"", None
+        if request.can_read_body:
+            if length is not None and length <= INLINE_LIMIT:
+                body = await self._whole(request, length)
+            else:
+                rest = self._pieces(request)
+        asked = Request(
+            id=id,
+            method=request.method,
+            path=path,
+            query=request.rel_url.raw_query_string,
+            headers=headers,
+            caller=caller,
+            budget_ms=self._budget_ms,
+            body=body,
+        )
+        return await self._calls.call(route.subject, asked, body=rest)
+
+    async def _whole(self, request: web.BaseRequest, length: int) -> bytes:
+        body = b""
+        async for piece in self._pieces(request):
+            body = piece if not body else body + piece
+        if len(body) != length:
+            raise BodyRefused(400, "The body is shorter than its Content-Length says")
+        return body
+
+    async def _pieces(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
+        """Give the body as it arrives. Raises: BodyRefused."""
+        size = 0
+        while True:
+            try:
+                async with asyncio.timeout(self._body_timeout):
+                    piece = await request.content.readany()
+            except TimeoutError:
+                raise BodyRefused(408, "The body did not arrive in time") from None
+            except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
+                raise BodyRefused(400, f"The body is malformed: {error}") from None
+            if not piece:
+                return
+            size += len(piece)
+            if size > self._max_body:
+                raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
+            yield piece
+
+
+def received_headers(request: web.BaseRequest) -> Headers:
+    """Give the client's headers, names in lower case, without those that end at this hop."""
+    headers: Headers = []
+    for raw_name, raw_value in request.raw_headers:
+        name = raw_name.decode("latin-1").lower()
+        if name not in _HOP_BY_HOP:
+            headers.append((name, raw_value.decode("utf-8", "replace")))
+    return headers
+
+
+def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Response:
+    """Turn an answer into HTTP. Headers set by the pool win over those of the door."""
+    sent = web.Response(status=response.status, reason=response.reason or None, body=response.body or None)
+    _put_headers(sent, response.headers, extra)
+    if not response.body and "content-type" not in sent.headers:
+        sent.headers.popall("Content-Type", None)
+    if is_head or response.status == 204:
+        sent.headers.popall("Content-Length", None)
+    return sent
+
+
+async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.StreamResponse:
+    """Send an answer whose body follows in pieces."""
+    response = answer.response
+    sent = web.StreamResponse(status=response.status, reason=response.reason or None)
+    _put_headers(sent, response.headers, extra)
+    if response.stream is not None and response.stream.size >= 0:
+        sent.content_length = response.stream.size
+    try:
+        await sent.prepare(request)
+        if answer.chunks is not None and request.method != "HEAD":
+            async for chunk in answer.chunks:
+                await sent.write(chunk)
+        await sent.write_eof()
+    finally:
+        await answer.close()
+    return sent
+
+
+def _put_headers(sent: web.StreamResponse, headers: Headers, extra: Headers) -> None:
+    own = {name for name, _ in headers}
+    for name, value in headers:
+        sent.headers.add(name, _wire(value))
+    for name, value in extra:
+        if name not in own:
+            sent.headers.add(name, _wire(value))
+
+
+def _wire(value: str) -> str:
+    """Give a header value as it can travel: no line breaks."""
+    if "\r" in value or "\n" in value or "\x00" in value:
+        return value.replace("\r", " ").replace("\n", " ").replace("\x00", " ")
+    return value

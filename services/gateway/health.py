@@ -1,0 +1,84 @@
+"""Health and metrics of the platform, as the gateway sees it."""
+
+import asyncio
+import hmac
+import ipaddress
+
+import msgspec
+
+from broker import subjects
+from broker.call import Calls
+from broker.connection import Connection
+from broker.metrics import collect
+from schemas.errors import ApiError, Unavailable
+from schemas.http import Request, Response
+from schemas.secret import Secret
+from services.gateway.routes import POOLS
+from services.middleware.refusals import JSON, refusal
+
+_BUDGET_MS = 2000
+
+
+class Health:
+    """Answers /health/live, /health/ready and /metrics."""
+
+    def __init__(self, connection: Connection, calls: Calls, metrics_token: Secret | None) -> None:
+        self._connection = connection
+        self._calls = calls
+        self._token = metrics_token
+
+    async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
+        """Answer one of the three paths."""
+        match path:
+            case "/health/live":
+                return Response(200, [JSON], b'{"status":"alive"}')
+            case "/health/ready":
+                return await self._ready()
+        return await self._metrics(peer, authorization)
+
+    async def _ready(self) -> Response:
+        """Ask every pool whether it can work: 200, or 503 with what is not ready."""
+        states = {"broker": "ok" if self._connection.is_connected else "not connected"}
+        for pool, state in zip(
+            POOLS, await asyncio.gather(*(self._ask(pool) for pool in POOLS)), strict=True
+        ):
+            states[pool] = state
+        status = 200 if all(state == "ok" for state in states.values()) else 503
+        body = {"status": "ready" if status == 200 else "not ready", "parts": states}
+        return Response(status, [JSON], msgspec.json.encode(body))
+
+    async def _ask(self, pool: str) -> str:
+        request = Request(id=f"health-{pool}", method="GET", path="/", budget_ms=_BUDGET_MS)
+        try:
+            answer = await self._calls.call(subjects.health(pool), request)
+        except ApiError as error:
+            return str(error)
+        if answer.response.status == 200:
+            return "ok"
+        return str(msgspec.json.decode(answer.response.body or b"{}").get("message", answer.response.status))
+
+    async def _metrics(self, peer: str, authorization: str | None) -> Response:
+        """Give the metrics of all processes, to this machine or to who has the token."""
+        if not (_is_loopback(peer) or self._may(authorization)):
+            return refusal(
+                "",
+                403,
+                "Metrics are for this machine, or for `Authorization: Bearer <gateway.metrics_token>`",
+            )
+        try:
+            text = await collect(self._connection)
+        except Unavailable as error:
+            return refusal("", 503, str(error), headers=error.headers())
+        return Response(200, [("content-type", "text/plain; version=0.0.4; charset=utf-8")], text.encode())
+
+    def _may(self, authorization: str | None) -> bool:
+        if self._token is None or authorization is None:
+            return False
+        return hmac.compare_digest(authorization.encode(), f"Bearer {self._token.reveal()}".encode())
+
+
+def _is_loopback(peer: str) -> bool:
+    try:
+        return ipaddress.ip_address(peer).is_loopback
+    except ValueError:
+        return False

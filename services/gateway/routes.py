@@ -1,0 +1,60 @@
+"""The routing table: which subject answers a prefix, and what is demanded before. One line a route.
+
+Source: reference page "platform", section 1 ("Routing").
+"""
+
+from dataclasses import dataclass
+
+from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REST, STORAGE, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An area behind the gateway. `subject` is None when nothing is asked over the broker."""
+
+    area: str
+    prefix: str
+    subject: Subject | None
+    needs_key: bool = True
+    is_built: bool = False
+
+
+ROUTES = (
+    Route("rest", "/rest/v1", REST, is_built=True),
+    Route("graphql", "/graphql/v1", GRAPHQL),
+    Route("auth", "/auth/v1/verify", AUTH, needs_key=False),
+    Route("auth", "/auth/v1/callback", AUTH, needs_key=False),
+    Route("auth", "/auth/v1/authorize", AUTH, needs_key=False),
+    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, needs_key=False),
+    Route("auth", "/auth/v1/sso/saml", AUTH, needs_key=False),
+    Route("auth", "/sso/saml", AUTH, needs_key=False),
+    Route("auth", "/.well-known/oauth-authorization-server", AUTH, needs_key=False),
+    Route("auth", "/auth/v1", AUTH),
+    Route("storage", "/storage/v1/s3", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1/object/sign", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1/render/image/public", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1/render/image/sign", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1", STORAGE),
+    Route("realtime", "/realtime/v1", None),
+    Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
+)
+
+POOLS = tuple(route.subject.pool for route in ROUTES if route.is_built and route.subject)
+"""Pools that must be ready for the platform to be."""
+
+_BY_FIRST = {
+    first: tuple(route for route in ROUTES if route.prefix.split("/")[1] == first)
+    for first in {route.prefix.split("/")[1] for route in ROUTES}
+}
+
+
+def route_of(path: str) -> tuple[Route, str] | None:
+    """Find the route of a path, the longest prefix first, and the path below it (`/` at least)."""
+    best: tuple[Route, str] | None = None
+    for route in _BY_FIRST.get(path[1:].partition("/")[0], ()):
+        prefix = route.prefix
+        is_below = path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/")
+        if is_below and (best is None or len(prefix) > len(best[0].prefix)):
+            best = (route, path[len(prefix) :] or "/")
+    return best

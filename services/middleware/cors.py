@@ -1,0 +1,74 @@
+"""CORS: preflight answers and the headers of every response. Pure.
+
+REST keeps its own lists (reference page "rest", section 18); the other areas have those of the gateway (page
+"platform", section 1).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from schemas.http import Headers, Response
+
+MAX_AGE_S = 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What an area allows: methods, headers beside those asked for, headers a page may read, and origins (empty: all)."""
+
+    methods: str
+    allowed: tuple[str, ...]
+    exposed: str
+    origins: frozenset[str] = frozenset()
+
+
+def rest_policy(origins: Sequence[str]) -> Policy:
+    """Give the policy of the REST interface."""
+    return Policy(
+        methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
+        allowed=("Accept", "Accept-Language", "Content-Language"),
+        exposed="Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
+        "Transfer-Encoding, Range-Unit",
+        origins=frozenset(origins),
+    )
+
+
+def common_policy(origins: Sequence[str]) -> Policy:
+    """Give the policy of every other area."""
+    return Policy(
+        methods="GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
+        allowed=(),
+        exposed="Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
+        "retry-after, x-total-count, link",
+        origins=frozenset(origins),
+    )
+
+
+def is_preflight(method: str, asked_method: str | None) -> bool:
+    """Tell whether a browser asks for permission."""
+    return method == "OPTIONS" and asked_method is not None
+
+
+def preflight(policy: Policy, origin: str, asked_headers: str | None) -> Response:
+    """Answer a preflight: 200 without a body, and without permission for an origin that is not in the list."""
+    asked = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]
+    headers: Headers = [
+        *_origin(policy, origin),
+        ("access-control-allow-methods", policy.methods),
+        ("access-control-allow-headers", ", ".join(("Authorization", *asked, *policy.allowed))),
+        ("access-control-max-age", str(MAX_AGE_S)),
+    ]
+    return Response(200, headers)
+
+
+def response_headers(policy: Policy, origin: str | None) -> Headers:
+    """Give the headers that let a page of this origin read a response. Without an origin any page may."""
+    return [*_origin(policy, origin), ("access-control-expose-headers", policy.exposed)]
+
+
+def _origin(policy: Policy, origin: str | None) -> Headers:
+    if not policy.origins:
+        return [("access-control-allow-origin", "*")]
+    if origin in policy.origins:
+        return [("access-control-allow-origin", str(origin)), ("access-control-allow-credentials", "true")]
+    return []

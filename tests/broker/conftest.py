@@ -1,0 +1,62 @@
+"""A nats-server for these tests, and connections to it that are closed at the end of the test."""
+
+import contextlib
+import sys
+from asyncio.subprocess import PIPE, Process, create_subprocess_exec
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest_asyncio
+
+from broker.connection import Connection
+from tests.broker.server import NatsServer, running_server
+
+Open = Callable[..., Awaitable[Connection]]
+Spawn = Callable[..., Awaitable[Process]]
+
+
+@pytest_asyncio.fixture(scope="session")
+async def nats() -> AsyncIterator[NatsServer]:
+    """A nats-server that no test stops."""
+    async with running_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def own_nats() -> AsyncIterator[NatsServer]:
+    """A nats-server that the test may kill and start again."""
+    async with running_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def connect() -> AsyncIterator[Open]:
+    """Open connections that are closed after the test."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def open_one(url: str, name: str = "test") -> Connection:
+            connection = await Connection.open(url, name=name)
+            stack.push_async_callback(connection.close)
+            return connection
+
+        yield open_one
+
+
+@pytest_asyncio.fixture
+async def spawn() -> AsyncIterator[Spawn]:
+    """Start `python -m MODULE ARGUMENT...`, wait for its first line, and kill it after the test."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(module: str, *arguments: str) -> Process:
+            process = await create_subprocess_exec(sys.executable, "-m", module, *arguments, stdout=PIPE)
+
+            async def end() -> None:
+                if process.returncode is None:
+                    process.kill()
+                    await process.communicate()
+
+            stack.push_async_callback(end)
+            assert process.stdout is not None
+            assert await process.stdout.readline() == b"ready\n"
+            return process
+
+        yield start

@@ -1,0 +1,260 @@
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from broker.call import Answer, Calls
+from broker.connection import Connection
+from broker.serve import Body, Serving, serve
+from broker.subjects import REST, Subject
+from schemas.errors import ApiError, DeadlineExceeded, Unavailable
+from schemas.http import Request, Response
+from tests.broker.conftest import Open, Spawn
+from tests.broker.server import NatsServer
+
+
+@dataclass
+class Pool:
+    """A pool of this process, with a subject of its own: what it saw, and gates to hold it at."""
+
+    subject: Subject
+    calls: Calls
+    connection: Connection
+    serving: Serving
+    seen: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ask(self, path: str = "/", id: str = "1", budget_ms: int = 20_000) -> Answer:
+        return await self.calls.call(self.subject, Request(id, "GET", path, budget_ms=budget_ms))
+
+    async def answer(self, request: Request, _: Body) -> Response:
+        self.seen.append(request.id)
+        self.arrived.set()
+        if request.path == "/wait":
+            try:
+                await self.gate.wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(request.id)
+                self.gone.set()
+                raise
+        return Response(200, [("x-path", request.path)], request.id.encode())
+
+
+async def make_pool(url: str, name: str, connect: Open, max_in_flight: int = 1024) -> Pool:
+    subject = Subject(f"{name}.request", name)
+    door, worker = await connect(url), await connect(url)
+    pool: Pool
+
+    async def answer(request: Request, body: Body) -> Response:
+        return await pool.answer(request, body)
+
+    serving = await serve(worker, subject, answer, concurrency=4, queue=4)
+    pool = Pool(subject, Calls(door, max_in_flight=max_in_flight), door, serving)
+    return pool
+
+
+async def refusal(awaited: "asyncio.Future[Answer] | asyncio.Task[Answer]") -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await awaited
+    return caught.value
+
+
+async def test_a_request_gets_its_response(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "round-trip", connect)
+
+    answer = await pool.ask("/items", "42")
+
+    assert answer.response == Response(200, [("x-path", "/items")], b"42")
+    assert answer.chunks is None
+
+
+async def test_each_of_many_requests_gets_its_own_response(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "many", connect)
+
+    answers = await asyncio.gather(*(pool.ask(id=str(number)) for number in range(4)))
+
+    assert [answer.response.body for answer in answers] == [b"0", b"1", b"2", b"3"]
+
+
+async def test_a_pool_that_nobody_serves_is_unavailable_at_once(nats: NatsServer, connect: Open) -> None:
+    calls = Calls(await connect(nats.url))
+
+    error = await refusal(asyncio.ensure_future(calls.call(Subject("none.request", "none"), Request("1", "GET", "/"))))
+
+    assert isinstance(error, Unavailable)
+    assert ("retry-after", "1") in error.response().headers
+
+
+async def test_a_call_past_its_budget_is_given_up_and_its_work_cancelled(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "budget", connect)
+
+    error = await refusal(asyncio.ensure_future(pool.ask("/wait", "late", budget_ms=150)))
+
+    await asyncio.wait_for(pool.gone.wait(), 10)
+    assert isinstance(error, DeadlineExceeded)
+    assert error.response().status == 504
+    assert pool.cancelled == ["late"]
+
+
+async def test_a_client_that_leaves_cancels_the_work(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "leaves", connect)
+    asked = asyncio.ensure_future(pool.ask("/wait", "left"))
+    await pool.arrived.wait()
+
+    asked.cancel()
+
+    await asyncio.wait_for(pool.gone.wait(), 10)
+    assert pool.cancelled == ["left"]
+    assert (await pool.ask()).response.status == 200
+
+
+async def test_calls_beyond_the_bound_are_refused_at_once(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "bound", connect, max_in_flight=1)
+    first = asyncio.ensure_future(pool.ask("/wait", "first"))
+    await pool.arrived.wait()
+
+    error = await refusal(asyncio.ensure_future(pool.ask("/", "second")))
+
+    pool.gate.set()
+    assert isinstance(error, Unavailable)
+    assert (await first).response.status == 200
+    assert pool.seen == ["first"]
+
+
+async def test_a_request_that_is_too_long_for_a_message_is_refused(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "long", connect)
+    request = Request("1", "GET", "/", headers=[("x-long", "a" * 2_000_000)])
+
+    error = await refusal(asyncio.ensure_future(pool.calls.call(pool.subject, request)))
+
+    assert error.status == 431
+    assert (await pool.ask()).response.status == 200
+
+
+async def test_a_slow_call_is_answered_when_its_worker_lives(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "slow", connect)
+    asked = asyncio.ensure_future(pool.ask("/wait"))
+    # Long enough for the roll to be called several times.
+    done, _ = await asyncio.wait([asked], timeout=1.5)
+
+    pool.gate.set()
+
+    assert not done
+    assert (await asked).response.status == 200
+
+
+async def test_losing_the_broker_fails_calls_at_once_and_no_write_is_sent_later(
+    own_nats: NatsServer, connect: Open
+) -> None:
+    pool = await make_pool(own_nats.url, "restart", connect)
+    in_flight = asyncio.ensure_future(pool.ask("/wait", "in-flight"))
+    await pool.arrived.wait()
+
+    own_nats.kill()
+    lost = await refusal(in_flight)
+    while pool.connection.is_connected:
+        await asyncio.sleep(0.01)
+    meanwhile = await refusal(asyncio.ensure_future(pool.ask("/", "meanwhile")))
+    await own_nats.start()
+    back = await _ask_until_answered(pool, "after")
+
+    assert isinstance(lost, Unavailable)
+    assert isinstance(meanwhile, Unavailable)
+    assert back.response.body == b"after"
+    assert "meanwhile" not in pool.seen
+    assert pool.cancelled == ["in-flight"]
+
+
+async def _ask_until_answered(pool: Pool, id: str) -> Answer:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return await pool.ask("/", id)
+        except Unavailable:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+
+
+async def test_a_call_fails_when_its_only_worker_is_killed(own_nats: NatsServer, connect: Open, spawn: Spawn) -> None:
+    worker = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url))
+    asked = asyncio.ensure_future(calls.call(REST, Request("1", "GET", "/hang")))
+    await asyncio.wait([asked], timeout=0.05)
+
+    worker.kill()
+
+    error = await asyncio.wait_for(refusal(asked), 15)
+    assert isinstance(error, Unavailable)
+
+
+async def test_calls_fail_only_with_the_worker_that_took_them(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    doomed = await spawn("tests.broker.worker", own_nats.url)
+    other = await connect(own_nats.url)
+    gate = asyncio.Event()
+
+    async def answer(_: Request, __: Body) -> Response:
+        await gate.wait()
+        return Response(200, [], b"from this process")
+
+    serving = await serve(other, REST, answer, concurrency=64, queue=64)
+    calls = Calls(await connect(own_nats.url))
+    asked = [asyncio.ensure_future(calls.call(REST, Request(str(n), "GET", "/hang"))) for n in range(30)]
+    await asyncio.wait(asked, timeout=1.0)
+
+    doomed.kill()
+    done, left = await asyncio.wait(asked, timeout=15, return_when=asyncio.FIRST_EXCEPTION)
+    await asyncio.wait(left, timeout=1.0)
+    gate.set()
+    results = await asyncio.gather(*asked, return_exceptions=True)
+
+    await serving.stop()
+    answered = [result for result in results if isinstance(result, Answer)]
+    failed = [result for result in results if isinstance(result, Unavailable)]
+    assert done
+    assert answered
+    assert failed
+    assert len(answered) + len(failed) == 30
+
+
+async def test_a_worker_that_is_busy_for_long_is_not_taken_for_dead(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url))
+    await calls.call(REST, Request("0", "GET", "/"))
+
+    blocking = asyncio.ensure_future(calls.call(REST, Request("1", "GET", "/block", "2.5")))
+    behind = asyncio.ensure_future(calls.call(REST, Request("2", "GET", "/")))
+
+    assert (await blocking).response.status == 200
+    assert (await behind).response.status == 200
+
+
+async def test_a_broken_request_body_fails_the_call_with_its_own_error(nats: NatsServer, connect: Open) -> None:
+    door, worker = await connect(nats.url), await connect(nats.url)
+    subject = Subject("broken.request", "broken")
+    cancelled = asyncio.Event()
+
+    async def answer(_: Request, body: Body) -> Response:
+        try:
+            return Response(200, [], await body.read(1 << 30))
+        finally:
+            cancelled.set()
+
+    async def source() -> AsyncIterator[bytes]:
+        yield b"first"
+        raise ConnectionResetError("the client left")
+
+    serving = await serve(worker, subject, answer, concurrency=1, queue=1)
+    with pytest.raises(ConnectionResetError, match="the client left"):
+        await Calls(door).call(subject, Request("1", "POST", "/"), body=source())
+
+    await asyncio.wait_for(cancelled.wait(), 10)
+    await serving.stop()

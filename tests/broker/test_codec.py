@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.codec import Undecodable, decode_request, decode_response, decoder, encode
+from schemas.caller import Anonymous, Refusal, Rejected, Service, User
+from schemas.events import CatalogChanged, ConfigChanged
+from schemas.http import Request, Response, Stream
+
+_TEXT = st.text(max_size=40)
+_HEADERS = st.lists(st.tuples(_TEXT, _TEXT), max_size=5)
+_STREAM = st.none() | st.builds(Stream, _TEXT, st.integers(-1, 2**62))
+_CALLER = st.one_of(
+    st.just(Anonymous()),
+    st.just(Service()),
+    st.builds(User, st.binary(max_size=80)),
+    st.builds(Rejected, st.sampled_from(Refusal), _TEXT, st.none() | _TEXT),
+)
+_REQUESTS = st.builds(
+    Request,
+    id=_TEXT, method=_TEXT, path=_TEXT, query=_TEXT, headers=_HEADERS, caller=_CALLER,
+    budget_ms=st.integers(0, 2**31), body=st.binary(max_size=200), stream=_STREAM,
+)  # fmt: skip
+_RESPONSES = st.builds(
+    Response, st.integers(100, 599), headers=_HEADERS, body=st.binary(max_size=200), reason=_TEXT, stream=_STREAM
+)
+
+
+@given(_REQUESTS)
+def test_a_request_comes_out_as_it_went_in(request: Request) -> None:
+    assert decode_request(encode(request)) == request
+
+
+@given(_RESPONSES)
+def test_a_response_comes_out_as_it_went_in(response: Response) -> None:
+    assert decode_response(encode(response)) == response
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_request_or_undecodable(data: bytes) -> None:
+    try:
+        decoded = decode_request(data)
+    except Undecodable as error:
+        assert error.expected == "Request"
+    else:
+        assert isinstance(decoded, Request)
+
+
+@given(_REQUESTS, st.data())
+def test_a_cut_request_is_undecodable(request: Request, data: st.DataObject) -> None:
+    whole = encode(request)
+    cut = data.draw(st.integers(0, len(whole) - 1))
+
+    with pytest.raises(Undecodable):
+        decode_request(whole[:cut])
+
+
+def test_an_event_of_another_kind_is_undecodable() -> None:
+    with pytest.raises(Undecodable) as caught:
+        decoder(ConfigChanged)(encode(CatalogChanged(3)))
+
+    assert caught.value.expected == "ConfigChanged"
+
+
+def test_a_type_has_one_decoder() -> None:
+    assert decoder(CatalogChanged) is decoder(CatalogChanged)

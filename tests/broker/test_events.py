@@ -1,0 +1,212 @@
+import asyncio
+
+import pytest
+
+from broker.connection import Connection
+from broker.events import ensure_stream, follow, follow_durably, publish, publish_durably
+from broker.subjects import CATALOG_CHANGED, Subject
+from schemas.errors import Unavailable
+from schemas.events import CatalogChanged, ConfigChanged
+from tests.broker.conftest import Open
+from tests.broker.server import NatsServer
+
+
+class Heard:
+    """A callback that keeps what it is told, and fails as often as it was asked to."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.versions: list[int] = []
+        self.tries = 0
+        self._failures = failures
+        self._told = asyncio.Event()
+
+    async def __call__(self, event: CatalogChanged) -> None:
+        self.tries += 1
+        if self.tries <= self._failures:
+            raise RuntimeError("not now")
+        self.versions.append(event.version)
+        self._told.set()
+
+    async def until(self, count: int) -> list[int]:
+        async with asyncio.timeout(20):
+            while len(self.versions) < count:
+                self._told.clear()
+                await self._told.wait()
+        return self.versions
+
+
+async def test_everyone_who_follows_hears_an_event(nats: NatsServer, connect: Open) -> None:
+    speaker, one, two = await connect(nats.url), await connect(nats.url), await connect(nats.url)
+    heard = Heard(), Heard()
+    following = [
+        await follow(one, CATALOG_CHANGED, CatalogChanged, heard[0]),
+        await follow(two, "events.*", CatalogChanged, heard[1]),
+    ]
+
+    for version in range(5):
+        publish(speaker, CATALOG_CHANGED, CatalogChanged(version))
+
+    assert await heard[0].until(5) == list(range(5))
+    assert await heard[1].until(5) == list(range(5))
+    for each in following:
+        await each.close()
+
+
+async def test_an_event_that_fails_or_cannot_be_read_is_passed_over(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard = Subject("events.passed"), Heard(failures=1)
+    following = await follow(connection, subject, CatalogChanged, heard)
+
+    publish(connection, subject, CatalogChanged(1))
+    publish(connection, subject, ConfigChanged())
+    publish(connection, subject, CatalogChanged(2))
+
+    assert await heard.until(1) == [2]
+    await following.close()
+
+
+async def test_when_events_pile_up_the_oldest_are_dropped(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard, gate = Subject("events.pile"), Heard(), asyncio.Event()
+
+    async def slowly(event: CatalogChanged) -> None:
+        await gate.wait()
+        await heard(event)
+
+    following = await follow(connection, subject, CatalogChanged, slowly, backlog=2)
+    publish(connection, subject, CatalogChanged(0))
+    await connection.flush()
+    for version in range(1, 6):
+        publish(connection, subject, CatalogChanged(version))
+    await connection.flush()
+
+    gate.set()
+
+    assert await heard.until(3) == [0, 4, 5]
+    await following.close()
+
+
+async def test_a_closed_follower_hears_nothing_more(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard = Subject("events.closed"), Heard()
+    following = await follow(connection, subject, CatalogChanged, heard)
+
+    await following.close()
+    publish(connection, subject, CatalogChanged(1))
+    await connection.flush()
+
+    assert heard.tries == 0
+
+
+async def test_a_durable_follower_hears_what_was_told_before_it_came(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard = Subject("kept.before"), Heard()
+    await ensure_stream(connection, "BEFORE", [subject.name])
+    for version in range(100):
+        await publish_durably(connection, subject, CatalogChanged(version))
+
+    following = await follow_durably(connection, subject, CatalogChanged, heard, stream="BEFORE", durable="d")
+
+    assert await heard.until(100) == list(range(100))
+    await following.close()
+
+
+async def test_an_event_whose_callback_fails_comes_again(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard = Subject("kept.again"), Heard(failures=2)
+    await ensure_stream(connection, "AGAIN", [subject.name])
+    following = await follow_durably(
+        connection, subject, CatalogChanged, heard, stream="AGAIN", durable="d", batch=1
+    )
+
+    for version in (1, 2):
+        await publish_durably(connection, subject, CatalogChanged(version))
+
+    assert await heard.until(2) == [1, 2]
+    assert heard.tries == 4
+    await following.close()
+
+
+async def test_what_cannot_be_read_does_not_come_again(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, heard = Subject("kept.garbage"), Heard()
+    await ensure_stream(connection, "GARBAGE", [subject.name])
+    await publish_durably(connection, subject, ConfigChanged())
+    await publish_durably(connection, subject, CatalogChanged(7))
+
+    following = await follow_durably(
+        connection, subject, CatalogChanged, heard, stream="GARBAGE", durable="d", batch=1
+    )
+
+    assert await heard.until(1) == [7]
+    await following.close()
+
+
+async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject, first, second = Subject("kept.goes-on"), Heard(), Heard()
+    await ensure_stream(connection, "GOES-ON", [subject.name])
+    await publish_durably(connection, subject, CatalogChanged(1))
+    following = await follow_durably(
+        connection, subject, CatalogChanged, first, stream="GOES-ON", durable="d", batch=1
+    )
+    await first.until(1)
+    await connection.flush()
+    await following.close()
+    await publish_durably(connection, subject, CatalogChanged(2))
+
+    following = await follow_durably(connection, subject, CatalogChanged, second, stream="GOES-ON", durable="d")
+
+    assert await second.until(1) == [2]
+    await following.close()
+
+
+async def test_an_event_of_the_same_id_is_kept_once(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+    subject = Subject("kept.once")
+    await ensure_stream(connection, "ONCE", [subject.name], max_age_s=3600)
+
+    sequences = [await publish_durably(connection, subject, CatalogChanged(1), id=id) for id in ("a", "a", "b")]
+
+    assert sequences == [1, 1, 2]
+
+
+async def test_a_stream_can_be_ensured_again_with_other_limits(nats: NatsServer, connect: Open) -> None:
+    connection = await connect(nats.url)
+
+    for limit in (60.0, 60.0, 30.0):
+        await ensure_stream(connection, "LIMITS", ["kept.limits"], max_age_s=limit)
+
+    assert await publish_durably(connection, Subject("kept.limits"), CatalogChanged(1)) == 1
+
+
+async def test_telling_durably_without_a_stream_is_unavailable(nats: NatsServer, connect: Open) -> None:
+    with pytest.raises(Unavailable):
+        await publish_durably(await connect(nats.url), Subject("kept.nowhere"), CatalogChanged(1))
+
+
+async def test_a_durable_follower_goes_on_after_the_broker_was_killed(own_nats: NatsServer, connect: Open) -> None:
+    connection = await connect(own_nats.url)
+    subject, heard = Subject("kept.restart"), Heard()
+    await ensure_stream(connection, "RESTART", [subject.name])
+    following = await follow_durably(connection, subject, CatalogChanged, heard, stream="RESTART", durable="d")
+    await publish_durably(connection, subject, CatalogChanged(1))
+    await heard.until(1)
+
+    own_nats.kill()
+    await own_nats.start()
+    await connection.connected()
+    async with asyncio.timeout(20):
+        while not await _is_told(connection, subject):
+            await asyncio.sleep(0.05)
+
+    assert 2 in await heard.until(2)
+    await following.close()
+
+
+async def _is_told(connection: Connection, subject: Subject) -> bool:
+    try:
+        await publish_durably(connection, subject, CatalogChanged(2), id="2")
+    except Unavailable:
+        return False
+    return True

@@ -1,0 +1,62 @@
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from broker.metrics import Report, answer_collect, collect, merged
+from broker.observations import RequestAnswered
+from broker.observe import observe
+from schemas.errors import Unavailable
+from tests.broker.conftest import Open
+from tests.broker.server import NatsServer
+
+_TEXT = b"""# HELP a_total Some.
+# TYPE a_total counter
+a_total{x="1 {2}"} 5.0
+# HELP b Other.
+# TYPE b gauge
+b 2.0
+"""
+
+
+def test_samples_of_processes_stand_together_with_their_names() -> None:
+    text = merged([Report("pools", "h:2", _TEXT), Report("edges", 'h"1', _TEXT)])
+
+    families = list(text_string_to_metric_families(text))
+    assert [family.name for family in families] == ["a", "b"]
+    assert [sample.labels for sample in families[0].samples] == [
+        {"process": "edges", "member": 'h"1', "x": "1 {2}"},
+        {"process": "pools", "member": "h:2", "x": "1 {2}"},
+    ]
+    assert [sample.value for sample in families[1].samples] == [2.0, 2.0]
+
+
+def test_nothing_merged_is_nothing() -> None:
+    assert merged([]) == ""
+
+
+async def test_every_process_answers_when_metrics_are_collected(nats: NatsServer, connect: Open) -> None:
+    asker = await connect(nats.url)
+    answering = [await connect(nats.url), await connect(nats.url)]
+    subscriptions = [answer_collect(each) for each in answering]
+    for each in answering:
+        await each.flush()
+    observe(RequestAnswered("collected", "1", 200, 0.01))
+
+    text = await collect(asker)
+
+    samples = [
+        sample
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "headwater_requests_total" and sample.labels["pool"] == "collected"
+    ]
+    assert len(samples) == 2
+    for subscription in subscriptions:
+        subscription.unsubscribe()
+
+
+async def test_collecting_while_disconnected_is_unavailable(nats: NatsServer, connect: Open) -> None:
+    asker = await connect(nats.url)
+    await asker.close()
+
+    with pytest.raises(Unavailable):
+        await collect(asker)

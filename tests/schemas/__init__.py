@@ -1,0 +1,1 @@
+"""Tests of the ground: data, and the files that ship with it."""

@@ -1,0 +1,1 @@
+"""Tests of the extension folder, in a real server."""

@@ -1,0 +1,148 @@
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.database import wire
+from workers.database.errors import DatabaseError
+from workers.database.wire import Garbled, Reader
+
+values = st.one_of(st.none(), st.binary(max_size=40))
+rows = st.lists(values, max_size=5).map(tuple)
+answers = st.lists(st.lists(rows, max_size=5), max_size=4)
+
+
+def message(kind: bytes, body: bytes = b"") -> bytes:
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def data_row(row) -> bytes:
+    cells = [
+        b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in row
+    ]
+    return message(b"D", struct.pack("!H", len(row)) + b"".join(cells))
+
+
+def answer(results, aside: bytes = b"") -> bytes:
+    out = b""
+    for result in results:
+        out += message(b"1") + message(b"2") + b"".join(data_row(row) for row in result)
+        out += message(b"C", b"SELECT %d\0" % len(result)) + aside
+    return out + message(b"Z", b"I")
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    return [data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+
+
+@given(answers, st.lists(st.integers(0, 10_000), max_size=12), st.sampled_from([b"", message(b"N", b"Mhello\0\0")]))
+def test_rows_are_the_same_however_the_stream_is_cut(results, places, aside):
+    reader = Reader()
+
+    ends = [reader.feed(piece) for piece in cut(answer(results, aside), places)]
+
+    assert reader.results == results
+    assert reader.parsed == len(results)
+    assert ends[-1] is True
+    assert not any(ends[:-1])
+
+
+def test_every_byte_alone_gives_the_same_rows():
+    reader = Reader()
+    results = [[(b"one", None), (b"", b"two")], [], [(b"x" * 300,)]]
+
+    ends = [reader.feed(bytes([byte])) for byte in answer(results)]
+
+    assert reader.results == results
+    assert ends.count(True) == 1
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+def test_any_bytes_give_an_answer_or_are_garbled(data, places):
+    reader = Reader()
+    try:
+        for piece in cut(data, places):
+            reader.feed(piece)
+    except Garbled as error:
+        assert str(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        message(b"R", b"\0\0\0\0"),
+        message(b"D", b"\0\2\0\0\0\1a"),
+        message(b"D", b"\0\1\0\0\0\1ab"),
+        b"Z\0\0\0\3I",
+        b"D\x7f\xff\xff\xff",
+        message(b"Z"),
+        b"?",
+    ],
+)
+def test_messages_that_cannot_stand_there_are_garbled(data):
+    with pytest.raises(Garbled):
+        Reader().feed(data)
+
+
+def test_an_error_drops_the_rows_of_its_statement():
+    reader = Reader()
+
+    reader.feed(data_row((b"half",)) + message(b"E", b"C22012\0Mby zero\0\0") + message(b"Z", b"E"))
+
+    assert reader.results == []
+    assert reader.failure == b"C22012\0Mby zero\0\0"
+    assert reader.status == wire.FAILED
+
+
+def test_empty_statements_count_as_results():
+    reader = Reader()
+
+    reader.feed(message(b"I") + message(b"C", b"SELECT 0\0") + message(b"Z", b"T"))
+
+    assert reader.results == [[], []]
+    assert reader.status == wire.IN_TRANSACTION
+
+
+def test_a_reader_that_was_cleared_begins_anew():
+    reader = Reader()
+    reader.feed(answer([[(b"old",)]]))
+
+    reader.clear()
+    reader.feed(answer([[(b"new",)]]))
+
+    assert reader.results == [[(b"new",)]]
+
+
+def test_bind_holds_parameters_in_text_with_null_and_empty():
+    sent = wire.run(wire.bind_head(b"s"), (b"a", None, b""))
+
+    bind = b"\0s\0" + b"\0\0" + b"\0\3" + b"\0\0\0\1a" + b"\xff\xff\xff\xff" + b"\0\0\0\0" + b"\0\0"
+    assert sent == message(b"B", bind) + message(b"E", b"\0\0\0\0\0")
+
+
+def test_result_formats_name_every_column():
+    assert wire.result_formats(3, [1]) == b"\0\3" + b"\0\0" + b"\0\1" + b"\0\0"
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half a pair \ud800"])
+def test_text_postgres_cannot_hold_is_refused_before_it_is_sent(text):
+    with pytest.raises(DatabaseError) as caught:
+        wire.sized(text)
+
+    assert caught.value.code == "22021"
+
+
+def test_a_parameter_with_a_nul_is_refused():
+    with pytest.raises(DatabaseError) as caught:
+        wire.run(wire.bind_head(b""), (b"fine", b"not\0fine"))
+
+    assert caught.value.code == "22021"
+
+
+def test_too_many_parameters_are_refused():
+    with pytest.raises(DatabaseError) as caught:
+        wire.run(wire.bind_head(b""), [b""] * 65536)
+
+    assert caught.value.code == "54000"
