@@ -1,7 +1,7 @@
 """JetStream: messages that the broker keeps until they are handled. Its JSON interface over our one connection.
 
 Source: docs.nats.io, "JetStream wire API". Requests and answers are JSON on `$JS.API.`; a message of a consumer
-arrives in our inbox, its reply field is where it is acknowledged; statuses are those of its NATS headers.
+arrives on a subscription of ours under its own subject, its reply field is where it is acknowledged; statuses are those of its NATS headers.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from broker.connection import Connection
-from broker.wire import DISCONNECTED, Message
+from broker.wire import Message
 from schemas.errors import Unavailable
 
 _API = "$JS.API."
@@ -134,7 +134,9 @@ class Pull:
         self._in_hand: Message | None = None
         self._due = 0
         self._keep_s = ack_wait_s / 3
-        self._inbox = connection.inbox.open(self._take)
+        self._inbox = connection.inbox.apart()
+        self._listening = connection.subscribe(self._inbox, self._take)
+        connection.on_lost.append(self._lose)
         self._timer = asyncio.get_running_loop().call_later(self._keep_s, self._keep)
 
     async def next(self) -> Message:
@@ -159,7 +161,8 @@ class Pull:
     def close(self) -> None:
         """Hear nothing more. What is here and not done comes again."""
         self._timer.cancel()
-        self._connection.inbox.close(self._inbox)
+        self._listening.unsubscribe()
+        self._connection.on_lost.remove(self._lose)
 
     def _keep(self) -> None:
         for message in (*self._arrived, *([self._in_hand] if self._in_hand else [])):
@@ -176,14 +179,18 @@ class Pull:
         if not message.status:
             self._due -= 1
             self._arrived.append(message)
-        elif message.status >= 400:
-            # 404, 408, 409: the order is over; 503: no such consumer yet, or no leader; 599: disconnected.
-            if message.status == DISCONNECTED:
-                self._arrived.clear()  # they cannot be acknowledged in time and come again
+            self._wake.set()
+        elif message.status in (404, 408):  # the order is over: nothing there, or not in time
             self._due = 0
-            if message.status not in (404, 408):
-                asyncio.get_running_loop().call_later(_PAUSE_S, self._wake.set)
-                return
+            self._wake.set()
+        elif message.status >= 400:  # the order is over: the consumer moves or is gone
+            self._due = 0
+            asyncio.get_running_loop().call_later(_PAUSE_S, self._wake.set)
+
+    def _lose(self) -> None:
+        """After a disconnect: what is here comes again, and has to be ordered anew."""
+        self._arrived.clear()
+        self._due = 0
         self._wake.set()
 
 

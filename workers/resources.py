@@ -65,7 +65,7 @@ class Resources:
         del request, body
         if not self.cache.is_loaded:
             return Response(503, body=b'{"message":"the schema cache is not loaded yet"}')
-        if self.cache.last_error:
+        if not self.cache.is_connected:
             return Response(503, body=b'{"message":"the database does not answer"}')
         return Response(200, body=b'{"message":"ok"}')
 

@@ -65,7 +65,9 @@ async def _worker(url: str) -> None:
     await asyncio.Event().wait()
 
 
-async def _at(concurrency: int, seconds: float, ask: Callable[[], Awaitable[object]]) -> tuple[int, list[float]]:
+async def _at(
+    concurrency: int, seconds: float, ask: Callable[[], Awaitable[object]]
+) -> tuple[int, list[float]]:
     """Keep so many requests in flight for a while; give how many were answered, and how long each took."""
     end, took = time.perf_counter() + seconds, list[float]()
 
@@ -127,7 +129,12 @@ async def _main(server: NatsServer, worker: int, seconds: float) -> None:
 async def _run(seconds: float) -> None:
     async with running_server() as server:
         worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.bench.broker_hop", "--worker", server.url, stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            "-m",
+            "tests.bench.broker_hop",
+            "--worker",
+            server.url,
+            stdout=asyncio.subprocess.PIPE,
         )
         try:
             assert worker.stdout is not None

@@ -21,7 +21,6 @@ import psutil
 import uvloop
 
 from tests.bench import cpu
-from workers.database import transaction
 from workers.database.pool import Pool
 from workers.database.session import Statement, Work
 
@@ -75,7 +74,9 @@ def settings(key: int) -> list[tuple[str, str]]:
     ]
 
 
-async def as_usual(connections: asyncio.LifoQueue["asyncpg.Connection[asyncpg.Record]"], text: str, key: int) -> bytes:
+async def as_usual(
+    connections: asyncio.LifoQueue["asyncpg.Connection[asyncpg.Record]"], text: str, key: int
+) -> bytes:
     """Run the query with asyncpg on a held connection: begin, settings, query, commit."""
     connection = await connections.get()
     try:
@@ -126,7 +127,9 @@ async def variants(url: str, concurrency: int) -> AsyncIterator[list[Variant]]:
             await connection.close()
 
 
-async def measure(variant: Variant, seconds: float, concurrency: int, postmaster: psutil.Process) -> tuple[float, float, float]:
+async def measure(
+    variant: Variant, seconds: float, concurrency: int, postmaster: psutil.Process
+) -> tuple[float, float, float]:
     """Run a variant for a time; give CPU us a query of this process and of the server, and queries a second."""
     count = 0
     end = time.perf_counter() + seconds
@@ -161,7 +164,9 @@ async def compare(url: str, seconds: float, repeat: int, concurrency: int) -> No
         for _ in range(repeat):
             for way in ways:
                 found[way.name].append(await measure(way, seconds, concurrency, postmaster))
-    print(f"{'concurrency ' + str(concurrency):24}{'client us':>10}{'postgres us':>13}{'total us':>10}{'q/s':>9}")
+    print(
+        f"{'concurrency ' + str(concurrency):24}{'client us':>10}{'postgres us':>13}{'total us':>10}{'q/s':>9}"
+    )
     for name, figures in found.items():
         own, theirs, rate = (statistics.median(column) for column in zip(*figures, strict=True))
         print(f"{name:24}{own:10.1f}{theirs:13.1f}{own + theirs:10.1f}{rate:9.0f}")

@@ -67,7 +67,9 @@ async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject,
             case "/read":
                 return Response(200, [], await content.read(int(request.query)))
             case "/whole":
-                return Response(201, [("etag", "x")], b"".join([p async for p in large(int(request.query))]), "Made")
+                return Response(
+                    201, [("etag", "x")], b"".join([p async for p in large(int(request.query))]), "Made"
+                )
             case "/broken":
                 return Streamed(200, [], broken())
             case "/early":
@@ -263,7 +265,9 @@ async def test_a_missing_chunk_breaks_the_body(nats: NatsServer, connect: Open) 
         await reading
 
 
-async def test_a_sender_that_is_closed_already_breaks_the_reader_at_once(nats: NatsServer, connect: Open) -> None:
+async def test_a_sender_that_is_closed_already_breaks_the_reader_at_once(
+    nats: NatsServer, connect: Open
+) -> None:
     left, right = await connect(nats.url), await connect(nats.url)
     subject = left.inbox.open(lambda _: None)
     left.inbox.close(subject)
@@ -272,7 +276,9 @@ async def test_a_sender_that_is_closed_already_breaks_the_reader_at_once(nats: N
         await asyncio.wait_for(digest(receive(right, Stream(subject))), 10)
 
 
-async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(nats: NatsServer, connect: Open) -> None:
+async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(
+    nats: NatsServer, connect: Open
+) -> None:
     right = await connect(nats.url)
 
     for name in ("_INBOX.open.nobody.1", "events.catalog", "_INBOX.a b", "_INBOX.>"):

@@ -84,13 +84,17 @@ async def test_each_of_many_requests_gets_its_own_response(nats: NatsServer, con
 async def test_a_pool_that_nobody_serves_is_unavailable_at_once(nats: NatsServer, connect: Open) -> None:
     calls = Calls(await connect(nats.url))
 
-    error = await refusal(asyncio.ensure_future(calls.call(Subject("none.request", "none"), Request("1", "GET", "/"))))
+    error = await refusal(
+        asyncio.ensure_future(calls.call(Subject("none.request", "none"), Request("1", "GET", "/")))
+    )
 
     assert isinstance(error, Unavailable)
     assert ("retry-after", "1") in error.response().headers
 
 
-async def test_a_call_past_its_budget_is_given_up_and_its_work_cancelled(nats: NatsServer, connect: Open) -> None:
+async def test_a_call_past_its_budget_is_given_up_and_its_work_cancelled(
+    nats: NatsServer, connect: Open
+) -> None:
     pool = await make_pool(nats.url, "budget", connect)
 
     error = await refusal(asyncio.ensure_future(pool.ask("/wait", "late", budget_ms=150)))
@@ -180,7 +184,9 @@ async def _ask_until_answered(pool: Pool, id: str) -> Answer:
             await asyncio.sleep(0.02)
 
 
-async def test_a_call_fails_when_its_only_worker_is_killed(own_nats: NatsServer, connect: Open, spawn: Spawn) -> None:
+async def test_a_call_fails_when_its_only_worker_is_killed(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
     worker = await spawn("tests.broker.worker", own_nats.url)
     calls = Calls(await connect(own_nats.url))
     asked = asyncio.ensure_future(calls.call(REST, Request("1", "GET", "/hang")))
@@ -237,7 +243,9 @@ async def test_a_worker_that_is_busy_for_long_is_not_taken_for_dead(
     assert (await behind).response.status == 200
 
 
-async def test_a_broken_request_body_fails_the_call_with_its_own_error(nats: NatsServer, connect: Open) -> None:
+async def test_a_broken_request_body_fails_the_call_with_its_own_error(
+    nats: NatsServer, connect: Open
+) -> None:
     door, worker = await connect(nats.url), await connect(nats.url)
     subject = Subject("broken.request", "broken")
     cancelled = asyncio.Event()

@@ -22,7 +22,12 @@ _REQUESTS = st.builds(
     budget_ms=st.integers(0, 2**31), body=st.binary(max_size=200), stream=_STREAM,
 )  # fmt: skip
 _RESPONSES = st.builds(
-    Response, st.integers(100, 599), headers=_HEADERS, body=st.binary(max_size=200), reason=_TEXT, stream=_STREAM
+    Response,
+    st.integers(100, 599),
+    headers=_HEADERS,
+    body=st.binary(max_size=200),
+    reason=_TEXT,
+    stream=_STREAM,
 )
 
 

@@ -71,7 +71,9 @@ async def test_a_question_gets_its_answer_or_is_unavailable(nats: NatsServer, co
         await asker.ask("silence", b"", timeout=0.05)
 
 
-async def test_a_message_beyond_the_limit_is_refused_and_nothing_else(nats: NatsServer, connect: Open) -> None:
+async def test_a_message_beyond_the_limit_is_refused_and_nothing_else(
+    nats: NatsServer, connect: Open
+) -> None:
     connection = await connect(nats.url)
 
     with pytest.raises(MessageTooLong):
@@ -142,7 +144,9 @@ async def test_another_server_of_the_list_takes_over(connect: Open) -> None:
         await asyncio.wait_for(got.wait(), 10)
 
 
-async def test_draining_handles_what_has_arrived_and_sends_what_is_due(nats: NatsServer, connect: Open) -> None:
+async def test_draining_handles_what_has_arrived_and_sends_what_is_due(
+    nats: NatsServer, connect: Open
+) -> None:
     worker, other = await connect(nats.url), await connect(nats.url)
     got: list[bytes] = []
     other.subscribe("due", lambda message: got.append(message.payload))

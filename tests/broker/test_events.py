@@ -142,7 +142,9 @@ async def test_what_cannot_be_read_does_not_come_again(nats: NatsServer, connect
     await following.close()
 
 
-async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(nats: NatsServer, connect: Open) -> None:
+async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(
+    nats: NatsServer, connect: Open
+) -> None:
     connection = await connect(nats.url)
     subject, first, second = Subject("kept.goes-on"), Heard(), Heard()
     await ensure_stream(connection, "GOES-ON", [subject.name])
@@ -155,7 +157,9 @@ async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(na
     await following.close()
     await publish_durably(connection, subject, CatalogChanged(2))
 
-    following = await follow_durably(connection, subject, CatalogChanged, second, stream="GOES-ON", durable="d")
+    following = await follow_durably(
+        connection, subject, CatalogChanged, second, stream="GOES-ON", durable="d"
+    )
 
     assert await second.until(1) == [2]
     await following.close()
@@ -166,7 +170,9 @@ async def test_an_event_of_the_same_id_is_kept_once(nats: NatsServer, connect: O
     subject = Subject("kept.once")
     await ensure_stream(connection, "ONCE", [subject.name], max_age_s=3600)
 
-    sequences = [await publish_durably(connection, subject, CatalogChanged(1), id=id) for id in ("a", "a", "b")]
+    sequences = [
+        await publish_durably(connection, subject, CatalogChanged(1), id=id) for id in ("a", "a", "b")
+    ]
 
     assert sequences == [1, 1, 2]
 
@@ -185,11 +191,15 @@ async def test_telling_durably_without_a_stream_is_unavailable(nats: NatsServer,
         await publish_durably(await connect(nats.url), Subject("kept.nowhere"), CatalogChanged(1))
 
 
-async def test_a_durable_follower_goes_on_after_the_broker_was_killed(own_nats: NatsServer, connect: Open) -> None:
+async def test_a_durable_follower_goes_on_after_the_broker_was_killed(
+    own_nats: NatsServer, connect: Open
+) -> None:
     connection = await connect(own_nats.url)
     subject, heard = Subject("kept.restart"), Heard()
     await ensure_stream(connection, "RESTART", [subject.name])
-    following = await follow_durably(connection, subject, CatalogChanged, heard, stream="RESTART", durable="d")
+    following = await follow_durably(
+        connection, subject, CatalogChanged, heard, stream="RESTART", durable="d"
+    )
     await publish_durably(connection, subject, CatalogChanged(1))
     await heard.until(1)
 

@@ -25,7 +25,9 @@ def _as_before() -> Iterator[None]:
 
 
 def _lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
-    return [msgspec.json.decode(line, type=dict[str, object]) for line in capsys.readouterr().err.splitlines()]
+    return [
+        msgspec.json.decode(line, type=dict[str, object]) for line in capsys.readouterr().err.splitlines()
+    ]
 
 
 def _metric(name: str) -> float:
@@ -47,7 +49,12 @@ def test_an_observation_becomes_a_line_with_its_text_and_fields(capsys: pytest.C
 
     [line] = _lines(capsys)
     assert line["event"] == "The connection to the broker is lost"
-    assert (line["kind"], line["level"], line["process"], line["reason"]) == ("BrokerLost", "warning", "edges", "gone")
+    assert (line["kind"], line["level"], line["process"], line["reason"]) == (
+        "BrokerLost",
+        "warning",
+        "edges",
+        "gone",
+    )
     assert str(line["time"]).endswith("+00:00")
 
 
@@ -71,7 +78,9 @@ def test_a_secret_is_three_stars(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.count("***") == 2
 
 
-@pytest.mark.parametrize(("level", "status", "count"), [("info", 200, 0), ("info", 503, 1), ("debug", 200, 1)])
+@pytest.mark.parametrize(
+    ("level", "status", "count"), [("info", 200, 0), ("info", 503, 1), ("debug", 200, 1)]
+)
 def test_an_answered_request_has_a_line_at_debug_or_when_it_failed(
     capsys: pytest.CaptureFixture[str], level: str, status: int, count: int
 ) -> None:

@@ -85,7 +85,9 @@ def test_a_claim_takes_earlier_denials_back() -> None:
     st.dictionaries(st.sampled_from("abcd"), st.sets(st.sampled_from("uvwxyz")), min_size=1),
     st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=6),
 )
-def test_no_call_in_the_hands_of_a_living_member_is_ever_lost(held: dict[str, set[str]], rounds: list[set[str]]) -> None:
+def test_no_call_in_the_hands_of_a_living_member_is_ever_lost(
+    held: dict[str, set[str]], rounds: list[set[str]]
+) -> None:
     """Whoever answers in whichever round: members tell the truth, so what one holds stays."""
     roll = _roll(*held)
     calls = sorted("uvwxyz")

@@ -83,7 +83,9 @@ async def test_a_refusal_is_sent_in_its_own_shape(nats: NatsServer, connect: Ope
     assert response.body == b'{"code":"T1","message":"short and stout"}'
 
 
-async def test_any_other_exception_is_a_500_that_tells_its_request_id_only(nats: NatsServer, connect: Open) -> None:
+async def test_any_other_exception_is_a_500_that_tells_its_request_id_only(
+    nats: NatsServer, connect: Open
+) -> None:
     scene = await make_scene(nats.url, "crash", connect)
 
     response = (await scene.ask("id-7", "/crash")).response
@@ -117,7 +119,9 @@ async def test_requests_beyond_the_queue_are_refused_at_once(nats: NatsServer, c
     assert scene.begun == ["first", "second"]
 
 
-async def test_a_request_whose_budget_ends_while_it_waits_is_never_begun(nats: NatsServer, connect: Open) -> None:
+async def test_a_request_whose_budget_ends_while_it_waits_is_never_begun(
+    nats: NatsServer, connect: Open
+) -> None:
     scene = await make_scene(nats.url, "expired", connect, queue=4)
     first = scene.ask("first")
     await scene.until_begun("first")
@@ -147,7 +151,9 @@ async def test_a_cancelled_request_gives_its_place_to_the_next(nats: NatsServer,
     assert "waiting" not in scene.begun
 
 
-async def test_draining_finishes_what_is_begun_and_takes_nothing_more(nats: NatsServer, connect: Open) -> None:
+async def test_draining_finishes_what_is_begun_and_takes_nothing_more(
+    nats: NatsServer, connect: Open
+) -> None:
     scene = await make_scene(nats.url, "drain", connect, queue=4)
     first, second = scene.ask("first"), scene.ask("second")
     await scene.until_begun("first")
@@ -176,7 +182,9 @@ async def test_a_drain_that_takes_too_long_cancels_the_rest(nats: NatsServer, co
     assert isinstance((await asyncio.gather(asked, return_exceptions=True))[0], Unavailable)
 
 
-async def test_losing_the_broker_cancels_the_work_nobody_can_hear_of(own_nats: NatsServer, connect: Open) -> None:
+async def test_losing_the_broker_cancels_the_work_nobody_can_hear_of(
+    own_nats: NatsServer, connect: Open
+) -> None:
     scene = await make_scene(own_nats.url, "lost", connect)
     cancelled = asyncio.Event()
 

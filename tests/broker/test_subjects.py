@@ -51,12 +51,17 @@ def test_no_two_requests_share_a_subject_or_a_pool() -> None:
 
 def test_only_plain_inboxes_are_inboxes() -> None:
     assert subjects.is_inbox("_INBOX.door.abc.1")
-    assert not any(map(subjects.is_inbox, ["", "rest.request", "_INBOX.>", "_INBOX.*", "_INBOX.a b", "_INBOX.a\r\nPUB"]))
+    assert not any(
+        map(subjects.is_inbox, ["", "rest.request", "_INBOX.>", "_INBOX.*", "_INBOX.a b", "_INBOX.a\r\nPUB"])
+    )
 
 
 async def test_every_wing_can_do_its_work_and_no_more(connect: Open) -> None:
     async with running_server(authorization(_PASSWORDS)) as server:
-        wings = {wing: await connect(server.url_of(wing, password.replace('"', "%22"))) for wing, password in _PASSWORDS.items()}
+        wings = {
+            wing: await connect(server.url_of(wing, password.replace('"', "%22")))
+            for wing, password in _PASSWORDS.items()
+        }
         door, pool, platform = wings["door"], wings["pool"], wings["platform"]
         serving = [await serve(pool, subject, _answer, concurrency=1, queue=1) for subject in (REST, IMAGES)]
         health = await serve(pool, subjects.health("rest"), _answer, concurrency=1, queue=1)
@@ -70,7 +75,9 @@ async def test_every_wing_can_do_its_work_and_no_more(connect: Open) -> None:
         await ensure_stream(pool, "EVENTS", ["events.kept"])
 
         assert (await Calls(door).call(REST, Request("1", "GET", "/"))).response.status == 200
-        assert (await Calls(door).call(subjects.health("rest"), Request("1", "GET", "/"))).response.status == 200
+        assert (
+            await Calls(door).call(subjects.health("rest"), Request("1", "GET", "/"))
+        ).response.status == 200
         assert (await Calls(stranger).call(IMAGES, Request("1", "GET", "/"))).response.status == 200
         assert await publish_durably(pool, Subject("events.kept"), CatalogChanged(1)) == 1
         await asyncio.wait_for(got.wait(), 10)

@@ -18,7 +18,9 @@ from schemas.secret import Secret
 from tests.broker.server import running_server
 
 _WORD = st.text("abcdefgh.", min_size=1, max_size=8)
-_MESSAGES = st.lists(st.builds(Message, _WORD, st.just("") | _WORD, st.binary(max_size=50), st.sampled_from([0, 0, 503, 404])))
+_MESSAGES = st.lists(
+    st.builds(Message, _WORD, st.just("") | _WORD, st.binary(max_size=50), st.sampled_from([0, 0, 503, 404]))
+)
 
 
 def _written(message: Message, with_headers: bool) -> bytes:
@@ -106,7 +108,9 @@ def _certificate(folder: Path) -> Path:
     return folder / "cert.pem"
 
 
-async def test_a_server_that_demands_tls_is_reached_by_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_demands_tls_is_reached_by_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate = _certificate(tmp_path)
     config = f'tls {{ cert_file: "{certificate}", key_file: "{tmp_path / "key.pem"}" }}'
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -122,7 +126,9 @@ async def test_a_server_that_demands_tls_is_reached_by_tls(tmp_path: Path, monke
     assert got.result() == b"x" * 200_000
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_certificate_that_nobody_vouches_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = f'tls {{ cert_file: "{_certificate(tmp_path)}", key_file: "{tmp_path / "key.pem"}" }}'
     monkeypatch.setenv("SSL_CERT_FILE", ssl.get_default_verify_paths().cafile or "")
 

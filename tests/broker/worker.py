@@ -19,7 +19,7 @@ async def answer(request: Request, body: Body) -> Response | Streamed:
         case "/hang":
             await asyncio.Event().wait()
         case "/block":
-            time.sleep(float(request.query))  # noqa: ASYNC251 - a handler that keeps the event loop busy
+            time.sleep(float(request.query))
         case "/flow":
             return Streamed(200, [], _flow())
         case "/read":

@@ -229,6 +229,5 @@ class Catalog:
     roles: dict[str, Role] = field(default_factory=dict)
     schemas: dict[str, str | None] = field(default_factory=dict)
     """Exposed schemas with their comments."""
-    timezones: frozenset[str] = frozenset()
     server_version: int = 0
     """`server_version_num`."""

@@ -135,7 +135,6 @@ class Surroundings(Struct, frozen=True):
     """Facts that belong to no relation."""
 
     server_version: int
-    timezones: list[str]
     schemas: dict[str, str | None]
 
 

@@ -100,7 +100,6 @@ def catalog_from(rows: Rows, options: IntrospectOptions, version: int) -> Catalo
         media_handlers=find_media_handlers(rows.media_handlers),
         roles={row.name: _role(row) for row in rows.roles},
         schemas={name: rows.surroundings.schemas.get(name) for name in options.schemas},
-        timezones=frozenset(rows.surroundings.timezones),
         server_version=rows.surroundings.server_version,
     )
 

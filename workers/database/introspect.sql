@@ -14,10 +14,9 @@ select
   pg_catalog.set_config('statement_timeout', '60s', true)
 
 -- name: surroundings
--- The server's version and time zones, and the comments of the exposed schemas that exist.
+-- The server's version, and the comments of the exposed schemas that exist.
 select pg_catalog.json_build_object(
   'server_version', pg_catalog.current_setting('server_version_num')::int,
-  'timezones', (select pg_catalog.json_agg(zone.name) from pg_catalog.pg_timezone_names zone),
   'schemas', (
     select coalesce(
       pg_catalog.json_object_agg(space.nspname, pg_catalog.obj_description(space.oid, 'pg_namespace')), '{}'

@@ -156,14 +156,14 @@ class Pool(Sessions):
         for timer in self._timers.values():
             timer.cancel()
         self._fail_waiting(Disconnected("the pool is closed"))
-        for task in self._connects:
-            task.cancel()
         for pipeline in list(self._idle):
             self._retire(pipeline)
         self._note_drained()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._is_drained.wait()
+        for task in self._connects:
+            task.cancel()
         for pipeline in list(self._open):
             pipeline.terminate("the pool is closed")
         await asyncio.gather(*self._connects, *self._settles, return_exceptions=True)
@@ -258,6 +258,7 @@ class Pool(Sessions):
         self._connects.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._refused(Disconnected(str(error)))
+        self._note_drained()
 
     async def _connect(self) -> None:
         """Make one connection and put it to use."""
@@ -276,7 +277,10 @@ class Pool(Sessions):
         self._refusal, self._pause = None, _FIRST_PAUSE
         pipeline.born_at = self._loop.time() - random.random() * self._times.lifetime / 10
         self._observe(PoolEventKind.CONNECTED)
-        self._release(pipeline)
+        if self._is_closed:
+            self._retire(pipeline)
+        else:
+            self._hand_out(pipeline)
 
     def _refused(self, error: Disconnected) -> None:
         """Rest a while before the next attempt; without any connection, callers fail meanwhile."""
@@ -336,7 +340,7 @@ class Pool(Sessions):
                 waiter.set_exception(Disconnected(error.message, error.code))
 
     def _note_drained(self) -> None:
-        if self._is_closed and not self._open:
+        if self._is_closed and not self._open and not self._connects:
             self._is_drained.set()
 
     def _observe(self, kind: PoolEventKind, message: str = "") -> None:

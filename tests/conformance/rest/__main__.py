@@ -20,7 +20,8 @@ import msgspec
 
 from tests.conformance.rest.profiles import environment_of
 from tests.platform import platform
-from tests.workers.database.server import Server, start_server
+from tests.workers.database.introspection_fixtures import as_role, in_database
+from tests.workers.database.own_server import OwnServer, own_server
 
 DEFAULT = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "rest"
 LOGIN, PASSWORD = "postgrest_test_authenticator", "authenticator"
@@ -50,21 +51,24 @@ def main() -> int:
     if missing:
         print(f"not there: {', '.join(map(str, missing))}", file=sys.stderr)
         return 2
-    profiles = json.loads(options.profiles.read_text())
-    wanted = collections.Counter(case["profile"] for case in json.loads(options.cases.read_text()))
-    results: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="headwater-conformance-") as folder:
-        server = start_server(Path(folder) / "postgres")
-        try:
-            for name in wanted:
-                if options.profile in (None, name):
-                    results.append(_run_profile(server, name, profiles, options, Path(folder)))
-        finally:
-            server.stop()
+    results = asyncio.run(_run(options))
     _show(results)
     if options.json:
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
     return 0
+
+
+async def _run(options: argparse.Namespace) -> list[Outcome]:
+    """Run every profile that has cases, one after the other, on one database server."""
+    profiles = json.loads(options.profiles.read_text())
+    names = dict.fromkeys(case["profile"] for case in json.loads(options.cases.read_text()))
+    results = []
+    with tempfile.TemporaryDirectory(prefix="headwater-conformance-") as folder:
+        async with own_server(max_connections="100") as server:
+            for name in names:
+                if options.profile in (None, name):
+                    results.append(await _run_profile(server, name, profiles, options, Path(folder)))
+    return results
 
 
 def _arguments() -> argparse.Namespace:
@@ -91,8 +95,8 @@ def _arguments() -> argparse.Namespace:
     return options
 
 
-def _run_profile(
-    server: Server,
+async def _run_profile(
+    server: OwnServer,
     name: str,
     profiles: dict[str, dict[str, dict[str, dict[str, object]]]],
     options: argparse.Namespace,
@@ -102,13 +106,13 @@ def _run_profile(
     chosen = {**profiles["base"], **profiles["profiles"][name]["overrides"]}
     database = f"conformance_{name.replace('-', '_')}"
     cases = [case for case in json.loads(options.cases.read_text()) if case["profile"] == name]
-    asyncio.run(_load(server, database, options.fixtures, _estimated(cases)))
+    await _load(server.url, database, options.fixtures, _estimated(cases))
     environment = environment_of(chosen) | {
         "HEADWATER_DB_BOOTSTRAP": "false",
         "HEADWATER_DB_AUTHENTICATOR": LOGIN,
         "HEADWATER_DB_AUTHENTICATOR_PASSWORD": PASSWORD,
     }
-    url = server.url(LOGIN, PASSWORD, database)
+    url = in_database(as_role(server.url, LOGIN, PASSWORD), database)
     out = folder / f"{name}.json"
     with platform("--database-url", url, environment=environment) as one:
         subprocess.run(
@@ -131,12 +135,12 @@ def _estimated(cases: list[Case]) -> set[str]:
     }
 
 
-async def _load(server: Server, database: str, fixtures: Path, estimated: set[str]) -> None:
+async def _load(url: str, database: str, fixtures: Path, estimated: set[str]) -> None:
     """Make a fresh database and run the fixtures in it, each file as one script."""
-    admin = await asyncpg.connect(server.url())
+    admin = await asyncpg.connect(url)
     await admin.execute(f'create database "{database}"')
     await admin.close()
-    connection = await asyncpg.connect(server.url(database=database))
+    connection = await asyncpg.connect(in_database(url, database))
     for file in sorted(fixtures.glob("*.sql")):
         await connection.execute(file.read_text())
     await connection.execute("reset search_path")

@@ -12,7 +12,12 @@ from pathlib import Path
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.system_user import run_as, server_user
 
-_SETTINGS = {"fsync": "off", "shared_buffers": "16MB", "unix_socket_directories": "", "listen_addresses": "127.0.0.1"}
+_SETTINGS = {
+    "fsync": "off",
+    "shared_buffers": "16MB",
+    "unix_socket_directories": "",
+    "listen_addresses": "127.0.0.1",
+}
 
 
 class OwnServer:

@@ -41,9 +41,19 @@ def test_all_fields_of_an_error_are_read():
 
     error = database_error(read_fields(body))
 
-    assert (error.code, error.message, error.details, error.hint) == ("23505", "double", "Key (a)=(1)", "do not")
+    assert (error.code, error.message, error.details, error.hint) == (
+        "23505",
+        "double",
+        "Key (a)=(1)",
+        "do not",
+    )
     assert (error.severity, error.position, error.context, error.routine) == ("ERROR", 15, "caller", "_bt")
-    assert (error.schema, error.table, error.column, error.constraint) == ("public", "items", "id", "items_pkey")
+    assert (error.schema, error.table, error.column, error.constraint) == (
+        "public",
+        "items",
+        "id",
+        "items_pkey",
+    )
     assert error.statement_index is None
 
 

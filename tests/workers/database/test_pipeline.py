@@ -121,7 +121,9 @@ async def tls_front(host: str, port: int, context: ssl.SSLContext) -> AsyncItera
 async def test_a_connection_works_over_tls_on_both_loops(database, tmp_path):
     parts = urlsplit(database.login)
     async with tls_front(parts.hostname, parts.port, certificate(tmp_path)) as port:
-        url = parts._replace(netloc=f"session_login:session@127.0.0.1:{port}", query="sslmode=require").geturl()
+        url = parts._replace(
+            netloc=f"session_login:session@127.0.0.1:{port}", query="sslmode=require"
+        ).geturl()
 
         await scenario(url)
         await asyncio.to_thread(uvloop.run, scenario(url))

@@ -31,20 +31,20 @@ async def refusal(pool, given, decide=None) -> DatabaseError:
 
 
 async def test_settings_act_in_their_order_and_the_role_is_taken(pool):
-    settings = (("app.tenant", "one"), ("app.tenant", "two"), ("app.other", "d'accord; \\ \"x\" ü"))
+    settings = (("app.tenant", "one"), ("app.tenant", "two"), ("app.other", 'd\'accord; \\ "x" ü'))
 
     rows = await pool.run(work(SHOW, "select current_setting('app.other')", sub=7, settings=settings))
 
     assert rows == [
         [(b"session_member", b'{"sub":"7"}', b"two")],
-        [("d'accord; \\ \"x\" ü".encode(),)],
+        [('d\'accord; \\ "x" ü'.encode(),)],
     ]
 
 
 async def test_settings_are_gone_after_success(pool):
     await pool.run(work("select 1", settings=(("app.tenant", "one"), ("statement_timeout", "99s"))))
 
-    rows = (await pool.run(Work([], [Statement(SHOW), Statement("show statement_timeout")])))
+    rows = await pool.run(Work([], [Statement(SHOW), Statement("show statement_timeout")]))
 
     assert rows == [[(b"session_login", b"", b"")], [(b"0",)]]
 
@@ -82,7 +82,9 @@ async def test_parameters_take_the_type_their_place_wants(pool):
         work(
             Statement("select name from items where id = $1", (b"5",)),
             Statement("select $1::jsonb -> 'a', $2::int[], $3::text", (b'{"a":1}', b"{1,2}", None)),
-            Statement("select a, b from json_to_recordset($1) as _(a int, b text)", (b'[{"a":1,"b":"x"},{"a":2}]',)),
+            Statement(
+                "select a, b from json_to_recordset($1) as _(a int, b text)", (b'[{"a":1,"b":"x"},{"a":2}]',)
+            ),
         )
     )
 
@@ -90,7 +92,9 @@ async def test_parameters_take_the_type_their_place_wants(pool):
 
 
 async def test_columns_wanted_in_binary_come_so_beside_text(pool):
-    statement = Statement("select 258, decode('00ff5c', 'hex'), 'täxt', $1::json", (b'{"a": 1}',), frozenset({1, 3}))
+    statement = Statement(
+        "select 258, decode('00ff5c', 'hex'), 'täxt', $1::json", (b'{"a": 1}',), frozenset({1, 3})
+    )
 
     for _ in range(2):
         rows = await pool.run(work(statement, "select 1"))
@@ -202,7 +206,9 @@ async def test_what_a_decision_raises_passes_after_a_rollback(pool, database):
 
 @pytest.mark.parametrize("is_kept", [True, False])
 async def test_deferred_constraints_fail_a_decided_work(pool, database, is_kept):
-    error = await refusal(pool, work("insert into children values (1, 404)", end=End.DECIDE), lambda _: is_kept)
+    error = await refusal(
+        pool, work("insert into children values (1, 404)", end=End.DECIDE), lambda _: is_kept
+    )
 
     assert error.code == "23503"
     assert await database.value("select count(*) from children") == 0
@@ -264,7 +270,9 @@ async def test_new_statements_of_a_refused_work_are_prepared_by_the_next_one(poo
 
 
 async def test_notices_do_not_disturb_the_answer(pool):
-    assert await pool.run(work("do $$ begin raise notice 'hear'; raise warning 'hear'; end $$", "select 1")) == [
+    assert await pool.run(
+        work("do $$ begin raise notice 'hear'; raise warning 'hear'; end $$", "select 1")
+    ) == [
         [],
         [(b"1",)],
     ]
@@ -283,7 +291,10 @@ async def test_one_statement_under_three_roles_obeys_each(pool, database):
     await database.execute("alter role session_service bypassrls")
     text = "select count(*) from notes"
 
-    seen = [await value(pool, text, role=f"session_{name}", sub=1) for name in ("member", "service", "guest", "member")]
+    seen = [
+        await value(pool, text, role=f"session_{name}", sub=1)
+        for name in ("member", "service", "guest", "member")
+    ]
 
     assert seen == [b"10", b"90", b"10", b"10"]
 
@@ -313,7 +324,13 @@ async def test_session_settings_do_not_reach_the_next_caller(pool):
     await pool.run(work("select leave_settings()"))
 
     rows = await pool.run(
-        Work([], [Statement(SHOW), Statement("select 'ü', current_setting('search_path'), current_setting('statement_timeout')")])
+        Work(
+            [],
+            [
+                Statement(SHOW),
+                Statement("select 'ü', current_setting('search_path'), current_setting('statement_timeout')"),
+            ],
+        )
     )
 
     assert rows == [[(b"session_login", b"", b"")], [("ü".encode(), b'"$user", public', b"0")]]
@@ -324,7 +341,10 @@ async def test_session_locks_do_not_outlive_the_next_work(pool, database):
     await pool.run(work("select leave_settings()"))
     await value(pool, "select 1")
 
-    assert await database.value("select count(*) from pg_locks where locktype = 'advisory' and objid = 4711") == 0
+    assert (
+        await database.value("select count(*) from pg_locks where locktype = 'advisory' and objid = 4711")
+        == 0
+    )
 
 
 @pytest.mark.parametrize(("isolation", "read_only"), [("serializable", "off"), ("read committed", "on")])
@@ -332,7 +352,10 @@ async def test_defaults_of_the_transaction_do_not_reach_the_next_caller(pool, da
     await pool.run(work(Statement("select leave_defaults($1, $2)", (isolation.encode(), read_only.encode()))))
 
     rows = await pool.run(
-        work("update items set name = 'written' where id = 9", "select current_setting('transaction_isolation')")
+        work(
+            "update items set name = 'written' where id = 9",
+            "select current_setting('transaction_isolation')",
+        )
     )
 
     assert rows[1] == [(b"read committed",)]
@@ -347,7 +370,10 @@ async def test_temporary_objects_do_not_reach_the_next_caller(pool):
         error = await refusal(pool, work("select secret from scratch"))
 
         assert error.code == "42P01"
-    assert await value(pool, "select to_regclass('pg_temp.scratch')", read_only=True, isolation="serializable") is None
+    assert (
+        await value(pool, "select to_regclass('pg_temp.scratch')", read_only=True, isolation="serializable")
+        is None
+    )
     assert await backend(pool) == before
 
 
@@ -374,7 +400,9 @@ async def test_settings_of_the_login_role_stay(database):
 
 
 async def test_a_bare_star_survives_ddl(pool, database):
-    await database.execute("create table moving (a int); insert into moving values (1); grant all on moving to session_member")
+    await database.execute(
+        "create table moving (a int); insert into moving values (1); grant all on moving to session_member"
+    )
     text = "select * from moving"
     before = await pool.run(work(text))
     await database.execute("alter table moving add b text default 'new'")
@@ -386,7 +414,9 @@ async def test_a_bare_star_survives_ddl(pool, database):
 
 
 async def test_a_bare_star_in_binary_survives_ddl(pool, database):
-    await database.execute("create table moving (a int); insert into moving values (1); grant all on moving to session_member")
+    await database.execute(
+        "create table moving (a int); insert into moving values (1); grant all on moving to session_member"
+    )
     statement = Statement("select * from moving", (), frozenset({0}))
     before = await pool.run(work(statement))
     await database.execute("alter table moving add b text default 'new'")
@@ -397,7 +427,9 @@ async def test_a_bare_star_in_binary_survives_ddl(pool, database):
 
 
 async def test_a_wrapped_star_survives_ddl_without_a_second_try(pool, database):
-    await database.execute("create table moving (a int); insert into moving values (1); grant all on moving to session_member")
+    await database.execute(
+        "create table moving (a int); insert into moving values (1); grant all on moving to session_member"
+    )
     text = "select json_agg(t) from (select * from moving) t"
     before = await value(pool, text)
     await database.execute("alter table moving add b int default 2")

@@ -18,9 +18,7 @@ def message(kind: bytes, body: bytes = b"") -> bytes:
 
 
 def data_row(row) -> bytes:
-    cells = [
-        b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in row
-    ]
+    cells = [b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in row]
     return message(b"D", struct.pack("!H", len(row)) + b"".join(cells))
 
 
@@ -37,7 +35,11 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
 
 
-@given(answers, st.lists(st.integers(0, 10_000), max_size=12), st.sampled_from([b"", message(b"N", b"Mhello\0\0")]))
+@given(
+    answers,
+    st.lists(st.integers(0, 10_000), max_size=12),
+    st.sampled_from([b"", message(b"N", b"Mhello\0\0")]),
+)
 def test_rows_are_the_same_however_the_stream_is_cut(results, places, aside):
     reader = Reader()
 

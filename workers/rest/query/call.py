@@ -28,7 +28,7 @@ def _payload(call: Call) -> Sql:
     """Give the JSON object of arguments as a row named `hw_args`, where arguments come from one."""
     if not call.takes_json:
         return EMPTY
-    kinds = {each.name: each.type for each in call.function.arguments}
+    kinds = {each.name: each.cast_type for each in call.function.arguments}
     typed = [concat(ident(name), raw(" "), catalog_text(kinds[name])) for name in call.arguments]
     # An array stands for its first object; the wrapping makes one object and one of a list the same.
     body = concat(raw("case json_typeof("), param(PAYLOAD), raw("::json) when 'array' then "), param(PAYLOAD))
@@ -38,7 +38,7 @@ def _payload(call: Call) -> Sql:
 
 def _arguments(call: Call) -> Sql:
     if call.takes_body:
-        return concat(param(PAYLOAD), raw("::"), catalog_text(call.function.arguments[0].type))
+        return concat(param(PAYLOAD), raw("::"), catalog_text(call.function.arguments[0].cast_type))
     by_name = {each.name: each for each in call.function.arguments}
     if call.takes_json:
         given = [concat(_name(by_name[name]), raw(" => hw_args."), ident(name)) for name in call.arguments]
@@ -57,5 +57,5 @@ def _name(argument: Argument) -> Sql:
 def _direct(argument: Argument, texts: tuple[Operand, ...]) -> Sql:
     if argument.is_variadic:
         listed = join(", ", [param(text) for text in texts])
-        return concat(raw("array["), listed, raw("]::"), catalog_text(argument.type))
-    return concat(param(texts[0]), raw("::"), catalog_text(argument.type))
+        return concat(raw("array["), listed, raw("]::"), catalog_text(argument.cast_type))
+    return concat(param(texts[0]), raw("::"), catalog_text(argument.cast_type))
