@@ -233,6 +233,12 @@ async def receive(connection: Connection, stream: Stream) -> AsyncGenerator[byte
         receiver.close()
 
 
+def refuse(connection: Connection, stream: Stream) -> None:
+    """Tell the sender of a body that nobody will read it. Harmless when the body has ended."""
+    if subjects.is_inbox(stream.id):
+        connection.tell(stream.id, bytes([_ABORT]) + bytes(_HEAD - 1))
+
+
 class _Receiver:
     """The end that a body arrives at."""
 

@@ -10,13 +10,13 @@ from our side (`max_in_flight`), when nobody serves it, when the connection to t
 took it is gone; with `DeadlineExceeded` (504) when its budget is over. Then the work may have been done or not: only
 the client knows whether it may ask again.
 
-Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries.
-Measured with 32 calls at a time (tests/bench/broker_hop.py).
+Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries. Asker, server
+and worker together take 27 us of CPU for a small request with 32 at a time (tests/bench/broker_hop.py).
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import msgspec
 
@@ -41,16 +41,21 @@ _decode_holding = decoder(Holding)
 class Answer:
     """The reply to a call. `chunks` is set when the body follows: read it to its end, or `close` the answer."""
 
-    __slots__ = ("chunks", "response")
+    __slots__ = ("at_close", "chunks", "response")
 
-    def __init__(self, response: Response, chunks: AsyncGenerator[bytes] | None = None) -> None:
+    def __init__(
+        self, response: Response, chunks: AsyncGenerator[bytes] | None = None, *at_close: Callable[[], object]
+    ) -> None:
         self.response = response
         self.chunks = chunks
+        self.at_close = at_close
 
     async def close(self) -> None:
         """Read no more: the sender of a body that has not ended is told to stop."""
         if self.chunks is not None:
             await self.chunks.aclose()
+            for step in self.at_close:  # a body that nobody began to read has not been closed by that
+                step()
 
 
 class _Call:
@@ -162,6 +167,7 @@ class Calls:
             await _stop(sending)
         else:
             answer.chunks = _then_stop(answer.chunks, sending)
+            answer.at_close = (*answer.at_close, sending.cancel)
         return answer
 
     def _answer(self, payload: bytes) -> Answer:
@@ -171,9 +177,10 @@ class Calls:
             raise Unavailable(
                 f"a worker answered in a form that is not understood ({error.expected})"
             ) from None
-        if response.stream is None:
+        if (stream := response.stream) is None:
             return Answer(response)
-        return Answer(response, bodies.receive(self._connection, response.stream))
+        connection = self._connection
+        return Answer(response, bodies.receive(connection, stream), lambda: bodies.refuse(connection, stream))
 
     def _open(self, pool: _Pool, request: Request) -> _Call:
         call = _Call(request, pool, self._loop)
@@ -196,7 +203,7 @@ class Calls:
     def _join(self, name: str) -> _Pool:
         """Begin to know a pool: ask who is there. The question arrives before the first request."""
         pool = self._pools[name] = _Pool(name, self._loop.time())
-        gauge("calls_in_flight", "Calls that wait for a pool.", lambda: len(pool.calls), pool=name)
+        gauge("headwater_calls_in_flight", "Calls that wait for a pool.", lambda: len(pool.calls), pool=name)
         self._connection.tell(pool.probe, encode(pool.roll.ask([])), self._answers)
         return pool
 

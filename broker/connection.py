@@ -88,10 +88,15 @@ class Connection:
         try:
             async with asyncio.timeout(timeout):
                 await connection._connect()
+                await connection.flush(timeout)  # from here on the inbox hears what others send to it
         except TimeoutError:
             refused = connection._refused
             why = f"refuses to let us in ({refused})" if refused else f"does not answer after {timeout:g} s"
+            await connection.close()
             raise Unavailable(f"the broker {why}") from None
+        except BaseException:
+            await connection.close()
+            raise
         return connection
 
     @property

@@ -99,7 +99,7 @@ def observe(seen: Struct) -> None:
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
-    """Show a number of this process in its metrics as `headwater_<name>`; give what takes it away again."""
+    """Show a number of this process in its metrics, by its full name (`headwater_...`); give what takes it away again."""
     key = (name, tuple(sorted(labels.items())))
     _STATE.gauges[key] = (help, read)
 
@@ -230,9 +230,7 @@ def _gauges() -> list[Metric]:
     families: dict[str, GaugeMetricFamily] = {}
     for (name, labels), (help, read) in _STATE.gauges.items():
         if name not in families:
-            families[name] = GaugeMetricFamily(
-                f"headwater_{name}", help, labels=[label for label, _ in labels]
-            )
+            families[name] = GaugeMetricFamily(name, help, labels=[label for label, _ in labels])
         families[name].add_metric([value for _, value in labels], read())
     return list(families.values())
 

@@ -15,7 +15,7 @@ import contextlib
 import secrets
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
 import msgspec
@@ -157,8 +157,13 @@ class Serving:
         ]
         self._taking: Subscription | None = connection.subscribe(subject.name, self._take, self.pool)
         self._gauges = [
-            gauge("pool_working", "Requests at work.", lambda: self._working, pool=self.pool),
-            gauge("pool_waiting", "Requests that wait for work.", lambda: len(self._waiting), pool=self.pool),
+            gauge("headwater_pool_working", "Requests at work.", lambda: self._working, pool=self.pool),
+            gauge(
+                "headwater_pool_waiting",
+                "Requests that wait for work.",
+                lambda: len(self._waiting),
+                pool=self.pool,
+            ),
         ]
 
     async def drain(self, timeout: float) -> bool:
@@ -211,7 +216,7 @@ class Serving:
         held = _Held(request, message.reply, now, now + request.budget_ms / 1000)
         if self._working < self._concurrency:
             self._held[held.reply] = held
-            self._begin(held)
+            self._begin(held, is_first=True)
         elif len(self._waiting) < self._queue:
             self._held[held.reply] = held
             self._waiting.append(held)
@@ -219,12 +224,13 @@ class Serving:
             observe(RequestRefused(self.pool, request.id))
             self._reply(held.reply, Unavailable(f"the {self.pool} workers have too much to do").response())
 
-    def _begin(self, held: _Held) -> None:
+    def _begin(self, held: _Held, *, is_first: bool) -> None:
         self._working += 1
         self._is_idle.clear()
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
-        held.task = _start(self._work(held), self._loop)
+        # One that comes from the queue is begun by the end of another: in the next turn, or they would pile up.
+        held.task = (_start_now if is_first else _start_next)(self._work(held), self._loop)
 
     def _next(self) -> None:
         """Give a place that became free to the request that waits longest and is still wanted."""
@@ -235,7 +241,7 @@ class Serving:
                 self._held.pop(held.reply, None)
                 observe(RequestCancelled(self.pool, held.request.id, held.why or "deadline"))
             else:
-                self._begin(held)
+                self._begin(held, is_first=False)
         if self._working == 0:
             self._is_idle.set()
 
@@ -336,15 +342,19 @@ class Serving:
         self._connection.tell(message.reply, encode(Holding(self.pool, self.member, question.round, held)))
 
 
+def _start_next(work: Coroutine[object, object, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+    return loop.create_task(work)
+
+
 if sys.version_info >= (3, 12):
 
-    def _start(work: Awaitable[None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+    def _start_now(
+        work: Coroutine[object, object, None], loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[None]:
         """Begin at once: a handler that never waits is done before the next message is looked at."""
-        return asyncio.Task(work, loop=loop, eager_start=True)  # type: ignore[arg-type]
+        return asyncio.Task(work, loop=loop, eager_start=True)
 else:
-
-    def _start(work: Awaitable[None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-        return loop.create_task(work)  # type: ignore[arg-type]
+    _start_now = _start_next
 
 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:

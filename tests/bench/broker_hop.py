@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import nats
 import uvloop
+from nats.aio.msg import Msg
 
 from broker.call import Calls
 from broker.connection import Connection
@@ -56,7 +57,7 @@ async def _worker(url: str) -> None:
     await serve(connection, REST, _answer, concurrency=64, queue=512)
     plain = await nats.connect(url)
 
-    async def echo(message: nats.aio.msg.Msg) -> None:
+    async def echo(message: Msg) -> None:
         await plain.publish(message.reply, b"x" * 300)
 
     await plain.subscribe("bench.plain", queue="bench", cb=echo)

@@ -21,6 +21,7 @@ import psutil
 import uvloop
 
 from tests.bench import cpu
+from tests.workers.database.own_server import own_server
 from workers.database.pool import Pool
 from workers.database.session import Statement, Work
 
@@ -174,11 +175,20 @@ async def compare(url: str, seconds: float, repeat: int, concurrency: int) -> No
     await connection.close()
 
 
+async def main(url: str | None, seconds: float, repeat: int, concurrency: int) -> None:
+    """Compare on the server of the URL, or on one of our own."""
+    if url is not None:
+        await compare(url, seconds, repeat, concurrency)
+        return
+    async with own_server() as server:
+        await compare(server.url, seconds, repeat, concurrency)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", required=True)
+    parser.add_argument("--url", help="a superuser's, of a server on this machine")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--concurrency", type=int, default=16)
     given = parser.parse_args()
-    uvloop.run(compare(given.url, given.seconds, given.repeat, given.concurrency))
+    uvloop.run(main(given.url, given.seconds, given.repeat, given.concurrency))

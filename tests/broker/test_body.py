@@ -204,6 +204,31 @@ async def test_a_reader_that_stops_early_stops_the_sender_and_closes_its_source(
     assert closed.is_set()
 
 
+async def test_an_answer_closed_before_it_is_read_stops_its_sender(nats: NatsServer, connect: Open) -> None:
+    closed = asyncio.Event()
+
+    async def source() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"event"
+        finally:
+            closed.set()
+
+    async def answer(_: Request, __: Body) -> Streamed:
+        stream = source()
+        await anext(stream)
+        return Streamed(200, [], stream)
+
+    subject = Subject("unread.request", "unread")
+    serving = await serve(await connect(nats.url), subject, answer, concurrency=1, queue=1)
+    unread = await Calls(await connect(nats.url)).call(subject, Request("1", "GET", "/"), body=pieces(b"x"))
+
+    await unread.close()
+
+    await asyncio.wait_for(closed.wait(), 10)
+    assert await serving.drain(10)
+
+
 async def test_a_source_that_breaks_breaks_the_reader(nats: NatsServer, connect: Open) -> None:
     calls, subject, serving = await make_pool(nats.url, "breaks", connect)
 

@@ -1,3 +1,5 @@
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,12 +45,11 @@ def test_a_response_comes_out_as_it_went_in(response: Response) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_request_or_undecodable(data: bytes) -> None:
-    try:
+    decoded: object = None
+    with contextlib.suppress(Undecodable):
         decoded = decode_request(data)
-    except Undecodable as error:
-        assert error.expected == "Request"
-    else:
-        assert isinstance(decoded, Request)
+
+    assert decoded is None or isinstance(decoded, Request)
 
 
 @given(_REQUESTS, st.data())

@@ -32,8 +32,8 @@ async def test_what_is_published_reaches_who_listens_in_its_order(nats: NatsServ
 async def test_a_queue_group_shares_messages(nats: NatsServer, connect: Open) -> None:
     speaker, listener = await connect(nats.url), await connect(nats.url)
     got: list[int] = []
-    for member in (1, 2):
-        listener.subscribe("shared", lambda _, member=member: got.append(member), queue="group")
+    listener.subscribe("shared", lambda _: got.append(1), queue="group")
+    listener.subscribe("shared", lambda _: got.append(2), queue="group")
     await listener.flush()
 
     for _ in range(100):

@@ -114,7 +114,7 @@ def test_failed_calls_are_counted_by_their_reason() -> None:
 
 def test_a_gauge_is_read_when_somebody_asks_until_it_is_removed() -> None:
     level = 3.0
-    remove = gauge("test_level", "A level.", lambda: level, pool="p")
+    remove = gauge("headwater_test_level", "A level.", lambda: level, pool="p")
 
     assert _metric('headwater_test_level{pool="p"}') == 3
     remove()

@@ -36,7 +36,7 @@ class Scene:
 
     def ask(self, id: str, path: str = "/wait", budget_ms: int = 20_000) -> "asyncio.Task[Answer]":
         request = Request(id, "GET", path, budget_ms=budget_ms)
-        return asyncio.ensure_future(self.calls.call(self.subject, request))  # type: ignore[return-value]
+        return asyncio.ensure_future(self.calls.call(self.subject, request))
 
     def gate(self, id: str) -> asyncio.Event:
         return self.gates.setdefault(id, asyncio.Event())

@@ -99,8 +99,8 @@ class Statements:
 
     def learn_columns(self, text: str, count: int) -> None:
         """Keep the number of result columns of a statement."""
-        if len(self.columns) >= STATEMENTS_KEPT:
-            self.columns.clear()
+        if len(self.columns) >= 2 * STATEMENTS_KEPT:
+            del self.columns[next(iter(self.columns))]
         self.columns[text] = count
 
     def settle(self, parsed: int) -> None:

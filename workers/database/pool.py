@@ -162,7 +162,7 @@ class Pool(Sessions):
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._is_drained.wait()
-        for task in self._connects:
+        for task in (*self._connects, *self._settles):
             task.cancel()
         for pipeline in list(self._open):
             pipeline.terminate("the pool is closed")

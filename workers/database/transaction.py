@@ -32,6 +32,7 @@ _SETTINGS_IN_A_CALL = 90  # a function takes 100 arguments at most
 _ALARM = "headwater: the session is not clean"
 _TEMPORARY_ALARM = f"{_ALARM}: temporary objects"
 _DEFAULTS_ALARM = f"{_ALARM}: defaults of the transaction"
+_TEMPORARY_SCHEMA = "pg_catalog.pg_my_temp_schema()"
 _ROLLBACK_WITH_CHECKS = "set constraints all immediate; rollback"
 
 _STALE = frozenset({
@@ -114,28 +115,19 @@ def _open(pipeline: Pipeline, work: Work, out: list[bytes]) -> int:
         _add(pipeline, out, "discard temp")
         before += 1
     _add(pipeline, out, "reset all")
-    sized, texts, has_role = wire.sized, [], False
-    for name, value in work.settings:
-        texts.append(_name(name))
-        texts.append(sized(value))
-        has_role = has_role or name == "role"
-    if not has_role:
-        texts[:0] = (_name("role"), sized("none"))
+    settings = [*work.settings]
+    if not any(name == "role" for name, _ in settings):
+        settings.insert(0, ("role", "none"))
     if work.read_only:
-        texts += (_name("transaction_read_only"), sized("on"))
-    text = _settings_text(len(texts) // 2, not pipeline.has_temporary, work.isolation is None)
-    out.append(wire.run_texts(pipeline.statements.find(text, out).head, texts))
+        settings.append(("transaction_read_only", "on"))
+    text = _settings_text(len(settings), not pipeline.has_temporary, work.isolation is None)
+    out.append(wire.run_pairs(pipeline.statements.find(text, out).head, settings))
     return before
 
 
 def _add(pipeline: Pipeline, out: list[bytes], text: str) -> None:
     prepared = pipeline.statements.find(text, out)
     out.append(prepared.bare)
-
-
-@lru_cache(maxsize=1024)
-def _name(name: str) -> bytes:
-    return wire.sized(name)
 
 
 def _begin(isolation: str | None) -> str:
@@ -150,17 +142,15 @@ def _begin(isolation: str | None) -> str:
 def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -> str:
     """Give the statement that applies settings: names and values are parameters, so the text depends on the count.
 
-    Its columns are evaluated in order: first the guard, which fails in a session that is not clean. (An alarm is text
-    that is no number, joined with a value so that the planner does not compute it.)
+    Its columns are evaluated in order: first the guard, which fails in a session that is not clean. Every function and
+    operator names its schema, because this runs with the rights of the login role and a search path that is not ours.
     """
     alarms = ""
     if guards_temporary:
-        alarms += f" when pg_catalog.pg_my_temp_schema() <> 0 then {_alarm(_TEMPORARY_ALARM)}"
-    differing = [
-        f"pg_catalog.current_setting('transaction_{name}') <> pg_catalog.current_setting('default_transaction_{name}')"
-        for name in ("read_only", *(["isolation"] if guards_isolation else []))
-    ]
-    alarms += f" when {' or '.join(differing)} then {_alarm(_DEFAULTS_ALARM)}"
+        alarms += f" when {_TEMPORARY_SCHEMA} operator(pg_catalog.<>) '0'::pg_catalog.oid then {_alarm(_TEMPORARY_ALARM)}"
+    alarms += f" when {_is_not_default('read_only')} and not pg_catalog.pg_is_in_recovery() then {_alarm(_DEFAULTS_ALARM)}"
+    if guards_isolation:
+        alarms += f" when {_is_not_default('isolation')} then {_alarm(_DEFAULTS_ALARM)}"
     calls = ["pg_catalog.pg_advisory_unlock_all()"]
     calls += [f"pg_catalog.set_config(${2 * index + 1}, ${2 * index + 2}, true)" for index in range(count)]
     groups = [
@@ -170,8 +160,14 @@ def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -
     return f"select case{alarms} end, {', '.join(groups)}"
 
 
+def _is_not_default(name: str) -> str:
+    present = f"pg_catalog.current_setting('transaction_{name}')"
+    return f"{present} operator(pg_catalog.<>) pg_catalog.current_setting('default_transaction_{name}')"
+
+
 def _alarm(text: str) -> str:
-    return f"('{text} ' || pg_catalog.pg_my_temp_schema())::int"
+    """Give an expression that fails with a text: it is no number, and not known before it is evaluated."""
+    return f"('{text} ' operator(pg_catalog.||) {_TEMPORARY_SCHEMA}::pg_catalog.text)::pg_catalog.int4"
 
 
 async def _describe(pipeline: Pipeline, work: Work) -> None:

@@ -13,6 +13,7 @@ Source: PostgreSQL, "Frontend/Backend Protocol", 3.0.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
 
@@ -91,13 +92,24 @@ def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT)
     return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
 
 
-def run_texts(head: bytes, texts: Sequence[bytes]) -> bytes:
-    """Give Bind and Execute with parameters that `sized` has made already."""
-    body = b"%b%b%b%b" % (head, _counted(len(texts)), b"".join(texts), _ALL_TEXT)
+def run_pairs(head: bytes, pairs: Sequence[tuple[str, str]]) -> bytes:
+    """Give Bind and Execute with the names and values of settings in turn as parameters. Raises: as `run`."""
+    parts = [head, _counted(2 * len(pairs))]
+    try:
+        for name, text in pairs:
+            value = text.encode()
+            if 0 in value:
+                raise unstorable_text()
+            parts += (_sized(name), _pack_size(len(value)), value)
+    except UnicodeEncodeError:
+        raise unstorable_text() from None
+    parts.append(_ALL_TEXT)
+    body = b"".join(parts)
     return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
 
 
-def sized(text: str) -> bytes:
+@lru_cache(maxsize=1024)
+def _sized(text: str) -> bytes:
     """Give a parameter as Bind holds it: length and text."""
     value = encoded(text)
     return _pack_size(len(value)) + value

@@ -305,19 +305,22 @@ async def test_a_pool_needs_room_for_one():
 
 async def test_a_pool_outlives_its_server():
     events = Events()
-    async with own_server() as server, session_database(server.url) as database:
-        async with opened(database.login, 3, on_event=events.append) as pool:
-            async with busy(pool, database, 2) as tasks:
-                server.stop()
-                ends = await asyncio.gather(*tasks, return_exceptions=True)
-            for _ in range(200):
-                with pytest.raises(Disconnected):
-                    await value(pool, "select 1")
-            refused = events.kinds().count("refused")
-            await server.start()
-            await until(lambda: pool.state.open)
+    async with (
+        own_server() as server,
+        session_database(server.url) as database,
+        opened(database.login, 3, on_event=events.append) as pool,
+    ):
+        async with busy(pool, database, 2) as tasks:
+            server.stop()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for _ in range(200):
+            with pytest.raises(Disconnected):
+                await value(pool, "select 1")
+        refused = events.kinds().count("refused")
+        await server.start()
+        await until(lambda: pool.state.open)
 
-            found = await asyncio.gather(*(value(pool, "select 1") for _ in range(10)))
+        found = await asyncio.gather(*(value(pool, "select 1") for _ in range(10)))
 
     assert all(isinstance(each, Disconnected | DatabaseError) for each in ends)
     assert refused < 20

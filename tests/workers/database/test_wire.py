@@ -1,3 +1,5 @@
+import contextlib
+import itertools
 import struct
 
 import pytest
@@ -32,7 +34,7 @@ def answer(results, aside: bytes = b"") -> bytes:
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
-    return [data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+    return [data[start:stop] for start, stop in itertools.pairwise(edges)]
 
 
 @given(
@@ -64,11 +66,10 @@ def test_every_byte_alone_gives_the_same_rows():
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
 def test_any_bytes_give_an_answer_or_are_garbled(data, places):
     reader = Reader()
-    try:
+
+    with contextlib.suppress(Garbled):
         for piece in cut(data, places):
             reader.feed(piece)
-    except Garbled as error:
-        assert str(error)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_result_formats_name_every_column():
 @pytest.mark.parametrize("text", ["a\0b", "half a pair \ud800"])
 def test_text_postgres_cannot_hold_is_refused_before_it_is_sent(text):
     with pytest.raises(DatabaseError) as caught:
-        wire.sized(text)
+        wire.run_pairs(wire.bind_head(b""), [("app.tenant", text)])
 
     assert caught.value.code == "22021"
 
