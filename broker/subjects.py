@@ -128,7 +128,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
     match wing:
         case "door":
             return (
-                ["_INBOX.>", *_asking(REQUESTS), "health.>", "member.*", METRICS_COLLECT],
+                ["_INBOX.>", *_asking(REQUESTS), "health.>", "member.>", METRICS_COLLECT],
                 [own_inbox, ALIVE, "events.>", METRICS_COLLECT],
             )
         case "pool":
@@ -141,7 +141,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "$JS.API.>",
                     "$JS.ACK.>",
                     *_asking(ASKED_BY_POOLS),
-                    "member.*",
+                    "member.>",
                 ],
                 [
                     own_inbox,
@@ -150,7 +150,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "cancel.>",
                     "probe.>",
                     ALIVE,
-                    "member.*",
+                    "member.>",
                     "events.>",
                     METRICS_COLLECT,
                 ],

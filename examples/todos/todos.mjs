@@ -2,6 +2,7 @@
 // as `headwater status -o env` prints them).
 import { createHmac, randomUUID } from 'node:crypto'
 import { createClient } from '@supabase/supabase-js'
+import WebSocket from 'ws' // Node 20 has none of its own
 
 const { API_URL, ANON_KEY, JWT_SECRET } = process.env
 if (!API_URL || !ANON_KEY || !JWT_SECRET) {
@@ -16,7 +17,7 @@ function signIn(user) {
   const claims = { sub: user, role: 'authenticated', aud: 'authenticated', iat: now, exp: now + 3600 }
   const unsigned = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
   const token = `${unsigned}.${createHmac('sha256', JWT_SECRET).update(unsigned).digest('base64url')}`
-  return createClient(API_URL, ANON_KEY, { accessToken: async () => token })
+  return createClient(API_URL, ANON_KEY, { accessToken: async () => token, realtime: { transport: WebSocket } })
 }
 
 function rows({ data, error }) {

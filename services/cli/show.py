@@ -1,8 +1,10 @@
 """How the command line shows things: short lines, colours on a terminal only."""
 
+import contextlib
 import json
 import shlex
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -31,18 +33,24 @@ class Terminal:
 
     def say(self, line: str) -> None:
         """Show a step."""
-        click.echo(line)
+        _show(line)
 
     def warn(self, line: str) -> None:
         """Show a warning."""
-        click.secho(line, fg="yellow", err=True)
+        _show(line, fg="yellow", err=True)
 
     def ready(self, values: dict[str, str], seconds: float) -> None:
         """Show the summary of a start."""
-        click.secho(f"\nHeadwater is ready after {seconds:.1f} s.", fg="green", bold=True)
-        click.echo(table(values if _is_development(values) else _masked(values)))
+        _show(f"\nHeadwater is ready after {seconds:.1f} s.", fg="green", bold=True)
+        _show(table(values if _is_development(values) else _masked(values)))
         end = "Stop it with `headwater stop`." if self._detached else "Press Ctrl-C to stop."
-        click.echo(f"\n{end}")
+        _show(f"\n{end}")
+
+
+def _show(text: str, **style: Any) -> None:
+    """Show a text; a terminal or a pipe that is gone must not end a platform that runs."""
+    with contextlib.suppress(OSError):
+        click.secho(text, **style)
 
 
 def table(values: Mapping[str, str]) -> str:

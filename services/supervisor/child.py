@@ -169,7 +169,8 @@ class Child:
                     await asyncio.sleep(_PROBE_PAUSE_S)
 
     def _why(self, what: str) -> str:
-        return f"{self.process.label or self.process.name} {what}: {reason_in(self.log.tail)} (log: {self.log.path})"
+        name = self.process.label or self.process.name
+        return f"{name} {what}: {reason_in(self.log.tail).rstrip('.')}. Its log {self.log.path} tells more."
 
 
 def outcome(code: int) -> str:

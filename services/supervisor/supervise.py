@@ -118,7 +118,7 @@ class Supervisor:
                 await child.start()
             except StartFailed as error:
                 if short_lives > 1:
-                    self._report.warn(f"{error}; trying again")
+                    self._report.warn(f"{error} Trying again")
                 continue
             self._report.say(f"{child.process.name} is running again")
             self._set(child, "running")

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '@supabase/supabase-js'
+import WebSocket from 'ws'
 
 const { API_URL, ANON_KEY, SERVICE_ROLE_KEY, TOKEN_ADA, TOKEN_BOB } = process.env
-const options = { auth: { persistSession: false, autoRefreshToken: false } }
+// Node 20 has no WebSocket of its own; the client wants one at hand.
+const options = { auth: { persistSession: false, autoRefreshToken: false }, realtime: { transport: WebSocket } }
 const db = createClient(API_URL, SERVICE_ROLE_KEY, options)
 const as = (token) => createClient(API_URL, ANON_KEY, { ...options, accessToken: async () => token })
 

@@ -1,14 +1,21 @@
 """The official Python client against a running platform."""
 
+from collections.abc import Iterator
+
 import pytest
 from supabase import Client, ClientOptions, create_client
 
 from tests.platform import Platform
 
+# The client warns of arguments that it passes to itself.
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+
 
 @pytest.fixture(scope="module")
-def db(client_platform: Platform) -> Client:
-    return create_client(client_platform.url, client_platform.values["SERVICE_ROLE_KEY"])
+def db(client_platform: Platform) -> Iterator[Client]:
+    client = create_client(client_platform.url, client_platform.values["SERVICE_ROLE_KEY"])
+    yield client
+    client.postgrest.session.close()
 
 
 def test_select_filters_orders_and_ranges(db: Client) -> None:
@@ -73,5 +80,7 @@ def test_row_level_security_keeps_two_people_apart(client_platform: Platform, to
         one.table("secrets").select("body").eq("body", "from python").execute().data for one in (ada, bob)
     ]
     ada.table("secrets").delete().eq("owner", "ada").eq("body", "from python").execute()
+    for one in people:
+        one.postgrest.session.close()
 
     assert seen == [[{"body": "from python"}], []]

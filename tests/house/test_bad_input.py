@@ -57,7 +57,7 @@ def send(
         ("POST /rest/v1/journal", b'{"note":' + b"[" * 100_000, 400),
         ("PATCH /rest/v1/journal?id=eq.1", b"[1,2", 400),
         ("PUT /rest/v1/journal", b'{"note": "x"}', 405),
-        ("FROB /rest/v1/journal", b"", 405),
+        ("PROPFIND /rest/v1/journal", b"", 405),
         ("GET /rest/v1/rpc/no_such_function", b"", 404),
     ],
 )

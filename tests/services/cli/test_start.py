@@ -1,14 +1,32 @@
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
 from tests.services.cli.conftest import SERVERS_ONLY, interrupt, wait_until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user of the server")
+
+
+def ask(values, path):
+    """Give the body of an answer of the REST interface; None if there is none."""
+    request = urllib.request.Request(
+        f"{values['REST_URL']}/{path}", headers={"apikey": values["SERVICE_ROLE_KEY"]}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        pass
+    return None
 
 
 def sentences(text):
@@ -41,6 +59,82 @@ def test_ctrl_c_stops_everything_in_order(place):
     assert sentences(out) == ["Stopping ...", "Stopped"]
     assert err == ""
     assert place.processes() == []
+
+
+def test_the_whole_platform_serves_tables_and_ends_with_ctrl_c(place):
+    process = place.begin("start", "--port", "0")
+    for line in process.stdout:
+        if "Press Ctrl-C" in line:
+            break
+    values = json.loads(place.run("status", "-o", "json").stdout)
+    place.run(
+        "psql", "-c", "create table public.rivers (name text); insert into public.rivers values ('Isar')"
+    )
+    wait_until(lambda: ask(values, "rivers") == b'[{"name":"Isar"}]')
+    out, _ = interrupt(process)
+
+    assert process.returncode == 0
+    assert sentences(out)[-1] == "Stopped"
+    assert place.processes() == []
+
+
+@pytest.mark.parametrize("name", ["pools", "edges"])
+def test_a_killed_process_of_ours_is_started_again(place, name):
+    started = place.run("start", "--detach", "--port", "0")
+    assert started.returncode == 0, started.stderr
+    values = json.loads(place.run("status", "-o", "json").stdout)
+    os.kill(place.child(name)["pid"], signal.SIGKILL)
+    wait_until(lambda: place.child(name)["restarts"] == 1 and place.child(name)["status"] == "running")
+
+    wait_until(lambda: ask(values, "") is not None)
+
+
+def test_an_outside_database_and_broker_are_used(servers, place):
+    values = json.loads(place.run("status", "-o", "json").stdout)
+    owner = values["DB_URL"].replace(
+        "postgres:postgres@",
+        f"supabase_admin:{json.loads((place.data / 'passwords.json').read_text())['database']}@",
+    )
+    other = place.root / "other"
+    started = place.run(
+        "start",
+        "--detach",
+        *SERVERS_ONLY[:2],
+        "--pool",
+        "rest",
+        "--port",
+        "0",
+        "--data",
+        other,
+        DATABASE_URL=owner,
+    )
+    state = json.loads((other / "state.json").read_text())
+    shown = place.run("psql", "-Atc", "select current_user", "--data", other)
+    place.run("stop", "--data", other)
+
+    assert started.returncode == 0, started.stderr
+    assert [child["name"] for child in state["children"]] == ["nats", "migrate", "pools"]
+    assert shown.stdout == "supabase_admin\n"
+
+
+def test_a_database_that_is_away_ends_the_start_with_the_reason(place):
+    started = place.run("start", "--detach", "--port", "0", DATABASE_URL="postgresql://a:b@127.0.0.1:1/d")
+
+    assert started.returncode == 1
+    assert "database schema" in started.stderr
+    assert place.processes() == []
+
+
+def test_a_platform_whose_terminal_is_gone_runs_on(place):
+    process = place.begin("start", *SERVERS_ONLY)
+    process.stdout.readline()
+    process.stdout.close()
+    wait_until(lambda: place.run("status").returncode == 0 and place.state()["status"] == "running")
+    stopped = place.run("stop")
+    process.stderr.close()
+
+    assert stopped.stdout.startswith("Stopped after")
+    process.wait(timeout=60)
 
 
 def test_a_warm_start_keeps_data_and_ports(servers):

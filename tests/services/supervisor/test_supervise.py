@@ -111,7 +111,7 @@ async def test_a_child_that_cannot_start_ends_the_start_with_its_reason(supervis
     )
 
     with pytest.raises(
-        StartFailed, match=r"The thing ended with code 1: no such thing \(log: .*broken\.log\)"
+        StartFailed, match=r"The thing ended with code 1: no such thing\. Its log .*broken\.log"
     ):
         async with asyncio.timeout(DEADLINE_S):
             await run.task

@@ -425,7 +425,7 @@ async def _refused_while_dropping(url):
 
 def test_rows_become_a_catalog_without_a_database():
     rows = Rows(
-        surroundings=Surroundings(180000, ["UTC"], {"s": None}),
+        surroundings=Surroundings(180000, {"s": None}),
         relations=[
             RelationRow(1, "s", "a", "r", False, 28, None),
             RelationRow(2, "s", "b", "r", False, 0, None),
