@@ -152,15 +152,22 @@ def _cookies(header: str) -> str:
 
 
 def _result(prepared: Prepared, rows: Rows) -> Result:
-    row = dict(zip(prepared.columns, rows[0], strict=True))
-    total, location, inserted = row.get(Out.TOTAL), row.get(Out.LOCATION), row.get(Out.INSERTED)
-    headers, status = row.get(Out.HEADERS), row.get(Out.STATUS)
+    """Read the one row of an answer; its first five columns are always the same (`query.py: _columns`)."""
+    row = rows[0]
+    total, page_total, body, headers, status = row[:5]
+    location: tuple[str | None, ...] = ()
+    inserted = None
+    if len(row) > 5:
+        further = dict(zip(prepared.columns[5:], row[5:], strict=True))
+        keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
+        location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
+        inserted = None if count is None else int(count)
     return Result(
-        body=row[Out.BODY] or b"",
-        page_total=int(row[Out.PAGE_TOTAL] or 0),
+        body=body or b"",
+        page_total=int(page_total or 0),
         total=None if total is None else int(total),
-        location=() if location is None else tuple(msgspec.json.decode(location, type=list[str | None])),
-        inserted=None if inserted is None else int(inserted),
+        location=location,
+        inserted=inserted,
         headers=None if headers is None else headers.decode(),
         status=None if status is None else status.decode(),
     )

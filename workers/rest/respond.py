@@ -131,9 +131,14 @@ def _location(plan: Plan, result: Result) -> Headers:
 
 def _canonical(plan: Plan, values: Sequence[str]) -> str:
     return "".join(
-        piece if isinstance(piece, str) else piece[0] + quote_plus(values[piece[1]])
+        piece if isinstance(piece, str) else piece[0] + _form_encoded(values[piece[1]])
         for piece in plan.request.query.canonical
     )
+
+
+def _form_encoded(value: str) -> str:
+    """Encode a value; most are plain words or numbers, which need no work."""
+    return value if value.isascii() and value.isalnum() else quote_plus(value)
 
 
 def _applied(plan: Plan) -> str:

@@ -115,7 +115,9 @@ def _embed(building: Building, child: Node, origin: str) -> Embed:
     if isinstance(found, ComputedRelationship):
         read = replace(read, source=found.function)
     if found.is_to_one:
-        read = replace(read, range=child.range)  # one row at most: a cap would only keep the planner from joining
+        read = replace(
+            read, range=child.range
+        )  # one row at most: a cap would only keep the planner from joining
     spread: tuple[SpreadColumn, ...] = ()
     if asked.is_spread:
         read, spread = lifted(read, is_to_one=found.is_to_one)
