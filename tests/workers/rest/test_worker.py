@@ -1,0 +1,366 @@
+"""REST requests answered by the worker on a real database: the steps together."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.http import Headers, Request, Response, header, header_values
+from schemas.settings import Api, Jwt
+from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
+from tests.workers.rest.bodies import Inline
+from workers.database.pool import Pool
+from workers.rest.state import State
+from workers.rest.worker import RestWorker
+
+LOGIN, SERVICE = "rest_login", Service()
+SCHEMA = Path(__file__).with_name("worker.sql").read_text()
+GRANTS = """
+grant usage on schema public to rest_anon, rest_user, rest_service;
+grant all on all tables in schema public to rest_user, rest_service;
+grant select on rivers, mouths, bridges, secrets to rest_anon;
+grant all on all sequences in schema public to rest_user, rest_service;
+revoke all on private from rest_user;
+alter role rest_service bypassrls;
+"""
+
+
+@dataclass
+class House:
+    """A worker with its pool; `send` answers one request."""
+
+    pool: Pool
+    state: State
+    api: Api = field(default_factory=Api)
+
+    def with_options(self, **options: object) -> "House":
+        api = Api(**{**_OPTIONS, **options})  # type: ignore[arg-type]  # names and values of the settings
+        return House(self.pool, State(api, self.state.catalog), api)
+
+    async def send(
+        self, method: str, target: str, body: object = None, caller: Caller = SERVICE, **headers: str
+    ) -> Response:
+        path, _, query = target.partition("?")
+        sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        request = Request("test", method, path, query.replace(" ", "%20"), sent, caller, body=data)
+        return await RestWorker(self.pool, 1 << 20, lambda: self.state).answer(request, Inline(data))
+
+
+_OPTIONS = {
+    "schemas": ["public"],
+    "extra_search_path": [],
+    "anon_role": "rest_anon",
+    "service_role": "rest_service",
+}
+
+
+@pytest.fixture(scope="module")
+async def house(server) -> AsyncIterator[House]:
+    roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
+    async with fresh_database(server.url, roles, SCHEMA, GRANTS) as url:
+        catalog = await catalog_of(as_role(url, LOGIN), ["public"])
+        pool = await Pool.open(as_role(url, LOGIN), 4)
+        api = Api(**_OPTIONS)  # type: ignore[arg-type]  # names and values of the settings
+        yield House(pool, State(api, catalog), api)
+        await pool.close()
+
+
+@pytest.fixture
+def trial(house: House) -> House:
+    """The same with every write rolled back."""
+    return house.with_options(tx_end="rollback", aggregates_enabled=True)
+
+
+def user(name: str) -> User:
+    return User(json.dumps({"role": "rest_user", "sub": name}).encode())
+
+
+def rows(response: Response) -> object:
+    assert response.status in (200, 201, 206), response
+    return json.loads(response.body)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("select=id&km=gt.1000&order=id", [{"id": 1}, {"id": 2}]),
+        ("select=name&name=in.(Po,\"Rhine\")&order=name.desc", [{"name": "Rhine"}, {"name": "Po"}]),
+        ("select=name&or=(km.lt.700,name.eq.Nile)&order=km", [{"name": "Po"}, {"name": "Nile"}]),
+        ("select=name&name=like.*i*&name=not.eq.Nile", [{"name": "Rhine"}]),
+        ("select=lake:meta->source->>lake&id=eq.1", [{"lake": "Victoria"}]),
+        ("select=name&meta->source->>lake=eq.Victoria", [{"name": "Nile"}]),
+        ("select=km::text&id=eq.3", [{"km": "652"}]),
+        ("select=name,mouths(sea)&id=in.(1,3)&order=id", [{"name": "Nile", "mouths": {"sea": "Mediterranean"}}, {"name": "Po", "mouths": None}]),
+        ("select=name,bridges(name)&id=eq.2&bridges.order=name.desc", [{"name": "Rhine", "bridges": [{"name": "Bonn"}, {"name": "Basel"}]}]),
+        ("select=name,bridges(name)&id=eq.2&bridges.limit=1&bridges.order=name", [{"name": "Rhine", "bridges": [{"name": "Basel"}]}]),
+        ("select=name,bridges!inner(name)&bridges.name=eq.Qasr", [{"name": "Nile", "bridges": [{"name": "Qasr"}]}]),
+        ("select=name&mouths=is.null&select=name,mouths()", None),
+        ("select=name,mouths()&mouths=is.null", [{"name": "Po"}]),
+        ("select=name,...mouths(sea)&id=eq.2", [{"name": "Rhine", "sea": "North Sea"}]),
+        ("select=name,...bridges(crossings:name)&id=eq.2&bridges.order=name", [{"name": "Rhine", "crossings": ["Basel", "Bonn"]}]),
+        ("select=name&order=mouths(sea).desc,id&mouths=not.is.null&select=name,mouths()", None),
+        ("select=count(),km.max()", [{"count": 3, "max": 6650}]),
+        ("select=km.sum(),...mouths(sea)&order=mouths(sea)&mouths=not.is.null", [{"sum": 6650, "sea": "Mediterranean"}, {"sum": 1230, "sea": "North Sea"}]),
+    ],
+)  # fmt: skip
+async def test_reads_give_the_rows_that_were_asked_for(trial: House, query: str, expected: object) -> None:
+    answer = await trial.send("GET", f"/rivers?{query}")
+
+    if expected is None:
+        assert answer.status == 400  # the first `select` counts, so the embed is not there
+    else:
+        assert rows(answer) == expected
+
+
+async def test_pages_and_counts_agree(house: House) -> None:
+    first = await house.send("GET", "/rivers?order=id&limit=2", prefer="count=exact")
+    ranged = await house.send("GET", "/rivers?order=id", range="1-1")
+    beyond = await house.send("GET", "/rivers?offset=9", prefer="count=exact")
+
+    assert (first.status, header(first.headers, "content-range")) == (206, "0-1/3")
+    assert (ranged.status, header(ranged.headers, "content-range")) == (200, "1-1/*")
+    assert (beyond.status, header(beyond.headers, "content-range")) == (416, "*/3")
+    assert header(first.headers, "preference-applied") == "count=exact"
+    assert header(first.headers, "content-location") == "/rivers?limit=2&order=id"
+
+
+async def test_one_object_is_demanded_and_refused_otherwise(house: House) -> None:
+    one = await house.send("GET", "/rivers?id=eq.1&select=name", accept="application/vnd.rest.object+json")
+    many = await house.send("GET", "/rivers", accept="application/vnd.pgrst.object+json")
+
+    assert rows(one) == {"name": "Nile"}
+    assert header(one.headers, "content-type") == "application/vnd.rest.object+json; charset=utf-8"
+    assert many.status == 406
+    assert json.loads(many.body)["code"] == "PGRST116"
+    assert json.loads(many.body)["details"] == "The result contains 3 rows"
+
+
+async def test_other_media_types(house: House) -> None:
+    csv = await house.send("GET", "/mouths?order=river_id", accept="text/csv")
+    stripped = await house.send(
+        "GET",
+        "/rivers?select=id,mouths(sea)&id=eq.3",
+        accept="application/vnd.pgrst.array+json;nulls=stripped",
+    )
+    unknown = await house.send("GET", "/rivers", accept="image/png")
+
+    assert csv.body == b'river_id,sea\n1,Mediterranean\n2,"North Sea"'
+    assert rows(stripped) == [{"id": 3}]
+    assert unknown.status == 406
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "headers", "status", "expected"),
+    [
+        ("POST", "/rivers?select=id,km,kind", {"id": 7, "name": "Tiber"}, {}, 201, [{"id": 7, "km": 100, "kind": "plain"}]),
+        ("POST", "/rivers?select=id,km", [{"id": 7, "name": "x", "km": None}], {}, 201, [{"id": 7, "km": None}]),
+        ("POST", "/rivers?columns=id,name,km&select=km", [{"id": 7, "name": "x"}], {"prefer": "missing=default"}, 201, [{"km": 100}]),
+        ("POST", "/rivers?columns=id,name,km&select=km", [{"id": 7, "name": "x"}], {}, 201, [{"km": None}]),
+        ("POST", "/rivers?select=id", [], {}, 201, []),
+        ("POST", "/rivers?select=name", b"id,name\n8,Arno\n9,NULL", {"content_type": "text/csv"}, 400, None),
+        ("POST", "/rivers?select=name", b"id,name\n8,Arno", {"content_type": "text/csv"}, 201, [{"name": "Arno"}]),
+        ("POST", "/rivers?select=name", b"id=8&name=A+b", {"content_type": "application/x-www-form-urlencoded"}, 201, [{"name": "A b"}]),
+        ("POST", "/rivers?select=id,km", {"id": 1, "name": "Nile", "km": 5}, {"prefer": "resolution=merge-duplicates"}, 200, [{"id": 1, "km": 5}]),
+        ("POST", "/rivers?on_conflict=name&select=id", [{"id": 1, "name": "Nile"}, {"id": 8, "name": "Arno"}], {"prefer": "resolution=ignore-duplicates"}, 201, [{"id": 8}]),
+        ("PATCH", "/rivers?id=eq.2&select=km", {"km": 1}, {}, 200, [{"km": 1}]),
+        ("PATCH", "/rivers?id=eq.2&select=km", {}, {}, 200, []),
+        ("PATCH", "/rivers?id=eq.2&select=name,bridges(name)&bridges.name=eq.Bonn", {"km": 1}, {}, 200, [{"name": "Rhine", "bridges": [{"name": "Bonn"}]}]),
+        ("PUT", "/rivers?id=eq.2&select=name", {"id": 2, "name": "Rhein"}, {}, 200, [{"name": "Rhein"}]),
+        ("PUT", "/rivers?id=eq.20&select=name", {"id": 20, "name": "Rhein"}, {}, 201, [{"name": "Rhein"}]),
+        ("PUT", "/rivers?id=eq.2", {"id": 3, "name": "x"}, {}, 400, None),
+        ("PUT", "/rivers?name=eq.x", {"id": 3, "name": "x"}, {}, 405, None),
+        ("DELETE", "/bridges?river_id=eq.2&select=name&order=name", None, {}, 200, [{"name": "Basel"}, {"name": "Bonn"}]),
+        ("DELETE", "/bridges?river_id=eq.2", None, {"prefer": "handling=strict, max-affected=1"}, 400, None),
+        ("POST", "/rivers", {"id": 1, "name": "again"}, {}, 409, None),
+        ("POST", "/rivers", {"id": 8, "nope": 1}, {}, 400, None),
+        ("POST", "/deferred", {"id": 1, "other": 5}, {}, 409, None),
+    ],
+)  # fmt: skip
+async def test_writes(
+    trial: House,
+    method: str,
+    target: str,
+    body: object,
+    headers: dict[str, str],
+    status: int,
+    expected: object,
+) -> None:
+    wants = ", ".join(["return=representation", *filter(None, [headers.get("prefer")])])
+
+    answer = await trial.send(method, target, body, **{**headers, "prefer": wants})
+
+    assert answer.status == status, answer
+    if expected is not None:
+        assert json.loads(answer.body) == expected
+
+
+async def test_a_write_says_where_its_row_is(trial: House) -> None:
+    answer = await trial.send("POST", "/rivers", {"id": 7, "name": "Tiber"}, prefer="return=headers-only")
+
+    assert (answer.status, answer.body) == (201, b"")
+    assert header(answer.headers, "location") == "/rivers?id=eq.7"
+    assert header(answer.headers, "content-range") == "*/*"
+
+
+async def test_a_refused_write_leaves_nothing(house: House) -> None:
+    answer = await house.send(
+        "PATCH", "/bridges?river_id=eq.2", {"name": "gone"}, accept="application/vnd.pgrst.object+json"
+    )
+    left = rows(await house.send("GET", "/bridges?river_id=eq.2&select=name&order=name"))
+
+    assert answer.status == 406
+    assert left == [{"name": "Basel"}, {"name": "Bonn"}]
+
+
+async def test_a_transaction_can_be_tried_out(house: House) -> None:
+    allowing = house.with_options(tx_end="commit-allow-override")
+
+    tried = await allowing.send("DELETE", "/bridges", None, prefer="tx=rollback")
+    left = rows(await house.send("GET", "/bridges?select=id"))
+
+    assert (tried.status, header(tried.headers, "preference-applied")) == (204, "tx=rollback")
+    assert len(left) == 3  # type: ignore[arg-type]  # a list
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "expected"),
+    [
+        ("POST", "/rpc/add_them", {"a": 2, "b": 3}, 5),
+        ("POST", "/rpc/add_them", {"a": 2}, 12),
+        ("GET", "/rpc/add_them?a=1&b=2", None, 3),
+        ("GET", "/rpc/long_rivers?least=1000&select=name&order=name&name=neq.Nile", None, [{"name": "Rhine"}]),
+        ("POST", "/rpc/long_rivers?select=name,mouths(sea)&limit=1&order=km.desc", {"least": 1}, [{"name": "Nile", "mouths": {"sea": "Mediterranean"}}]),
+        ("GET", "/rpc/joined?words=a&words=b", None, "a-b"),
+        ("POST", "/rpc/joined", {"words": ["c", "d"]}, "c-d"),
+        ("POST", "/rpc/whole", {"any": [1]}, {"any": [1]}),
+    ],
+)  # fmt: skip
+async def test_functions_are_called(
+    house: House, method: str, target: str, body: object, expected: object
+) -> None:
+    assert rows(await house.send(method, target, body)) == expected
+
+
+async def test_functions_without_a_result_and_writing_ones(house: House) -> None:
+    empty = await house.send("POST", "/rpc/nothing")
+    read_only = await house.send("GET", "/rpc/write_row")
+    written = await house.send("GET", "/rivers?id=eq.99")
+
+    assert (empty.status, empty.body) == (204, b"")
+    assert (read_only.status, json.loads(read_only.body)["code"]) == (405, "25006")
+    assert rows(written) == []
+
+
+async def test_the_request_is_told_to_sql(house: House) -> None:
+    told = rows(
+        await house.send(
+            "GET", "/rpc/asked", caller=user("ada"), x_test="yes", cookie="taste=sweet; size=big"
+        )
+    )
+
+    assert told == {
+        "role": "rest_user", "method": "GET", "path": "/rpc/asked", "header": "yes", "cookie": "sweet", "sub": "ada",
+    }  # fmt: skip
+
+
+async def test_sql_shapes_the_answer(house: House) -> None:
+    teapot = await house.send("GET", "/rpc/teapot")
+    raised = await house.send("POST", "/rpc/refuse")
+    badly = await house.send("POST", "/rpc/refuse_badly")
+    slow = await house.send("POST", "/rpc/too_many")
+
+    assert (teapot.status, header(teapot.headers, "x-made-by")) == (418, "a function")
+    assert header_values(teapot.headers, "set-cookie") == ["a", "b"]
+    assert (raised.status, raised.reason, header(raised.headers, "x-price")) == (402, "Pay", "3")
+    assert json.loads(raised.body) == {
+        "code": "123",
+        "message": "Pay first",
+        "details": None,
+        "hint": "Coins",
+    }
+    assert (badly.status, json.loads(badly.body)["code"]) == (500, "RESTERR121")
+    assert (slow.status, slow.reason) == (429, "Slow down")
+
+
+async def test_each_caller_sees_their_own_rows(house: House) -> None:
+    seen = {
+        name: rows(await house.send("GET", "/secrets?select=body", caller=caller))
+        for name, caller in {
+            "ada": user("ada"),
+            "bob": user("bob"),
+            "nobody": Anonymous(),
+            "service": Service(),
+        }.items()
+    }
+    forged = await house.send("POST", "/secrets", {"owner": "ada", "body": "x"}, user("bob"))
+
+    assert seen == {
+        "ada": [{"body": "a"}],
+        "bob": [{"body": "b"}],
+        "nobody": [],
+        "service": [{"body": "a"}, {"body": "b"}],
+    }
+    assert (forged.status, json.loads(forged.body)["code"]) == (403, "42501")
+
+
+async def test_callers_without_rights_are_refused(house: House) -> None:
+    anonymous = await house.send("GET", "/private", caller=Anonymous())
+    signed_in = await house.send("GET", "/private", caller=user("ada"))
+    rejected = await house.send("GET", "/rivers", caller=Rejected(Refusal.CLAIMS, "JWT expired"))
+    unknown = await house.send("GET", "/rivers", caller=User(b'{"role": "nobody_at_all"}'))
+    closed = await house.with_options(anon_role=None).send("GET", "/rivers", caller=Anonymous())
+
+    assert (anonymous.status, header(anonymous.headers, "www-authenticate")) == (401, "Bearer")
+    assert signed_in.status == 403
+    assert (rejected.status, json.loads(rejected.body)["code"]) == (401, "RESTERR303")
+    assert unknown.status == 401
+    assert (closed.status, json.loads(closed.body)["code"]) == (401, "RESTERR302")
+
+
+async def test_codes_are_spelled_as_the_caller_does(house: House) -> None:
+    seed = await house.send("GET", "/no_such")
+    client = await house.send("GET", "/no_such", x_client_info="supabase-js/2")
+
+    assert json.loads(seed.body)["code"] == "RESTERR205"
+    assert json.loads(client.body)["code"] == "PGRST205"
+
+
+async def test_the_role_may_lie_deep_in_the_claims(house: House) -> None:
+    deep = house.with_options(jwt=Jwt(role_claim_key="$.app.roles[0]"))
+
+    told = rows(
+        await deep.send("GET", "/rpc/asked", caller=User(b'{"app": {"roles": ["rest_user"]}, "sub": "eve"}'))
+    )
+
+    assert (told["role"], told["sub"]) == ("rest_user", "eve")  # type: ignore[index, call-overload]  # an object
+
+
+async def test_a_page_is_never_longer_than_the_server_allows(house: House) -> None:
+    small = house.with_options(max_rows=2)
+
+    listed = rows(await small.send("GET", "/rivers?select=id&order=id&limit=50"))
+    counted = await small.send("GET", "/rivers?select=id", prefer="count=exact")
+
+    assert listed == [{"id": 1}, {"id": 2}]
+    assert (counted.status, header(counted.headers, "content-range")) == (206, "0-1/3")
+
+
+async def test_options_tells_the_methods(house: House) -> None:
+    table = await house.send("OPTIONS", "/rivers")
+    function = await house.send("OPTIONS", "/rpc/add_them")
+
+    assert header(table.headers, "allow") == "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"
+    assert header(function.headers, "allow") == "OPTIONS,GET,HEAD,POST"
+
+
+async def test_step_times_and_the_trace_header_are_sent_when_wanted(house: House) -> None:
+    telling = house.with_options(server_timing_enabled=True, server_trace_header="X-Trace")
+
+    answer = await telling.send("GET", "/rivers?limit=1", x_trace="abc")
+
+    assert (header(answer.headers, "server-timing") or "").startswith("jwt;dur=")
+    assert header(answer.headers, "x-trace") == "abc"
