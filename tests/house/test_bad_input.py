@@ -1,5 +1,6 @@
 """Bad input, each with its right 4xx in the interface's shape, over real HTTP."""
 
+import contextlib
 import json
 import socket
 import time
@@ -22,10 +23,10 @@ def send(
     if body or head.startswith(("POST", "PATCH")):
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     with socket.create_connection(("127.0.0.1", house.port), timeout=30) as one:
-        try:
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # refused before the whole of it was read
             one.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # refused before the whole of it was read
         received = b""
         try:
             while piece := one.recv(1 << 16):

@@ -112,7 +112,7 @@ def test_a_database_that_cannot_be_reached_any_more_is_told(folder, notes, open_
     folder.postgres.chmod(0o700)
     folder.path.chmod(0o700)
 
-    with pytest.raises(StartRefused, match="cannot reach .* any more"):
+    with pytest.raises(StartRefused, match=r"cannot reach .* any more"):
         open_cluster(folder, notes, shared=open_tmp / "shared")
 
 

@@ -9,7 +9,7 @@ OPENAPI = "application/openapi+json"
 _VENDOR = "application/vnd.pgrst."
 _CHARSET = "; charset=utf-8"
 _EXPLAIN_OPTIONS = ("analyze", "verbose", "settings", "buffers", "wal")
-_TEXTUAL = frozenset({"text/plain", "text/xml", "text/csv", "application/json"})
+_TEXTUAL = frozenset({"text/plain", "text/xml", "text/csv", "application/json", "application/openapi+json"})
 
 
 def negotiate(

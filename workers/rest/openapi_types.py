@@ -1,0 +1,118 @@
+"""Postgres types, defaults and comments as members of a Swagger 2.0 document. Pure.
+
+Source: reference page "rest", section 17 ("Types", "Default", "Column description").
+"""
+
+import re
+
+import msgspec
+
+from workers.database.catalog import Argument, Catalog, Column, Relation, Relationship
+
+_STRING = frozenset({"character varying", "character", "text"})
+_INTEGER = {"smallint": "int32", "integer": "int32", "bigint": "int64"}
+_NUMBER = frozenset({"numeric", "real", "double precision"})
+_JSON = frozenset({"json", "jsonb"})
+_LITERAL = re.compile(r"'((?:[^']|'')*)'(?:::.*)?", re.DOTALL)
+
+
+def swagger_type(name: str) -> str | None:
+    """Give the JSON type of a Postgres type; json may be any."""
+    if name.endswith("[]"):
+        return "array"
+    if name in _INTEGER:
+        return "integer"
+    if name in _NUMBER:
+        return "number"
+    if name in _JSON:
+        return None
+    return "boolean" if name == "boolean" else "string"
+
+
+def typed(name: str) -> dict[str, object]:
+    """Give `format`, `type` and, of an array, `items`."""
+    shape: dict[str, object] = {"format": _INTEGER.get(name, name)}
+    kind = swagger_type(name)
+    if kind is not None:
+        shape["type"] = kind
+    if kind == "array":
+        inner = swagger_type(name.removesuffix("[]"))
+        shape["items"] = {} if inner is None else {"type": inner}
+    return shape
+
+
+def column_property(catalog: Catalog, relation: Relation, column: Column) -> dict[str, object]:
+    """Give the property of a column in the definition of its relation."""
+    shape = typed(column.type)
+    if column.base_type and column.base_type != column.type:
+        kind = swagger_type(column.base_type)
+        shape |= {} if kind is None else {"type": kind}
+    if column.max_length is not None:
+        shape["maxLength"] = column.max_length
+    default = _default(column)
+    if default is not None:
+        shape["default"] = default
+    if column.enum:
+        shape["enum"] = list(column.enum)
+    description = _description(catalog, relation, column)
+    if description:
+        shape["description"] = description
+    return shape
+
+
+def _default(column: Column) -> object:
+    """Give a default as a JSON value: a quoted literal loses its quotes, other expressions are shown as they stand."""
+    if column.default is None:
+        return None
+    literal = _LITERAL.fullmatch(column.default)
+    text = literal[1].replace("''", "'") if literal else column.default
+    if swagger_type(column.base_type or column.type) in ("integer", "number", "boolean", None):
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+    return text
+
+
+def _description(catalog: Catalog, relation: Relation, column: Column) -> str | None:
+    """Give a column's comment, with a note of the keys it belongs to."""
+    notes = []
+    if column.name in relation.primary_key:
+        notes.append("This is a Primary Key.<pk/>")
+    target = _foreign_key(catalog, relation, column.name)
+    if target is not None:
+        table, name = target
+        notes.append(f"This is a Foreign Key to `{table}.{name}`.<fk table='{table}' column='{name}'/>")
+    if not notes:
+        return column.comment
+    noted = "Note:\n" + "\n".join(notes)
+    return f"{column.comment}\n\n{noted}" if column.comment else noted
+
+
+def _foreign_key(catalog: Catalog, relation: Relation, column: str) -> tuple[str, str] | None:
+    """Find what a column of a foreign key refers to; a key of one column before those of several."""
+    found = [
+        (len(each.columns), each.target[1], theirs)
+        for each in catalog.relationships.get((relation.schema, relation.name), ())
+        if isinstance(each, Relationship)
+        and each.is_to_one
+        and not each.is_parent
+        and not each.target_is_view
+        for own, theirs in each.columns
+        if own == column
+    ]
+    return min(found)[1:] if found else None
+
+
+def argument_property(argument: Argument, schema: str) -> dict[str, object]:
+    """Give the property of a function's argument; types of the request's schema go by their bare name."""
+    return typed(argument.type.removeprefix(f"{schema}."))
+
+
+def summary_of(comment: str | None) -> dict[str, str]:
+    """Split a comment: its first line is the summary, the rest the description."""
+    if not comment:
+        return {}
+    first, _, rest = comment.partition("\n")
+    rest = rest.lstrip("\n")
+    return {"summary": first, **({"description": rest} if rest else {})}
