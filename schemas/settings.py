@@ -219,7 +219,7 @@ class Pools(Struct, frozen=True):
 
     concurrency: int = 64
     """Requests one worker process works on at a time in each pool."""
-    queue: int = 512
+    queue: int = 1024
     """Requests that may wait beyond those; further ones are refused with 503."""
     drain_timeout: float = 20.0
     """Seconds a process may take to finish what it has begun."""

@@ -163,7 +163,10 @@ class Pipeline(asyncio.Protocol):
         `prepared=False` parses every statement anew, for poolers between us and the server.
         Raises: Disconnected; ValueError if the URL cannot be read.
         """
-        connection = await _connected(url, timeout, application_name)
+        settings = {"application_name": application_name}
+        if prepared:  # a pooler in between refuses settings that it does not know
+            settings["client_connection_check_interval"] = _CHECK_CLIENT_MS
+        connection = await _connected(url, timeout, settings)
         transport: asyncio.Transport = connection._transport  # type: ignore[attr-defined]  # see the module's docstring
         pipeline = cls(transport, prepared)
         pipeline._take_over(connection)
@@ -340,14 +343,20 @@ class Pipeline(asyncio.Protocol):
         self._reader.asides.clear()
 
 
-async def _connected(url: str, timeout: float, application_name: str) -> "asyncpg.Connection[asyncpg.Record]":
+_CHECK_CLIENT_MS = "500"
+"""How often the server looks whether we are still there while a statement runs: the work of a dead worker ends."""
+
+
+async def _connected(
+    url: str, timeout: float, settings: dict[str, str]
+) -> "asyncpg.Connection[asyncpg.Record]":
     """Let asyncpg connect; its errors become ours. The URL, which may hold a password, is never repeated."""
     try:
         return await asyncpg.connect(
             url,
             timeout=timeout,
             statement_cache_size=0,
-            server_settings={"application_name": application_name},
+            server_settings=settings,
         )
     except asyncpg.PostgresError as error:
         raise Disconnected(str(error), error.sqlstate) from None
