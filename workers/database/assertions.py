@@ -1,6 +1,8 @@
 """What settings decide about the database, compared at every start: passwords, JWT settings, exposure of new tables.
 
-Passwords reach the server as SCRAM verifiers only, so no log of the server can hold one.
+Passwords reach the server as SCRAM verifiers only, and neither they nor the JWT secret reach its log. Passwords and
+JWT settings are compared with what the database has. The exposure of new tables is compared with what was decided last:
+a project may change default privileges itself, and keeps its own until the setting changes.
 Source: PostgreSQL, "SASL Authentication"; RFC 5802, 7677.
 """
 
@@ -8,79 +10,77 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import asyncpg
 
 from schemas.secret import Secret
-from schemas.settings import Settings
-from workers.sql.compose import quoted
+from schemas.settings import Db, Settings
+from workers.database.statements import read_statements
 
+_STATEMENTS = read_statements("workers.database", "assertions.sql")
 _ITERATIONS = 4096
-_OWN_PASSWORD = (
+_SHARE_PASSWORD = (
     "postgres",
     "supabase_auth_admin",
     "supabase_storage_admin",
     "supabase_functions_admin",
     "pgbouncer",
 )
-_API_ROLES = "anon, authenticated, service_role"
-_EXPOSED = """
-select exists (
-  select from pg_catalog.pg_default_acl as acl, pg_catalog.aclexplode(acl.defaclacl) as granted
-  where acl.defaclnamespace = 'public'::pg_catalog.regnamespace and acl.defaclobjtype = 'r'
-    and acl.defaclrole = 'postgres'::pg_catalog.regrole and granted.grantee = 'anon'::pg_catalog.regrole
-)
-"""
+_EXPOSURE = "auto_expose_new_tables"
 
 
-async def assert_settings(connection: asyncpg.Connection, settings: Settings) -> None:
-    """Make the database agree with the settings. Raises: asyncpg.PostgresError."""
-    await _assert_passwords(connection, settings)
-    await _assert_jwt(connection, settings)
-    exposed = await connection.fetchval(_EXPOSED)
-    if exposed != settings.api.auto_expose_new_tables:
-        verb, word = ("grant", "to") if settings.api.auto_expose_new_tables else ("revoke", "from")
-        for maker in ("postgres", "supabase_admin"):
-            for kind in ("tables", "functions", "sequences"):
-                await connection.execute(
-                    f"alter default privileges for role {maker} in schema public {verb} all on {kind} {word} {_API_ROLES}"
-                )
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something of the database that must change: the statement that does it, and the name and value it takes."""
+
+    statement: str
+    name: str
+    value: str = field(repr=False)
 
 
-async def _assert_passwords(connection: asyncpg.Connection, settings: Settings) -> None:
-    db = settings.db
-    wanted: dict[str, Secret] = dict.fromkeys(_OWN_PASSWORD, db.password)
-    wanted[db.authenticator] = db.authenticator_password or db.password
-    current = await connection.fetchval("select current_user")
-    wanted.pop(current, None)
-    rows = await connection.fetch(
-        "select rolname, rolpassword from pg_catalog.pg_authid where rolname = any($1)", list(wanted)
-    )
-    for row in rows:
-        password = wanted[row["rolname"]].reveal()
-        if not matches(row["rolpassword"], password):
-            await connection.execute(f"alter role {quoted(row['rolname'])} password '{verifier(password)}'")
+async def find_changes(connection: asyncpg.Connection, settings: Settings) -> list[Change]:
+    """Give what in the database differs from the settings.
+
+    Raises: asyncpg.UndefinedTableError before the first migration; asyncpg.PostgresError.
+    """
+    passwords = _passwords(settings.db)
+    rows = await connection.fetch(_STATEMENTS["found"], list(passwords))
+    return changes((tuple(row) for row in rows), passwords, settings)
 
 
-async def _assert_jwt(connection: asyncpg.Connection, settings: Settings) -> None:
-    """Keep `app.settings.jwt_secret` and `jwt_exp` of the database as the settings say."""
-    wanted = {
+async def make_changes(connection: asyncpg.Connection, found: Iterable[Change]) -> None:
+    """Make the database agree with the settings, inside the caller's transaction. Raises: asyncpg.PostgresError."""
+    await connection.execute(_STATEMENTS["be_quiet"])
+    for change in found:
+        await connection.execute(_STATEMENTS["hand_over"], change.name, change.value)
+        await connection.execute(_STATEMENTS[change.statement])
+        if change.name == _EXPOSURE:
+            await connection.execute(_STATEMENTS["decide"], change.name, change.value)
+
+
+def changes(
+    rows: Iterable[tuple[str, str, str | None]], passwords: Mapping[str, Secret], settings: Settings
+) -> list[Change]:
+    """Compare rows of `found` (kind, name, value) with what is wanted (pure but for the salt of a new verifier)."""
+    found = {(kind, name): value for kind, name, value in rows}
+    wanted = [
+        Change("password", name, verifier(passwords[name].reveal()))
+        for (kind, name), stored in found.items()
+        if kind == "password" and not matches(stored, passwords[name].reveal())
+    ]
+    jwt = {
         "app.settings.jwt_secret": settings.auth.jwt_secret.reveal(),
         "app.settings.jwt_exp": str(settings.auth.jwt_expiry),
     }
-    rows = await connection.fetchval(
-        """
-        select setconfig from pg_catalog.pg_db_role_setting
-        where setrole = 0 and setdatabase = (select oid from pg_catalog.pg_database where datname = current_database())
-        """
-    )
-    found = dict(entry.split("=", 1) for entry in rows or [])
-    name = await connection.fetchval("select current_database()")
-    for key, value in wanted.items():
-        if found.get(key) != value:
-            literal = "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
-            escaped = f"E{literal}" if "\\" in value else literal
-            await connection.execute(f"alter database {quoted(name)} set {quoted(key)} = {escaped}")
+    wanted += [
+        Change("setting", name, value) for name, value in jwt.items() if found.get(("setting", name)) != value
+    ]
+    exposure = "expose_new_tables" if settings.api.auto_expose_new_tables else "hide_new_tables"
+    if found.get(("decision", _EXPOSURE)) != exposure:
+        wanted.append(Change(exposure, _EXPOSURE, exposure))
+    return wanted
 
 
 def verifier(password: str, salt: bytes | None = None, iterations: int = _ITERATIONS) -> str:
@@ -100,3 +100,8 @@ def matches(stored: str | None, password: str) -> bool:
     _, front, _ = stored.split("$")
     iterations, _, salt = front.partition(":")
     return hmac.compare_digest(stored, verifier(password, base64.b64decode(salt), int(iterations)))
+
+
+def _passwords(db: Db) -> dict[str, Secret]:
+    shared = dict.fromkeys(_SHARE_PASSWORD, db.password)
+    return {**shared, db.authenticator: db.authenticator_password or db.password}

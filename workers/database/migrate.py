@@ -1,42 +1,39 @@
 """Bring the system schemas up to date: numbered SQL files, applied once each, in order, forward only.
 
 A series is a folder of `schemas/migrations`; files of a series have numbers without gaps. Each runs in a transaction of
-its own together with its row in `headwater.migrations`. An advisory lock lets two processes start at once: the second
-waits and finds nothing to do. What settings decide (passwords, JWT settings, exposure of new tables) is compared at
-every start and changed where it differs.
+its own together with its row in `headwater.migrations`. What settings decide (passwords, JWT settings, exposure of new
+tables) is compared at every start and changed where it differs (assertions.py).
+
+A start that finds nothing to do asks two questions and takes no lock. Otherwise an advisory lock lets one process at a
+time work on a database, and a lock on the table of roles one at a time on a server; the second looks again and finds
+nothing to do. A history that knows more than this program is left alone: machines are upgraded one after another.
 """
 
 import asyncio
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
 import asyncpg
 
 from schemas.settings import Settings
-from workers.database.assertions import assert_settings
+from workers.database.assertions import find_changes, make_changes
+from workers.database.statements import read_statements
 
 SERIES = ("roles", "platform", "auth", "storage", "realtime", "graphql")
 """The series in the order in which they are applied."""
 
+OLDEST_SERVER = 15
+"""The oldest major version of Postgres that the migrations run on."""
+
+_STATEMENTS = read_statements("workers.database", "migrate.sql")
 _LOCK = 0x68656164  # "head": any number that nobody else takes
 _CONNECT_S = 30.0
+_QUESTION_S = 30.0
+_WAIT_S = 120.0
 _FILE_S = 120.0
-
-_HISTORY = """
-create schema if not exists headwater;
-create table if not exists headwater.migrations (
-  series text not null,
-  version int not null,
-  name text not null,
-  checksum text not null,
-  applied_at timestamptz not null default now(),
-  primary key (series, version)
-);
-revoke all on schema headwater from public;
-"""
 
 
 class MigrationError(Exception):
@@ -54,6 +51,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
+        """Give the SHA-256 of the file's text, in hexadecimal."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -68,71 +66,135 @@ def read_migrations() -> list[Migration]:
         files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
         for expected, file in enumerate(files, start=1):
             number, _, name = file.removesuffix(".sql").partition("_")
-            if not number.isdigit() or int(number) != expected:
+            if number != f"{expected:04}":
                 raise MigrationError(f"{series}/{file} should have the number {expected:04}")
-            found.append(Migration(series, expected, name, folder.joinpath(file).read_text()))
+            text = folder.joinpath(file).read_text(encoding="utf-8")
+            found.append(Migration(series, expected, name, text))
     return found
 
 
-async def migrate(url: str, settings: Settings, migrations: list[Migration] | None = None) -> list[Migration]:
-    """Apply what is missing and give it. `url` is that of a superuser.
+async def migrate(
+    url: str,
+    settings: Settings,
+    migrations: list[Migration] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Migration]:
+    """Apply what is missing and give it. `url` is that of a superuser; `tell` hears what they raise as notices.
 
     Raises: MigrationError; asyncpg.PostgresError or OSError when the database does not answer.
     """
     known = read_migrations() if migrations is None else migrations
-    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    connection = await _connect(url)
     try:
-        await connection.execute("select pg_catalog.pg_advisory_lock($1)", _LOCK, timeout=_FILE_S)
-        applied = await _apply_missing(connection, known)
-        await assert_settings(connection, settings)
+        if await _is_current(connection, known, settings):
+            return []
+        await _check_login(connection)
+        connection.add_log_listener(lambda _, message: _pass_on(message, tell))
+        await _lock(connection)
+        await connection.execute(_STATEMENTS["make_history"], timeout=_QUESTION_S)
+        missing = await _missing(connection, known)
+        for migration in missing:
+            await _apply(connection, migration)
+        await _follow_settings(connection, settings)
+        return missing
     finally:
         await connection.close()
-    return applied
 
 
-async def _apply_missing(connection: asyncpg.Connection, known: list[Migration]) -> list[Migration]:
-    if await connection.fetchval("select pg_catalog.to_regclass('headwater.migrations')") is None:
-        await connection.execute(_HISTORY)
-    rows = await connection.fetch("select series, version, checksum from headwater.migrations")
-    done = {(row["series"], row["version"]): row["checksum"] for row in rows}
-    applied = []
+async def _connect(url: str) -> asyncpg.Connection:
+    try:
+        return await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    except TimeoutError:
+        raise MigrationError(f"the server did not answer within {_CONNECT_S:.0f} seconds") from None
+    except ValueError:  # its own words may hold a part of the password
+        raise MigrationError(
+            "the URL of the database cannot be read: it should be postgresql://role:password@host:port/database, "
+            "with signs such as # / @ : in the password written as %23 %2F %40 %3A"
+        ) from None
+
+
+def _pass_on(message: asyncpg.PostgresLogMessage, tell: Callable[[str], None]) -> None:
+    """Tell what a migration says by RAISE, not what the server remarks (`does not exist, skipping`)."""
+    where = str(message.as_dict().get("context") or "").partition("\n")[0]
+    if where.endswith("RAISE"):
+        tell(str(message.as_dict()["message"]))
+
+
+async def _is_current(connection: asyncpg.Connection, known: Iterable[Migration], settings: Settings) -> bool:
+    """Tell whether there is nothing to do. Who may not even look gets the reason from `_check_login`."""
+    try:
+        return not await _missing(connection, known) and not await find_changes(connection, settings)
+    except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError):
+        return False
+
+
+async def _check_login(connection: asyncpg.Connection) -> None:
+    if (found := connection.get_server_version().major) < OLDEST_SERVER:
+        raise MigrationError(
+            f"the server is Postgres {found}, and {OLDEST_SERVER} is the oldest that will do"
+        )
+    login = await connection.fetchrow(_STATEMENTS["login"], timeout=_QUESTION_S)
+    if login is None or not login["is_superuser"]:
+        name = login["name"] if login else "of the URL"
+        raise MigrationError(
+            f"role {name} is no superuser: HEADWATER_MIGRATE_URL must be the URL of one, for the migrations only"
+        )
+
+
+async def _lock(connection: asyncpg.Connection) -> None:
+    try:
+        await connection.execute(_STATEMENTS["lock_database"], _LOCK, timeout=_WAIT_S)
+    except TimeoutError:
+        raise MigrationError(
+            f"another process has been bringing this database up to date for {_WAIT_S:.0f} seconds"
+        ) from None
+
+
+async def _missing(connection: asyncpg.Connection, known: Iterable[Migration]) -> list[Migration]:
+    """Give the migrations that were not applied yet. Raises: MigrationError if an applied one was changed since."""
+    rows = await connection.fetch(_STATEMENTS["applied"], timeout=_QUESTION_S)
+    applied = {(row["series"], row["version"]): row["checksum"] for row in rows}
     for migration in known:
-        checksum = done.get((migration.series, migration.version))
-        if checksum is None:
-            await _apply(connection, migration)
-            applied.append(migration)
-        elif checksum != migration.checksum:
+        if applied.get((migration.series, migration.version), migration.checksum) != migration.checksum:
             raise MigrationError(
                 f"{migration} was changed after it had been applied: restore it, and add a new file"
             )
-    return applied
+    return [migration for migration in known if (migration.series, migration.version) not in applied]
 
 
 async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
     try:
         async with connection.transaction():
-            await connection.execute("set local search_path = ''; set local client_min_messages = warning")
+            await connection.execute(_STATEMENTS["prepare"])
+            await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
             await connection.execute(migration.sql, timeout=_FILE_S)
-            await connection.execute("reset search_path")
             await connection.execute(
-                "insert into headwater.migrations (series, version, name, checksum) values ($1, $2, $3, $4)",
+                _STATEMENTS["record"],
                 migration.series,
                 migration.version,
                 migration.name,
                 migration.checksum,
             )
+    except TimeoutError:
+        raise MigrationError(f"{migration} did not end within {_FILE_S:.0f} seconds") from None
     except asyncpg.PostgresError as error:
         raise MigrationError(f"{migration} failed: {error}") from error
 
 
+async def _follow_settings(connection: asyncpg.Connection, settings: Settings) -> None:
+    async with connection.transaction():
+        await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
+        await make_changes(connection, await find_changes(connection, settings))
+
+
 def run(settings: Settings, environment: Mapping[str, str]) -> int:
-    """Bring the database of the settings up to date; give the exit code: 0, or 1 with a sentence on stderr."""
+    """Bring the database of the settings up to date; give the exit code: 0, or 1 or 2 with a sentence on stderr."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
         print("headwater: migrate needs HEADWATER_MIGRATE_URL or DATABASE_URL", file=sys.stderr)
         return 2
     try:
-        applied = asyncio.run(migrate(url, settings))
+        applied = asyncio.run(migrate(url, settings, tell=lambda text: print(f"notice: {text}")))
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1

@@ -1,0 +1,329 @@
+"""What the migrations make. How they are applied is in tests/workers/database/test_migrate.py."""
+
+import pytest
+
+from schemas.settings import Settings
+from tests.schemas.callers import API_ROLES, become, refused
+from tests.schemas.conftest import PASSWORD
+from tests.workers.database.server import Server, connected, fresh_database
+from workers.database.configuration import _OPTIONS, _SPELLINGS
+from workers.database.migrate import Migration, migrate, read_migrations
+
+# The files
+
+
+@pytest.mark.parametrize("migration", read_migrations(), ids=str)
+def test_a_file_begins_with_a_line_that_explains_it(migration: Migration):
+    first, second, *_ = migration.sql.splitlines()
+
+    assert first.startswith("-- ")
+    assert first.endswith(".")
+    assert not second.startswith("--")
+
+
+async def test_every_file_may_run_again(house: Server):
+    async with fresh_database(house) as name:
+        await migrate(house.url(database=name), Settings())
+        async with connected(house.url(database=name)) as connection:
+            for migration in read_migrations():
+                async with connection.transaction():
+                    await connection.execute(migration.sql)
+
+
+# Roles
+
+
+@pytest.mark.parametrize(
+    ("role", "attributes"),
+    [
+        ("supabase_admin", "super inherit createrole createdb login replication bypassrls"),
+        ("postgres", "inherit createrole createdb login replication bypassrls"),
+        ("anon", "inherit"),
+        ("authenticated", "inherit"),
+        ("service_role", "inherit bypassrls"),
+        ("authenticator", "login"),
+        ("supabase_auth_admin", "createrole login"),
+        ("supabase_storage_admin", "createrole login"),
+        ("supabase_functions_admin", "createrole login"),
+        ("supabase_realtime_admin", ""),
+        ("supabase_replication_admin", "inherit login replication"),
+        ("supabase_read_only_user", "inherit login bypassrls"),
+        ("supabase_etl_admin", "inherit login replication"),
+        ("pgbouncer", "inherit login"),
+        ("dashboard_user", "inherit createrole createdb replication"),
+    ],
+)
+async def test_a_role_has_its_attributes(admin, role, attributes):
+    row = await admin.fetchrow("select * from pg_roles where rolname = $1", role)
+    names = ["super", "inherit", "createrole", "createdb", "canlogin", "replication", "bypassrls"]
+
+    assert [name.removeprefix("can") for name in names if row[f"rol{name}"]] == attributes.split()
+
+
+async def test_role_postgres_gives_the_platforms_roles_to_others(admin):
+    given = await admin.fetch(
+        """
+        select distinct roleid::regrole::text as role from pg_auth_members
+        where member = 'postgres'::regrole and admin_option
+        """
+    )
+
+    wanted = {
+        *API_ROLES, "authenticator", "supabase_auth_admin", "supabase_storage_admin", "supabase_realtime_admin",
+        "supabase_functions_admin", "pg_monitor", "pg_read_all_data", "pg_signal_backend",
+    }  # fmt: skip
+    if await admin.fetchval("select current_setting('server_version_num')::int >= 160000"):
+        wanted.add("pg_create_subscription")
+    assert wanted <= {row["role"] for row in given}
+
+
+async def test_roles_have_their_limits_and_paths(admin):
+    rows = await admin.fetch(
+        """
+        select setrole::regrole::text as role, unnest(setconfig) as setting
+        from pg_db_role_setting where setdatabase = 0 and setrole <> 0
+        """
+    )
+
+    assert {(row["role"], row["setting"]) for row in rows} == {
+        ("anon", "statement_timeout=3s"),
+        ("authenticated", "statement_timeout=8s"),
+        ("authenticator", "statement_timeout=8s"),
+        ("authenticator", "lock_timeout=8s"),
+        ("postgres", 'search_path="$user", public, extensions'),
+        ("supabase_admin", 'search_path="$user", public, auth, extensions'),
+        ("supabase_auth_admin", "search_path=auth"),
+        ("supabase_auth_admin", "idle_in_transaction_session_timeout=60000"),
+        ("supabase_functions_admin", "search_path=supabase_functions"),
+        ("supabase_storage_admin", "search_path=storage"),
+    }
+
+
+async def test_the_login_role_of_the_interface_becomes_its_roles_and_no_other(house: Server):
+    async with connected(house.url("authenticator", PASSWORD)) as connection:
+        for role in API_ROLES:
+            await connection.execute(f"set role {role}")
+            await connection.execute("reset role")
+        for role in ("postgres", "supabase_admin", "supabase_auth_admin", "supabase_storage_admin"):
+            assert await refused(connection, f"set role {role}"), role
+
+
+async def test_the_login_role_of_the_interface_has_no_rights_of_its_own(house: Server, place: str):
+    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+        await connection.execute("create table public.items ()")
+    async with connected(house.url("authenticator", PASSWORD, place)) as connection:
+        assert await refused(connection, "select from public.items")
+        await connection.execute("set role anon; select from public.items")
+
+
+async def test_role_postgres_does_not_become_the_superuser(project):
+    for sql in (
+        "set role supabase_admin",
+        "grant supabase_admin to postgres",
+        "alter role supabase_admin password 'x'",
+        "alter role postgres superuser",
+        "create role another superuser",
+        "select pg_read_file('postgresql.conf')",
+        "copy (select 1) to program 'true'",
+    ):
+        assert await refused(project, sql), sql
+
+
+# Schemas and what is made in them
+
+
+async def test_schemas_are_there_with_their_owners(admin):
+    rows = await admin.fetch(
+        """
+        select nspname::text as name, nspowner::regrole::text as owner from pg_namespace
+        where nspname !~ '^pg_(toast|temp|catalog)' and nspname <> 'information_schema'
+        """
+    )
+
+    assert {row["name"]: row["owner"] for row in rows} == {
+        "public": "pg_database_owner",
+        "extensions": "postgres",
+        "auth": "supabase_auth_admin",
+        "storage": "supabase_storage_admin",
+        "realtime": "supabase_admin",
+        "_realtime": "supabase_admin",
+        "graphql": "supabase_admin",
+        "graphql_public": "supabase_admin",
+        "vault": "supabase_admin",
+        "supabase_functions": "supabase_admin",
+        "supabase_migrations": "postgres",
+        "pgbouncer": "pgbouncer",
+        "headwater": "supabase_admin",
+    }
+
+
+@pytest.mark.parametrize("role", API_ROLES)
+async def test_roles_of_the_interface_look_into_its_schemas_and_make_nothing(admin, role):
+    rows = await admin.fetch(
+        """
+        select nspname::text as name from pg_namespace
+        where has_schema_privilege($1, oid, 'usage') and nspname !~ '^pg_' and nspname <> 'information_schema'
+        """,
+        role,
+    )
+    may_make = await admin.fetchval(
+        "select array(select nspname::text from pg_namespace where has_schema_privilege($1, oid, 'create'))",
+        role,
+    )
+
+    looks = {
+        "public",
+        "extensions",
+        "auth",
+        "storage",
+        "realtime",
+        "graphql",
+        "graphql_public",
+        "supabase_functions",
+    }
+    assert {row["name"] for row in rows} == looks | ({"vault"} if role == "service_role" else set())
+    assert may_make == []
+
+
+@pytest.mark.parametrize("maker", ["postgres", "supabase_admin"])
+async def test_what_is_made_in_public_is_granted_to_the_roles_of_the_interface(admin, maker):
+    await admin.execute(
+        f"""
+        set local role {maker};
+        create table public.items (id serial);
+        create function public.answer() returns int language sql as 'select 42';
+        revoke execute on function public.answer() from public;
+        """
+    )
+    for role in API_ROLES:
+        await become(admin, role)
+        await admin.execute("insert into public.items default values; update public.items set id = 7")
+        assert await admin.fetchval("select id + public.answer() from public.items") == 49
+        await admin.execute("delete from public.items; truncate public.items; reset role")
+
+
+async def test_tables_of_auth_are_closed_to_the_roles_of_the_interface(admin):
+    await admin.execute("set local role supabase_auth_admin; create table auth.kept (id int); reset role")
+    for role in API_ROLES:
+        assert await refused(admin, f"set local role {role}; select from auth.kept"), role
+        assert await refused(admin, f"set local role {role}; create table auth.own ()"), role
+    await admin.execute("set local role postgres; select from auth.kept; create trigger t before insert on auth.kept "
+                        "for each row execute function suppress_redundant_updates_trigger()")  # fmt: skip
+
+
+async def test_the_history_is_closed_to_the_roles_of_the_interface(admin):
+    for role in [*API_ROLES, "authenticator"]:
+        assert await refused(admin, f"set local role {role}; select from headwater.migrations"), role
+
+
+async def test_what_the_platform_makes_for_functions_may_be_granted_on(admin):
+    await admin.execute("set local role supabase_admin; create table supabase_functions.hooks ()")
+    await admin.execute(
+        "set local role postgres; grant select on supabase_functions.hooks to anon with grant option"
+    )
+    await admin.execute("grant usage on schema supabase_functions to anon")
+
+
+# Extensions, parameters, publication
+
+
+@pytest.mark.parametrize("name", ["pgcrypto", "uuid-ossp"])
+async def test_expected_extensions_stand_ready_and_belong_to_postgres(project, name):
+    row = await project.fetchrow(
+        "select extnamespace::regnamespace::text, extowner::regrole::text from pg_extension where extname = $1",
+        name,
+    )
+    await project.execute(f"""comment on extension "{name}" is 'as in a dump'""")
+    await project.execute(f"""create extension if not exists "{name}" with schema extensions""")
+
+    assert tuple(row) == ("extensions", "postgres")
+
+
+async def test_the_roles_of_the_interface_use_the_extensions(project):
+    for role in API_ROLES:
+        await become(project, role)
+        made = await project.fetchval(
+            "select extensions.uuid_generate_v4()::text || extensions.crypt('a', 'ab')"
+        )
+        assert len(made) > 36
+        await project.execute("reset role")
+
+
+async def test_role_postgres_creates_trusted_extensions(project):
+    await project.execute("create extension pg_trgm with schema extensions; create extension citext")
+
+
+async def test_the_embedded_server_lets_role_postgres_create_more(embedded, project):
+    await project.execute("create extension vector with schema extensions; create extension moddatetime")
+
+
+@pytest.mark.parametrize(
+    ("extension", "uses"),
+    [
+        ("pg_net with schema extensions", ["select net.http_get('u')"]),
+        ("pg_graphql", ["select graphql.resolve('{ x }')"]),
+    ],
+)
+async def test_an_extension_of_the_platform_is_opened_to_the_interface(embedded, project, extension, uses):
+    await project.execute(f"create extension {extension}")
+    for role in API_ROLES:
+        await project.execute(f"set local role {role}")
+        for sql in uses:
+            await project.execute(sql)
+        await project.execute("reset role")
+
+
+async def test_the_job_table_is_read_and_its_functions_are_called_by_role_postgres_only(embedded, project):
+    await project.execute("create extension pg_cron with schema extensions")
+    await project.execute(
+        "select cron.schedule('* * * * *'); select from cron.job; delete from cron.job_run_details"
+    )
+    await project.execute("grant usage on schema cron to service_role; grant execute on all functions in schema cron "
+                          "to service_role")  # fmt: skip
+
+    assert await refused(project, "delete from cron.job")
+    assert await refused(project, "set local role anon; select cron.schedule('* * * * *')")
+    await project.execute("set local role service_role; select cron.schedule('* * * * *')")
+
+
+@pytest.mark.parametrize("name", [*_OPTIONS, *_SPELLINGS])
+async def test_role_postgres_keeps_every_option_of_the_interface_in_the_database(project, name):
+    await project.execute(f"alter role authenticator set pgrst.{name} = 'x'")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "set session_replication_role = replica",
+        "alter database postgres set app.settings.jwt_secret = 'x'",
+        'alter database postgres set "app.settings.jwt_exp" to 3600',
+        "alter database postgres set app.settings.service_role_key = 'x'",
+        "alter database postgres set app.settings.anon_key = 'x'",
+        "alter database postgres set timezone to 'UTC'",
+        "alter role authenticator set statement_timeout = '20s'",
+        "alter role postgres set log_min_duration_statement = 250",
+        "alter role anon set log_statement = 'ddl'",
+        "alter role supabase_auth_admin set lock_timeout = '1s'",
+        "create schema own",
+        "create role reporter nologin",
+        "create publication own_changes",
+        "comment on schema public is 'x'",
+        "grant usage on schema auth, storage, realtime to supabase_read_only_user",
+        "grant all on schema supabase_functions to anon with grant option",
+    ],
+)
+async def test_role_postgres_may_do_what_migrations_of_real_projects_do(project, sql):
+    await project.execute(sql)
+
+
+async def test_the_publication_of_changes_is_empty_and_belongs_to_postgres(project):
+    row = await project.fetchrow(
+        "select pubowner::regrole::text, puballtables from pg_publication where pubname = 'supabase_realtime'"
+    )
+    before = await project.fetchval("select count(*) from pg_publication_tables")
+    await project.execute(
+        "create table public.items (); alter publication supabase_realtime add table public.items"
+    )
+
+    assert (*row, before) == ("postgres", False, 0)
+    assert await project.fetchval("select tablename::text from pg_publication_tables") == "items"

@@ -1,0 +1,100 @@
+"""The event triggers that tell the schema caches of changes."""
+
+import asyncio
+
+import pytest
+
+from tests.schemas.conftest import PASSWORD
+from tests.workers.database.server import Server, connected
+
+
+class Notices:
+    """What a connection hears on channel `pgrst`."""
+
+    def __init__(self) -> None:
+        self._heard: asyncio.Queue[str] = asyncio.Queue()
+
+    def __call__(self, *heard: object) -> None:
+        self._heard.put_nowait(str(heard[-1]))
+
+    async def next(self) -> str:
+        """Wait for the next notice."""
+        async with asyncio.timeout(15):
+            return await self._heard.get()
+
+
+@pytest.fixture
+async def watched(house: Server, place: str):
+    """A connection of role postgres in a database of its own, and what is heard of it."""
+    notices = Notices()
+    async with (
+        connected(house.url("authenticator", PASSWORD, place)) as listener,
+        connected(house.url("postgres", PASSWORD, place)) as connection,
+    ):
+        await connection.execute(
+            """
+            create table base (id int primary key);
+            create type kind as enum ('a');
+            create view seen as select id from base;
+            create function f() returns int language sql as 'select 1';
+            create schema old
+            """
+        )
+        await listener.add_listener("pgrst", notices)
+        yield connection, notices
+        await listener.remove_listener("pgrst", notices)
+
+
+async def test_changes_of_the_schema_are_told_at_their_commit(watched):
+    connection, notices = watched
+    for sql in (
+        "create table t (id int)",
+        "create table t2 as select 1 as id",
+        "alter table t add column name text",
+        "alter table t add foreign key (id) references base",
+        "create view v as select * from t",
+        "create or replace view v as select id, name from t",
+        "create materialized view m as select * from t",
+        "create function g(int) returns int language sql as 'select 1'",
+        "create type pair as (a int, b int)",
+        "alter type kind add value 'b'",
+        "create domain small as int",
+        "comment on table t is 'x'",
+        "grant select on t to anon",
+        "revoke select on t from anon",
+        "create schema s",
+        "alter schema s rename to s2",
+        "create rule r as on update to v do instead nothing",
+        "create extension pg_trgm with schema extensions",
+        "drop schema s2",
+        "drop function g(int)",
+        "drop materialized view m",
+        "drop view v",
+        "alter table t drop column name",
+        "alter table t drop constraint t_id_fkey",
+        "drop table t, t2",
+        "drop type pair",
+        "drop domain small",
+        "drop extension pg_trgm",
+    ):
+        await connection.execute(f"{sql}; notify pgrst, 'done'")
+        heard = [await notices.next()]
+        while heard[-1] != "done":
+            heard.append(await notices.next())
+        assert heard == ["reload schema", "done"], sql
+
+
+async def test_what_callers_cannot_see_is_not_told(watched):
+    connection, notices = watched
+    for sql in (
+        "create temporary table t (id int)",
+        "alter table t add column name text",
+        "drop table t",
+        "insert into base values (1)",
+        "create index on base (id)",
+        "analyze base",
+        "begin; create table gone (); rollback",
+    ):
+        await connection.execute(sql)
+        await connection.execute("notify pgrst, 'done'")
+        assert await notices.next() == "done", sql

@@ -1,0 +1,190 @@
+"""A Postgres server as the platform runs it: superuser `supabase_admin`, logical replication, our extension folder.
+
+The superuser comes in without a password; every other role needs its own, so passwords are truly tried. What the
+server logs is kept for tests that look for secrets in it. `HEADWATER_TEST_POSTGRES` names the folder of the programs
+of another Postgres (>= 15), for tests that hold for outside servers too.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import asyncpg
+
+from services.supervisor.binaries import find_postgres, reachable_postgres
+from services.supervisor.extensions import extension_files
+from services.supervisor.system_user import SystemUser, run_as, server_user
+
+OUTSIDE = Path(os.environ["HEADWATER_TEST_POSTGRES"]) if "HEADWATER_TEST_POSTGRES" in os.environ else None
+"""Folder of the programs of an outside Postgres; unset: there is none to test with."""
+
+_START_S = 30
+_ACCESS = """\
+local all {superuser} trust
+host all {superuser} 127.0.0.1/32 trust
+local all all scram-sha-256
+host all all 127.0.0.1/32 scram-sha-256
+"""
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "fsync": "off",
+    "shared_buffers": "16MB",
+    "wal_level": "logical",
+    "max_replication_slots": "10",
+    "max_wal_senders": "10",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server."""
+
+    folder: Path
+    port: int
+    superuser: str
+    process: subprocess.Popen[bytes]
+
+    def url(self, role: str | None = None, password: str = "", database: str = "postgres") -> str:
+        """Give the URL of a database as a role; without one, as the superuser."""
+        login = quote(role or self.superuser) + (f":{quote(password, safe='')}" if password else "")
+        return f"postgresql://{login}@127.0.0.1:{self.port}/{quote(database)}"
+
+    def log(self) -> str:
+        """Give what the server has logged."""
+        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+
+    def stop(self) -> None:
+        """End the server at once and remove its folder."""
+        self.process.send_signal(signal.SIGQUIT)  # an immediate shutdown takes the server's children along
+        self.process.wait(_START_S)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def temporary_server(**options: Any) -> Iterator[Server]:
+    """Give a server in a folder of its own, with the options of `start_server`; stop it after the block."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-server-"))
+    try:
+        server = start_server(folder, **options)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.asynccontextmanager
+async def fresh_database(server: Server) -> AsyncIterator[str]:
+    """Make an empty database, give its name, drop it after the block."""
+    name = f"fresh_{uuid.uuid4().hex}"
+    async with connected(server.url()) as connection:
+        await connection.execute(f"create database {name} template template1")
+    try:
+        yield name
+    finally:
+        async with connected(server.url()) as connection:
+            await connection.execute(f"drop database {name} with (force)")
+
+
+@contextlib.asynccontextmanager
+async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Give a connection for a block."""
+    connection = await asyncpg.connect(url, timeout=_START_S)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def start_server(
+    folder: Path,
+    superuser: str = "supabase_admin",
+    settings: Mapping[str, str] | None = None,
+    extensions: Mapping[str, str] | None = None,
+    programs: Path | None = None,
+) -> Server:
+    """Make a cluster in `folder`, which must be reachable for all users, and start it.
+
+    `settings` are server settings; `extensions` are more files for the extension folder, text by name; `programs` is the
+    folder of another Postgres than the embedded one, which then has no extension folder of ours.
+    """
+    user = server_user(lambda _: None)
+    found = programs or reachable_postgres(user, lambda _: None)
+    configuration = {**_SETTINGS, "port": str(_free_port())}
+    folder.mkdir(parents=True, exist_ok=True)
+    if programs is None:
+        _fill_extensions(folder / "extension", extensions or {})
+        configuration["extension_control_path"] = f"{folder}:$system"
+    for path in (folder, *folder.rglob("*")):
+        _give(user, path)
+    data = folder / "data"
+    made = subprocess.run(
+        [
+            found / "initdb", "--pgdata", data, "--username", superuser, "--auth", "trust", "--no-sync",
+            "--encoding", "UTF8", "--locale", "C",
+        ],
+        cwd="/", capture_output=True, text=True, check=False, **run_as(user),
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    (data / "pg_hba.conf").write_text(_ACCESS.format(superuser=superuser))
+    options = [f"-c{name}={value}" for name, value in {**configuration, **(settings or {})}.items()]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [found / "postgres", "-D", data, *options], cwd="/", stdout=log, stderr=log, **run_as(user)
+        )
+    server = Server(folder, int(configuration["port"]), superuser, process)
+    try:
+        _wait(server, data)
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+def _fill_extensions(folder: Path, more: Mapping[str, str]) -> None:
+    folder.mkdir()
+    for name, content in extension_files(find_postgres().parent / "share" / "extension"):
+        (folder / name).write_bytes(content)
+    for name, text in more.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _give(user: SystemUser | None, path: Path) -> None:
+    path.chmod(0o755 if path.is_dir() else 0o644)
+    if user is not None:
+        shutil.chown(path, user.uid, user.gid)
+
+
+def _wait(server: Server, data: Path) -> None:
+    """Wait until the server's status line says that it takes connections."""
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline:
+        assert server.process.poll() is None, server.log()
+        try:
+            lines = (data / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            lines = []
+        if len(lines) > 7 and lines[0] == str(server.process.pid) and lines[7].strip() == "ready":
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the server did not start:\n{server.log()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

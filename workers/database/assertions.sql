@@ -1,0 +1,67 @@
+-- What settings decide about the database (assertions.py): read in one question, changed where it differs.
+
+-- name: found
+-- Verifiers of the login roles in $1, settings of this database, and what was decided last. Superusers and the role we
+-- are keep their passwords: those are not ours to set.
+select 'password' as kind, rolname::text as name, rolpassword as value
+from pg_catalog.pg_authid
+where rolname = any($1::text[])
+  and not rolsuper
+  and rolname <> current_user
+union all
+select 'setting', pg_catalog.split_part(entry, '=', 1), pg_catalog.substr(entry, pg_catalog.strpos(entry, '=') + 1)
+from pg_catalog.pg_db_role_setting
+cross join pg_catalog.unnest(setconfig) as entry
+where setrole = 0
+  and setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+union all
+select 'decision', name, value from headwater.decisions
+
+-- name: be_quiet
+-- Nothing of this transaction goes to the server's log, whatever the log is set to.
+set local log_statement = 'none';
+set local log_duration = off;
+set local log_min_duration_statement = -1;
+set local log_min_duration_sample = -1;
+set local log_transaction_sample_rate = 0;
+set local log_parameter_max_length = 0;
+set local log_parameter_max_length_on_error = 0;
+set local log_min_error_statement = 'panic';
+set local log_error_verbosity = 'terse'
+
+-- name: hand_over
+-- A name and a value for the next statement, which cannot take parameters.
+select pg_catalog.set_config('headwater.name', $1, true), pg_catalog.set_config('headwater.value', $2, true)
+
+-- name: password
+do $$ begin
+  execute pg_catalog.format(
+    'alter role %I password %L',
+    pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value'));
+end $$
+
+-- name: setting
+do $$ begin
+  execute pg_catalog.format(
+    'alter database %I set %I to %L', pg_catalog.current_database(),
+    pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value'));
+end $$
+
+-- name: expose_new_tables
+alter default privileges for role postgres, supabase_admin in schema public
+  grant all on tables to anon, authenticated, service_role;
+alter default privileges for role postgres, supabase_admin in schema public
+  grant all on sequences to anon, authenticated, service_role;
+alter default privileges for role postgres, supabase_admin in schema public
+  grant all on functions to anon, authenticated, service_role
+
+-- name: hide_new_tables
+alter default privileges for role postgres, supabase_admin in schema public
+  revoke all on tables from anon, authenticated, service_role;
+alter default privileges for role postgres, supabase_admin in schema public
+  revoke all on sequences from anon, authenticated, service_role;
+alter default privileges for role postgres, supabase_admin in schema public
+  revoke all on functions from anon, authenticated, service_role
+
+-- name: decide
+insert into headwater.decisions (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value

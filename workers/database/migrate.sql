@@ -1,0 +1,44 @@
+-- What migrate.py asks and does beside the migrations themselves.
+
+-- name: applied
+-- The migrations that this database has. Fails where there is no history yet.
+select series, version, checksum from headwater.migrations
+
+-- name: login
+-- Whether we may do what migrations do.
+select current_user::text as name, rolsuper as is_superuser from pg_catalog.pg_roles where rolname = current_user
+
+-- name: make_history
+-- The history, and what the settings decided last (assertions.py). Only the superuser looks into them.
+create schema if not exists headwater;
+create table if not exists headwater.migrations (
+  series text not null,
+  version int not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamptz not null default now(),
+  primary key (series, version)
+);
+create table if not exists headwater.decisions (
+  name text primary key,
+  value text not null
+);
+revoke all on schema headwater from public
+
+-- name: lock_database
+-- One process at a time in this database, until its connection closes.
+select pg_catalog.pg_advisory_lock($1)
+
+-- name: lock_server
+-- One at a time on this server, until the transaction ends: roles and parameters belong to all databases. Readers, and so
+-- logins, are not kept waiting.
+lock table pg_catalog.pg_authid in share row exclusive mode
+
+-- name: prepare
+-- Names resolve to nothing but what they say, and no limit of the login role ends a migration.
+set local search_path = '';
+set local statement_timeout = 0;
+set local idle_in_transaction_session_timeout = 0
+
+-- name: record
+insert into headwater.migrations (series, version, name, checksum) values ($1, $2, $3, $4)
