@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -229,8 +230,9 @@ async def test_the_extensions_move_to_another_schema_and_work_there(
 
 
 async def test_a_dump_restores_with_what_depends_on_the_extensions(
-    empty: asyncpg.Connection, owner: asyncpg.Connection, server: Server
+    empty: asyncpg.Connection, owner: asyncpg.Connection, server: Server, tmp_path: Path
 ) -> None:
+    dump = str(tmp_path / "fresh.sql")
     await empty.execute(
         "create schema extensions;"
         + BOTH.format("extensions")
@@ -247,10 +249,10 @@ async def test_a_dump_restores_with_what_depends_on_the_extensions(
         """
     )
 
-    server.client("pg_dump", "fresh", "-f", "fresh.sql")
+    server.client("pg_dump", "fresh", "-f", dump)
     await owner.execute("create database restored owner postgres")
     try:
-        server.client("psql", "restored", "-v", "ON_ERROR_STOP=1", "-q", "-f", "fresh.sql")
+        server.client("psql", "restored", "-v", "ON_ERROR_STOP=1", "-q", "-f", dump)
         restored = await server.connect(database="restored")
         try:
             row = await one_row(
