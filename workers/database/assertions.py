@@ -17,7 +17,7 @@ import asyncpg
 
 from schemas.secret import Secret
 from schemas.settings import Db, Settings
-from workers.database.statements import read_statements
+from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "assertions.sql")
 _ITERATIONS = 4096

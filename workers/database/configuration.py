@@ -15,8 +15,8 @@ import msgspec
 from broker.observations import Observation
 from schemas.secret import Secret
 from schemas.settings import Api
-from workers.database.statements import read_statements
 from workers.sql.compose import concat, qualified, raw, render
+from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "configuration.sql")
 _TRUE = frozenset({"true", "on", "yes", "1", "t"})

@@ -22,8 +22,8 @@ from workers.database.functions import (
 )
 from workers.database.keys import Keys
 from workers.database.relationships import find_relationships
-from workers.database.statements import read_statements
 from workers.database.views import trace_views
+from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "introspect.sql")
 _INSERT, _UPDATE, _DELETE = 8, 4, 16

@@ -20,7 +20,7 @@ import asyncpg
 
 from schemas.settings import Settings
 from workers.database.assertions import find_changes, make_changes
-from workers.database.statements import read_statements
+from workers.sql.files import read_statements
 
 SERIES = ("roles", "platform", "auth", "storage", "realtime", "graphql")
 """The series in the order in which they are applied."""

@@ -1,6 +1,6 @@
 import pytest
 
-from workers.database.statements import read_statements
+from workers.sql.files import read_statements
 
 _GOOD = """-- What the file is for.
 
