@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from aiohttp import web
 
-from broker.call import Calls
+from broker.call import Answer, Calls
 from broker.observations import Observation
 from broker.observe import observe, traceback_of
 from schemas.caller import Anonymous, Caller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import Headers, Response, header
+from schemas.http import Headers, Response
 from schemas.settings import Settings
 from schemas.tokens import Verifier
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
@@ -45,9 +45,8 @@ class Doorkeeper:
     """For the data interfaces (REST, GraphQL)."""
     platform: Verifier
 
-    def caller(self, route: Route, headers: Headers, query_key: str | None, now: float) -> Caller:
+    def caller(self, route: Route, key: str | None, authorization: str | None, now: float) -> Caller:
         """Identify the caller. Raises: KeyRefused."""
-        key, authorization = header(headers, "apikey") or query_key, header(headers, "authorization")
         if not route.needs_key and not key and not authorization:
             return Anonymous()
         verifier = self.data if route.area in ("rest", "graphql") else self.platform
@@ -70,96 +69,142 @@ class Edge:
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
+        self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
         self._policies = {"rest": cors.rest_policy(settings.api.cors_allowed_origins)}
         self._policy = cors.common_policy(settings.api.cors_allowed_origins)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Never raises but when the client is gone."""
-        headers = received_headers(request)
-        id = request_id(header(headers, "x-request-id"))
-        path = request.rel_url.raw_path
-        found = route_of(path)
-        area = found[0].area if found else ""
-        policy = self._policies.get(area, self._policy)
+        asked = self._read(request)
         try:
-            own = await self._own(request, path, headers, policy, found)
+            own = await self._own(asked)
             if own is None:
-                assert found is not None  # else it is answered above
-                answer = await self._pass_on(request, found, headers, id)
-                extra = [*cors.response_headers(policy, header(headers, "origin")), ("x-request-id", id)]
+                answer = await self._pass_on(asked)
                 if answer.chunks is not None:
-                    return await stream_out(request, answer, extra)
-                return outgoing(answer.response, extra, is_head=request.method == "HEAD")
+                    return await stream_out(request, answer, self._extra(asked))
+                own = answer.response
         except _Answered as refused:
             own = refused.response
         except KeyRefused as error:
-            own = refusal(area, 401, error.message, hint=error.hint, code="401")
+            own = refusal(asked.area, 401, error.message, hint=error.hint, code="401")
         except BodyRefused as error:
-            own = refusal(area, error.status, error.message)
+            own = refusal(asked.area, error.status, error.message)
         except (Unavailable, DeadlineExceeded) as error:
-            own = refusal(area, error.status, str(error), headers=error.headers())
+            own = refusal(asked.area, error.status, str(error), headers=error.headers())
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:  # the rim of a served message
-            observe(RequestCrashed(id, traceback_of(error)))
-            own = refusal(area, 500, f"Internal error; the request id is {id}")
-        extra = [*cors.response_headers(policy, header(headers, "origin")), ("x-request-id", id)]
-        return outgoing(own, extra, is_head=request.method == "HEAD")
+            observe(RequestCrashed(asked.id, traceback_of(error)))
+            own = refusal(asked.area, 500, f"Internal error; the request id is {asked.id}")
+        return outgoing(own, self._extra(asked), is_head=request.method == "HEAD")
 
-    async def _own(
-        self,
-        request: web.BaseRequest,
-        path: str,
-        headers: Headers,
-        policy: cors.Policy,
-        found: tuple[Route, str] | None,
-    ) -> Response | None:
+    def _read(self, request: web.BaseRequest) -> "_Asked":
+        headers = received_headers(request)
+        first = dict(reversed(headers))
+        target = request.raw_path
+        if not target.startswith("/"):  # the whole URL, as proxies are asked
+            target = request.rel_url.raw_path_qs
+        path, _, query = target.partition("?")
+        found = route_of(path)
+        return _Asked(
+            request=request,
+            id=request_id(first.get("x-request-id")),
+            url_length=len(target),
+            path=path,
+            query=query.partition("#")[0],
+            headers=headers,
+            first=first,
+            route=found[0] if found else None,
+            below=found[1] if found else "",
+        )
+
+    def _extra(self, asked: "_Asked") -> Headers:
+        """Give the headers of every answer."""
+        headers = cors.response_headers(self._policy_of(asked.area), asked.first.get("origin"))
+        headers.append(("x-request-id", asked.id))
+        return headers
+
+    def _policy_of(self, area: str) -> cors.Policy:
+        return self._policies.get(area, self._policy)
+
+    async def _own(self, asked: "_Asked") -> Response | None:
         """Give what the door answers itself; None when the request goes on to a pool."""
-        if len(request.path_qs) > self._max_url:
-            return refusal(
-                found[0].area if found else "", 414, f"The URL is longer than {self._max_url} characters"
-            )
-        asked_method, origin = header(headers, "access-control-request-method"), header(headers, "origin")
-        if origin is not None and cors.is_preflight(request.method, asked_method):
-            return cors.preflight(policy, origin, header(headers, "access-control-request-headers"))
-        if found is None:
-            if path in ("/health/live", "/health/ready", "/metrics"):
-                return await self._health.answer(path, request.remote or "", header(headers, "authorization"))
-            return refusal(
-                "",
-                404,
-                f"There is nothing at {path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
-            )
-        route = found[0]
-        self._limit(request, headers)
-        if not route.is_built:
-            return refusal(route.area, 501, f"The {route.area} interface is not built yet in this version")
+        if asked.url_length > self._max_url:
+            return refusal(asked.area, 414, f"The URL is longer than {self._max_url} characters")
+        first, method = asked.first, asked.request.method
+        if (
+            method == "OPTIONS"
+            and (origin := first.get("origin")) is not None
+            and cors.is_preflight(method, first.get("access-control-request-method"))
+        ):
+            names = first.get("access-control-request-headers")
+            return cors.preflight(self._policy_of(asked.area), origin, names)
+        if asked.route is None:
+            return await self._without_route(asked)
+        if self._is_limited:
+            self._limit(asked)
+        if not asked.route.is_built:
+            return refusal(asked.area, 501, f"The {asked.area} interface is not built yet in this version")
         return None
 
-    async def _pass_on(self, request: web.BaseRequest, found: tuple[Route, str], headers: Headers, id: str):  # type: ignore[no-untyped-def]  # Answer
-        route, below = found
-        query_key = (
-            request.rel_url.query.get("apikey") if "apikey=" in request.rel_url.raw_query_string else None
+    async def _without_route(self, asked: "_Asked") -> Response:
+        if asked.path in ("/health/live", "/health/ready", "/metrics"):
+            peer, authorization = asked.request.remote or "", asked.first.get("authorization")
+            return await self._health.answer(asked.path, peer, authorization)
+        return refusal(
+            "",
+            404,
+            f"There is nothing at {asked.path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
         )
-        caller = self._doorkeeper.caller(route, headers, query_key, time.time())
-        return await self._forwarder.ask(route, below, request, id, caller, headers)
 
-    def _limit(self, request: web.BaseRequest, headers: Headers) -> None:
+    async def _pass_on(self, asked: "_Asked") -> Answer:
+        assert asked.route is not None  # else it is answered above
+        key, authorization = asked.key(), asked.first.get("authorization")
+        caller = self._doorkeeper.caller(asked.route, key, authorization, time.time())
+        return await self._forwarder.ask(
+            asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers
+        )
+
+    def _limit(self, asked: "_Asked") -> None:
         """Take a token for the address and one for the key. Raises: _Answered with 429."""
         now = time.monotonic()
-        address = client_address(request.remote or "", header(headers, "x-forwarded-for"), self._trusted)
-        wait = max(
-            self._by_address.take(address, now), self._by_key.take(header(headers, "apikey") or "", now)
+        address = client_address(
+            asked.request.remote or "", asked.first.get("x-forwarded-for"), self._trusted
         )
+        wait = max(self._by_address.take(address, now), self._by_key.take(asked.key() or "", now))
         if wait:
-            found = route_of(request.rel_url.raw_path)
-            area = found[0].area if found else ""
-            raise _Answered(
-                refusal(
-                    area, 429, "Too many requests", headers=[("retry-after", str(max(1, round(wait + 0.5))))]
-                )
-            )
+            after = ("retry-after", str(max(1, round(wait + 0.5))))
+            raise _Answered(refusal(asked.area, 429, "Too many requests", headers=[after]))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request as the door sees it."""
+
+    request: web.BaseRequest
+    id: str
+    url_length: int
+    path: str
+    query: str
+    headers: Headers
+    first: dict[str, str]
+    """The first header of each name."""
+    route: Route | None
+    below: str
+    """The path below the route's prefix."""
+
+    @property
+    def area(self) -> str:
+        """Give the area that is asked for; empty where there is none."""
+        return self.route.area if self.route else ""
+
+    def key(self) -> str | None:
+        """Give the API key: of the header, or of the query for clients that cannot set one."""
+        key = self.first.get("apikey")
+        if not key and "apikey=" in self.query:
+            key = self.request.rel_url.query.get("apikey")
+        return key
 
 
 class _Answered(Exception):

@@ -5,10 +5,12 @@ cancels its call (aiohttp cancels the handler), and with it the statement in the
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 from aiohttp import web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
+from multidict import CIMultiDict
 
 from broker.call import Answer, Calls
 from schemas.caller import Caller
@@ -19,6 +21,12 @@ _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
     "transfer-encoding", "upgrade",
 })  # fmt: skip
+
+
+_SERVER = ("server", "Headwater")
+_UNSENDABLE = re.compile("[\r\n\0]")  # what would end a header's line
+_names: dict[bytes, str] = {}
+_MOST_NAMES = 1024
 
 
 class BodyRefused(Exception):
@@ -39,7 +47,14 @@ class Forwarder:
         self._budget_ms = int(request_timeout * 1000)
 
     async def ask(
-        self, route: Route, path: str, request: web.BaseRequest, id: str, caller: Caller, headers: Headers
+        self,
+        route: Route,
+        path: str,
+        query: str,
+        request: web.BaseRequest,
+        id: str,
+        caller: Caller,
+        headers: Headers,
     ) -> Answer:
         """Ask the pool of a route. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
         assert route.subject is not None  # routes without one are answered before
@@ -56,7 +71,7 @@ class Forwarder:
             id=id,
             method=request.method,
             path=path,
-            query=request.rel_url.raw_query_string,
+            query=query,
             headers=headers,
             caller=caller,
             budget_ms=self._budget_ms,
@@ -94,18 +109,32 @@ class Forwarder:
 def received_headers(request: web.BaseRequest) -> Headers:
     """Give the client's headers, names in lower case, without those that end at this hop."""
     headers: Headers = []
-    for raw_name, raw_value in request.raw_headers:
-        name = raw_name.decode("latin-1").lower()
-        if name not in _HOP_BY_HOP:
-            headers.append((name, raw_value.decode("utf-8", "replace")))
+    for raw_name, value in request.raw_headers:
+        name = _names.get(raw_name)
+        if name is None:
+            name = _learn_name(raw_name)
+        if name:
+            headers.append((name, value.decode("utf-8", "replace")))
     return headers
+
+
+def _learn_name(raw: bytes) -> str:
+    """Give a header's name in lower case, empty for those that end at this hop; clients send the same few ones."""
+    name = raw.decode("latin-1").lower()
+    if name in _HOP_BY_HOP:
+        name = ""
+    if len(_names) < _MOST_NAMES:
+        _names[raw] = name
+    return name
 
 
 def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Response:
     """Turn an answer into HTTP. Headers set by the pool win over those of the door."""
-    sent = web.Response(status=response.status, reason=response.reason or None, body=response.body or None)
-    _put_headers(sent, response.headers, extra)
-    if not response.body and "content-type" not in sent.headers:
+    headers = _sent_headers(response.headers, extra)
+    sent = web.Response(
+        status=response.status, reason=response.reason or None, body=response.body or None, headers=headers
+    )
+    if not response.body and "content-type" not in headers:
         sent.headers.popall("Content-Type", None)
     if is_head or response.status == 204:
         sent.headers.popall("Content-Length", None)
@@ -115,8 +144,11 @@ def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Respon
 async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.StreamResponse:
     """Send an answer whose body follows in pieces."""
     response = answer.response
-    sent = web.StreamResponse(status=response.status, reason=response.reason or None)
-    _put_headers(sent, response.headers, extra)
+    sent = web.StreamResponse(
+        status=response.status,
+        reason=response.reason or None,
+        headers=_sent_headers(response.headers, extra),
+    )
     if response.stream is not None and response.stream.size >= 0:
         sent.content_length = response.stream.size
     try:
@@ -130,17 +162,9 @@ async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -
     return sent
 
 
-def _put_headers(sent: web.StreamResponse, headers: Headers, extra: Headers) -> None:
+def _sent_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
     own = {name for name, _ in headers}
-    for name, value in headers:
-        sent.headers.add(name, _wire(value))
-    for name, value in extra:
-        if name not in own:
-            sent.headers.add(name, _wire(value))
-
-
-def _wire(value: str) -> str:
-    """Give a header value as it can travel: no line breaks."""
-    if "\r" in value or "\n" in value or "\x00" in value:
-        return value.replace("\r", " ").replace("\n", " ").replace("\x00", " ")
-    return value
+    every = [*headers, *(each for each in extra if each[0] not in own), _SERVER]
+    if _UNSENDABLE.search("".join([value for _, value in every])):
+        every = [(name, _UNSENDABLE.sub(" ", value)) for name, value in every]
+    return CIMultiDict(every)
