@@ -35,22 +35,27 @@ class JsonStep:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column (or computed field, or the name of an embed), with a JSON path into it."""
+    """A column (or computed field, or the name of an embed), with a JSON path into it and, in filters, a cast."""
 
     name: str
     path: tuple[JsonStep, ...] = ()
+    cast: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`field op operand`. `quantifier` is any/all; `config` the text search configuration."""
+    """`field op operand`. `quantifier` is any/all; `config` the text search configuration.
+
+    The operand may be another column of the row (`gt(col).cost`); `aggregate` stands in `having` only.
+    """
 
     field: Field
     operator: str
-    operand: Operand | tuple[str, ...]
+    operand: Operand | tuple[str, ...] | Field
     negated: bool = False
     quantifier: str | None = None
     config: str | None = None
+    aggregate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +64,20 @@ class Logic:
 
     operator: str
     negated: bool
-    branches: "tuple[Filter | Logic, ...]"
+    branches: "tuple[Condition, ...]"
 
 
-Condition = Filter | Logic
+@dataclass(frozen=True, slots=True)
+class Related:
+    """`name!hint(conditions)` in a logic tree: some related row meets all of them."""
+
+    name: str
+    hint: str | None
+    negated: bool
+    branches: "tuple[Condition, ...]"
+
+
+Condition = Filter | Logic | Related
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,11 @@ class Query:
     ranges: tuple[tuple[Path, Range], ...] = ()
     columns: tuple[str, ...] | None = None
     on_conflict: tuple[str, ...] | None = None
+    distinct: tuple[tuple[Path, tuple[Field, ...]], ...] = ()
+    """Rows that differ: in these fields, or as a whole where there are none."""
+    having: tuple[tuple[Path, Condition], ...] = ()
+    key: tuple[str, ...] | None = None
+    """Columns that say which row each object of a PATCH changes."""
     arguments: tuple[tuple[str, Operand], ...] = ()
     """Arguments of a function that is read by GET."""
     canonical: tuple[str | tuple[str, int], ...] = ()
@@ -245,11 +265,13 @@ class PlannedField:
     """A field resolved against the catalog.
 
     `function` is set for a computed field; `is_json` when the arrows apply to the column directly; `tsvector` when the
-    left side of a full-text operator needs no conversion; `to_json`/`from_text` convert a domain representation.
+    left side of a full-text operator needs no conversion; `to_json`/`from_text` convert a domain representation; `cast`
+    is the type that a filter wants it in.
     """
 
     name: str
     path: tuple[JsonStep, ...] = ()
+    cast: str | None = None
     function: tuple[str, str] | None = None
     is_json: bool = False
     is_tsvector: bool = False
@@ -263,10 +285,11 @@ class PlannedFilter:
 
     field: PlannedField
     operator: str
-    operand: Operand | tuple[str, ...]
+    operand: Operand | tuple[str, ...] | PlannedField
     negated: bool = False
     quantifier: str | None = None
     config: str | None = None
+    aggregate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +310,18 @@ class PlannedLogic:
     branches: "tuple[PlannedCondition, ...]"
 
 
-PlannedCondition = PlannedFilter | EmbedNull | PlannedLogic
+@dataclass(frozen=True, slots=True)
+class PlannedRelated:
+    """Whether some related row (of `source`, named `alias` in the test) meets conditions."""
+
+    relationship: Relationship | ComputedRelationship
+    source: tuple[str, str]
+    alias: str
+    negated: bool
+    where: "tuple[PlannedCondition, ...]"
+
+
+PlannedCondition = PlannedFilter | EmbedNull | PlannedLogic | PlannedRelated
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +387,9 @@ class Read:
     """Some column is aggregated, here or in a to-one spread: the rest form GROUP BY."""
     row_type: tuple[str, str] | None = None
     """The relation whose row type the rows have, where `source` itself does not say so."""
+    having: tuple[PlannedCondition, ...] = ()
+    distinct: tuple[PlannedField, ...] | None = None
+    """Only rows that differ: in these fields, or as a whole where there are none."""
 
     @property
     def embeds(self) -> tuple[Embed, ...]:
@@ -388,6 +425,8 @@ class Write:
     """Key columns that make the `Location` header."""
     key_check: tuple[tuple[str, Operand], ...] = ()
     """PUT: key columns with the values of the URL."""
+    matched_by: tuple[str, ...] = ()
+    """PATCH with many rows: columns by which a row of the payload finds the row it changes."""
 
 
 @dataclass(frozen=True, slots=True)

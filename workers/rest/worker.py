@@ -21,7 +21,7 @@ from workers.rest.identity import Identity
 from workers.rest.model import Action, ApiRequest, Output, Payload, Plan, Read, Shape
 from workers.rest.openapi import VISIBLE_SQL, OpenApiOptions, openapi_document, visible_from
 from workers.rest.options import allowed
-from workers.rest.parse.payload import parse_arguments, parse_rows
+from workers.rest.parse.payload import check_keys, parse_arguments, parse_rows
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import is_call_path, wanted_headers
 from workers.rest.plan.output import negotiate_root
@@ -98,7 +98,10 @@ class RestWorker:
             return None
         data = await body.read(self._max_body)
         parse = parse_arguments if asked.action is Action.CALL else parse_rows
-        return parse(asked.content_type, data, asked.query.columns)
+        payload = parse(asked.content_type, data, asked.query.columns)
+        if asked.query.key is not None and asked.action is Action.UPDATE:
+            check_keys(payload, asked.query.key)
+        return payload
 
     async def _describe(
         self, state: State, request: Request, asked: ApiRequest, identity: Identity, dialect: Dialect

@@ -22,6 +22,11 @@ class Operator:
     function: str | None = None
     converts: bool = True
 
+    @property
+    def compares(self) -> bool:
+        """Tell whether both sides may be columns."""
+        return self.function is None and self.name not in ("in", "is")
+
 
 _ALL = (
     Operator("eq", "=", quantifiable=True),

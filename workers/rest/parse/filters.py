@@ -4,20 +4,32 @@ Source: reference page "rest", sections 6 and 7. Which operators there are is th
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 from workers.rest.errors import BadQuery
-from workers.rest.model import Condition, Field, Filter, Logic, Path
-from workers.rest.parse.lexer import Scanner, parse_field, parse_json_path, parse_name, parse_quoted
+from workers.rest.model import Condition, Field, Filter, Logic, Path, Related
+from workers.rest.parse.lexer import (
+    Scanner,
+    parse_cast,
+    parse_cast_field,
+    parse_json_path,
+    parse_name,
+    parse_quoted,
+)
 from workers.sql.compose import Slot
 from workers.sql.operators import IS_WORDS, OPERATORS, array_literal, like_pattern
 
 MAX_DEPTH = 100
 """Logic trees inside one another."""
 
-_OPERATOR = re.compile(r"([a-z]+)(?:\((any|all)\))?\.")
+Leaf = Callable[[Scanner], Filter]
+
 _SEARCH = re.compile(r"([a-z]+)(?:\(([^)]*)\))?\.")
 _UNQUOTED = re.compile(r"[^,)]*")
 _ARRAY = re.compile(r"\{[^{}]*\}")
+_RELATED = re.compile(r'("(?:[^"\\]|\\.)*"|[\w $-]+)(!|\()')
+_COLUMN = "col"
 _EXPECTED = '"not" or operator (eq, gt, ...)'
 
 
@@ -27,7 +39,7 @@ def parse_filter(field: Field, text: str, slot: Slot | None = None) -> Filter:
     Raises: BadQuery.
     """
     scan = Scanner(text, "filter")
-    return _operation(scan, field, in_tree=False, slot=slot)
+    return parse_operation(scan, field, in_tree=False, slot=slot)
 
 
 def is_filter(text: str) -> bool:
@@ -44,7 +56,7 @@ def parse_tree_path(key: str) -> tuple[Path, Field]:
     while scan.accept("."):
         names.append(parse_name(scan))
     steps = parse_json_path(scan)
-    return tuple(names[:-1]), Field(names[-1], steps)
+    return tuple(names[:-1]), Field(names[-1], steps, parse_cast(scan))
 
 
 def parse_logic_path(key: str) -> tuple[Path, str, bool]:
@@ -54,6 +66,8 @@ def parse_logic_path(key: str) -> tuple[Path, str, bool]:
     while scan.accept("."):
         names.append(parse_name(scan))
     operator = names.pop()
+    if operator not in ("and", "or"):
+        scan.fail('"."')  # `a->b.or`: a path of names cannot go through a column
     negated = bool(names) and names[-1] == "not"
     return tuple(names[:-1] if negated else names), operator, negated
 
@@ -66,10 +80,11 @@ def parse_logic(operator: str, negated: bool, text: str) -> Logic:
     scan = Scanner(operator + text, "logic tree", shown=text)
     scan.position = len(operator)
     # What stands behind the closing parenthesis is not looked at, as in the original.
-    return Logic(operator, negated, _branches(scan, 0))
+    return Logic(operator, negated, parse_branches(scan, 0, _leaf))
 
 
-def _branches(scan: Scanner, depth: int) -> tuple[Condition, ...]:
+def parse_branches(scan: Scanner, depth: int, leaf: Leaf) -> tuple[Condition, ...]:
+    """Read `(branch,branch,...)`; `leaf` reads what is no group."""
     if depth > MAX_DEPTH:
         scan.fail(f"at most {MAX_DEPTH} groups inside one another")
     scan.blanks()
@@ -77,7 +92,7 @@ def _branches(scan: Scanner, depth: int) -> tuple[Condition, ...]:
     branches: list[Condition] = []
     while True:
         scan.blanks()
-        branches.append(_branch(scan, depth))
+        branches.append(_branch(scan, depth, leaf))
         scan.blanks()
         if not scan.accept(","):
             break
@@ -86,38 +101,54 @@ def _branches(scan: Scanner, depth: int) -> tuple[Condition, ...]:
     return tuple(branches)
 
 
-def _branch(scan: Scanner, depth: int) -> Condition:
+def _branch(scan: Scanner, depth: int, leaf: Leaf) -> Condition:
     start = scan.position
     negated = scan.accept("not.")
-    for operator in ("and", "or"):
-        after = scan.text[scan.position + len(operator) :].lstrip(" ")
-        if scan.text.startswith(operator, scan.position) and after.startswith("("):
-            scan.position += len(operator)
-            return Logic(operator, negated, _branches(scan, depth + 1))
+    group = parse_group(scan, depth, leaf, negated=negated)
+    if group is not None:
+        return group
     scan.position = start
     try:
-        return _leaf(scan)
+        return leaf(scan)
     except BadQuery:
         if not negated:
             raise
         scan.position = start + len("not.")
-        leaf = _leaf(scan)
-        return Filter(leaf.field, leaf.operator, leaf.operand, not leaf.negated, leaf.quantifier, leaf.config)
+        found = leaf(scan)
+        return replace(found, negated=not found.negated)
+
+
+def parse_group(scan: Scanner, depth: int, leaf: Leaf, *, negated: bool) -> Condition | None:
+    """Read `and(...)`, `or(...)` or `relation(...)` if one stands here."""
+    for operator in ("and", "or"):
+        after = scan.text[scan.position + len(operator) :].lstrip(" ")
+        if scan.text.startswith(operator, scan.position) and after.startswith("("):
+            scan.position += len(operator)
+            return Logic(operator, negated, parse_branches(scan, depth + 1, leaf))
+    if leaf is not _leaf or not _RELATED.match(scan.text, scan.position):
+        return None
+    name = parse_name(scan)
+    hint = parse_name(scan) if scan.accept("!") else None
+    return Related(name, hint, negated, parse_branches(scan, depth + 1, leaf))
 
 
 def _leaf(scan: Scanner) -> Filter:
-    field = parse_field(scan, "negation operator (not)", "logic operator (and, or)")
+    field = parse_cast_field(scan, "negation operator (not)", "logic operator (and, or)")
     scan.expect(".")
-    return _operation(scan, field, in_tree=True)
+    return parse_operation(scan, field, in_tree=True)
 
 
-def _operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | None = None) -> Filter:
+def parse_operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | None = None) -> Filter:
+    """Read `[not.]op.value` on a field."""
     negated = scan.accept("not.")
     found = _SEARCH.match(scan.text, scan.position)
     operator = OPERATORS.get(found[1]) if found else None
     if found is None or operator is None:
         scan.fail(_EXPECTED)
     modifier = found[2]
+    if modifier == _COLUMN and operator.compares:
+        scan.position = found.end()
+        return Filter(field, operator.name, _other_column(scan, in_tree), negated)
     if modifier is not None and not (
         operator.takes_config or (operator.quantifiable and modifier in ("any", "all"))
     ):
@@ -139,6 +170,13 @@ def _operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | None 
     return Filter(field, name, value, negated, quantifier=modifier)
 
 
+def _other_column(scan: Scanner, in_tree: bool) -> Field:
+    other = parse_cast_field(scan)
+    if not in_tree and not scan.at_end:
+        scan.fail("end of input")
+    return other
+
+
 def _slotted(slot: Slot | None, convert: object) -> Slot | None:
     return None if slot is None else Slot(slot.index, convert)  # type: ignore[arg-type]  # one of the converters below
 
@@ -157,6 +195,12 @@ def _value(scan: Scanner, in_tree: bool) -> str:
     if not in_tree:
         value, scan.position = scan.text[scan.position :], len(scan.text)
         return value
+    array = scan.match(_ARRAY)
+    return array[0] if array else _element(scan)
+
+
+def _element(scan: Scanner) -> str:
+    """Read text up to `,` / `)`; those may stand in it when the whole of it is quoted."""
     start = scan.position
     if scan.peek() == '"':
         try:
@@ -167,9 +211,6 @@ def _value(scan: Scanner, in_tree: bool) -> str:
             if scan.at_end or scan.peek() in (",", ")"):
                 return value
             scan.position = start
-    array = scan.match(_ARRAY)
-    if array:
-        return array[0]
     unquoted = scan.match(_UNQUOTED)
     return unquoted[0] if unquoted else ""
 
@@ -180,7 +221,7 @@ def _list(scan: Scanner) -> list[str]:
     scan.blanks()
     items = []
     while True:
-        items.append(_value(scan, in_tree=True))
+        items.append(_element(scan))
         if not scan.accept(","):
             break
     scan.expect(")", '","', '")"')

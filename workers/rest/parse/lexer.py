@@ -16,22 +16,19 @@ from workers.rest.model import Field, JsonStep
 FIELD_NAME = "field name (* or [a..z0..9_$])"
 _NAME_CHARACTERS = re.compile(r"[\w $]+")
 _JSON_KEY_CHARACTERS = re.compile(r"[^(\-:.,>)]+")
-_INDEX = re.compile(r"-?\d+(?=->|::|\.|,|$)")
+_INDEX = re.compile(r"-?\d{1,18}(?=->|::|\.|,|$)")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(slots=True)
 class Scanner:
-    """A text being read. `what` names it in errors, `shown` is the text they quote."""
+    """A text being read. `what` names it in errors, `shown` is the text they quote where it is another."""
 
     text: str
     what: str
-    shown: str = ""
+    shown: str | None = None
     position: int = 0
-
-    def __post_init__(self) -> None:
-        self.shown = self.shown or self.text
 
     @property
     def at_end(self) -> bool:
@@ -68,7 +65,8 @@ class Scanner:
         """Refuse what stands here. Raises: BadQuery, always."""
         unexpected = "end of input" if self.at_end else f"{quote}{self.text[self.position]}{quote}"
         listed = expecting[0] if len(expecting) == 1 else ", ".join(expecting[:-1]) + f" or {expecting[-1]}"
-        place = f'"failed to parse {self.what} ({self.shown})" (line 1, column {self.position + 1})'
+        shown = self.text if self.shown is None else self.shown
+        place = f'"failed to parse {self.what} ({shown})" (line 1, column {self.position + 1})'
         raise BadQuery(place, f"unexpected {unexpected} expecting {listed}")
 
 
@@ -109,6 +107,17 @@ def parse_field(scan: Scanner, *also: str) -> Field:
     """Read a name with the JSON path behind it."""
     name = parse_name(scan, *also)
     return Field(name, parse_json_path(scan))
+
+
+def parse_cast_field(scan: Scanner, *also: str) -> Field:
+    """Read a field and the cast that a filter may put behind it: `data->>age::int`."""
+    field = parse_field(scan, *also)
+    return Field(field.name, field.path, parse_cast(scan))
+
+
+def parse_cast(scan: Scanner) -> str | None:
+    """Read `::type` if it stands here."""
+    return parse_identifier(scan) if scan.accept("::") else None
 
 
 def parse_json_path(scan: Scanner) -> tuple[JsonStep, ...]:

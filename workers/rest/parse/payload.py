@@ -14,11 +14,10 @@ from workers.rest.errors import BadBody
 from workers.rest.model import Payload
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
-MAX_DEPTH = 500
-"""Arrays and objects inside one another."""
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
+csv.field_size_limit(2**31 - 1)  # the body as a whole is bounded already; 128 KiB a field is too little
 
 
 def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) -> Payload:
@@ -35,6 +34,19 @@ def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) 
             fields = dict(_form(body))
             return Payload("json", msgspec.json.encode(fields), tuple(sorted(fields)))
     raise BadBody(f"Content-Type not acceptable: {content_type}")
+
+
+def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
+    """See that no two objects name the same row by their key columns. Raises: BadBody."""
+    seen: set[tuple[bytes, ...]] = set()
+    rows = _objects.decode(payload.data) if payload.is_array else [_object.decode(payload.data)]
+    for number, row in enumerate(rows, start=1):
+        values = tuple(bytes(row[name]).strip(b'"') if name in row else b"null" for name in key)
+        if b"null" in values:
+            raise BadBody(f"Object {number} of the body has no value for a key column")
+        if values in seen:
+            raise BadBody(f"Object {number} of the body names a row that another one names too")
+        seen.add(values)
 
 
 def parse_arguments(content_type: str, body: bytes, columns: tuple[str, ...] | None) -> Payload:

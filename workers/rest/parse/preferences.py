@@ -13,6 +13,7 @@ _CHOICES = {
     "handling": ("strict", "lenient"),
 }
 _FIELDS = {"return": "representation"}
+_MOST = 2**63 - 1
 
 
 def parse_preferences(headers: Sequence[str]) -> Preferences:
@@ -28,7 +29,7 @@ def parse_preferences(headers: Sequence[str]) -> Preferences:
         elif kind == "timezone" and value:
             found.setdefault(kind, value)
         elif kind == "max-affected" and value.isascii() and value.isdigit():
-            found.setdefault("max_affected", min(int(value), 2**63 - 1))
+            found.setdefault("max_affected", int(value) if len(value) < len(str(_MOST)) else _MOST)
         else:
             invalid.append(directive)
     return Preferences(**found, invalid=tuple(invalid))  # type: ignore[arg-type]  # keys and values are paired above

@@ -7,9 +7,11 @@ Source: reference page "rest", section 6.
 """
 
 import re
+from typing import NamedTuple
 from urllib.parse import quote_plus, unquote_plus
 
 from workers.rest.model import Filter, Logic, Operand, Path, Query, Range
+from workers.rest.parse.additions import ADDED, parse_distinct, parse_having
 from workers.rest.parse.filters import is_filter, parse_filter, parse_logic, parse_logic_path, parse_tree_path
 from workers.rest.parse.lexer import Scanner, parse_name
 from workers.rest.parse.order import parse_order
@@ -24,7 +26,16 @@ _RESERVED = frozenset({"select", "columns", "on_conflict"})
 _EMBEDDABLE = frozenset({"order", "limit", "offset", "and", "or"})
 _PLAIN = re.compile(r"((?:not\.)?(?:eq|neq|gt|gte|lt|lte|like|ilike|match|imatch|in)\.)(.*)", re.DOTALL)
 
-Pairs = list[tuple[str, str]]
+
+class Parameter(NamedTuple):
+    """One `key=value`, decoded. With a hole, the value is what stands before it."""
+
+    key: str
+    value: str
+    has_hole: bool
+
+
+Parameters = list[Parameter]
 
 
 def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
@@ -39,7 +50,7 @@ def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
         key, equals, value = part.partition("=")
         found = _PLAIN.fullmatch(value) if equals else None
         if not equals or HOLE in part or not _is_column(key):
-            shape.append(part)
+            shape.append(part.replace(HOLE, "%00"))
             continue
         if found is None:
             argument = unquote_plus(value)
@@ -71,27 +82,52 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
     Raises: BadQuery, RangeNotSatisfiable.
     """
     pairs = [
-        (unquote_plus(k), unquote_plus(v)) for k, eq, v in (p.partition("=") for p in shape.split("&")) if eq
+        Parameter(unquote_plus(key), unquote_plus(value.removesuffix(HOLE)), value.endswith(HOLE))
+        for key, equals, value in (part.partition("=") for part in shape.split("&"))
+        if equals
     ]
     order = tuple(
-        (_parent(key, "order"), parse_order(value)) for key, value in _ending(pairs, "order") if value
+        (_parent(key, "order"), parse_order(value)) for key, value, _ in _ending(pairs, "order") if value
     )
-    logic = tuple(_logic(key, value) for key, value in _ending(pairs, "and", "or"))
+    logic = tuple(_logic(key, value) for key, value, _ in _ending(pairs, "and", "or"))
     columns = _names(_first(pairs, "columns"), "columns parameter")
     select = parse_select(_first(pairs, "select") or "*")
     filters, arguments = _filters(pairs, is_call)
     on_conflict = _names(_first(pairs, "on_conflict"), "on_conflict parameter")
+    added = [] if is_call else [each for each in pairs if _is_added(each)]
     return Query(
-        select, filters, logic, order, _ranges(pairs), columns, on_conflict, arguments, _canonical(pairs)
+        select=select,
+        filters=filters,
+        logic=logic,
+        order=order,
+        ranges=_ranges(pairs),
+        columns=columns,
+        on_conflict=on_conflict,
+        distinct=tuple(
+            (_parent(key, "distinct"), parse_distinct(v)) for key, v, _ in _last(added, "distinct")
+        ),
+        having=tuple((_parent(key, "having"), parse_having(v)) for key, v, _ in _last(added, "having")),
+        key=_names(_first(added, "key"), "key parameter"),
+        arguments=arguments,
+        canonical=_canonical(pairs),
     )
 
 
-def _ending(pairs: Pairs, *words: str) -> Pairs:
-    return [(key, value) for key, value in pairs if key not in _RESERVED and key.rpartition(".")[2] in words]
+def _is_added(each: Parameter) -> bool:
+    """Tell whether a parameter is one beyond the standard grammar; a filter on a column of that name is not."""
+    return each.key.rpartition(".")[2] in ADDED and not is_filter(each.value)
 
 
-def _first(pairs: Pairs, name: str) -> str | None:
-    return next((value for key, value in pairs if key == name), None)
+def _last(pairs: Parameters, word: str) -> Parameters:
+    return [each for each in pairs if each.key.rpartition(".")[2] == word]
+
+
+def _ending(pairs: Parameters, *words: str) -> Parameters:
+    return [each for each in pairs if each.key not in _RESERVED and each.key.rpartition(".")[2] in words]
+
+
+def _first(pairs: Parameters, name: str) -> str | None:
+    return next((each.value for each in pairs if each.key == name), None)
 
 
 def _parent(key: str, word: str) -> Path:
@@ -124,16 +160,18 @@ def _names(text: str | None, what: str) -> tuple[str, ...] | None:
 
 
 def _filters(
-    pairs: Pairs, is_call: bool
+    pairs: Parameters, is_call: bool
 ) -> tuple[tuple[tuple[Path, Filter], ...], tuple[tuple[str, Operand], ...]]:
     filters: list[tuple[Path, Filter]] = []
     arguments: list[tuple[str, Operand]] = []
     holes = 0
-    for key, value in pairs:
+    for key, value, has_hole in pairs:
         if key in _RESERVED or key.rpartition(".")[2] in _EMBEDDABLE:
             continue
-        slot = Slot(holes) if value.endswith(HOLE) else None
-        holes += slot is not None
+        if not is_call and _is_added(Parameter(key, value, has_hole)):
+            continue
+        slot = Slot(holes) if has_hole else None
+        holes += has_hole
         if is_call and not is_filter(value):
             arguments.append((key, slot or value))
             continue
@@ -142,25 +180,25 @@ def _filters(
     return tuple(filters), tuple(arguments)
 
 
-def _ranges(pairs: Pairs) -> tuple[tuple[Path, Range], ...]:
+def _ranges(pairs: Parameters) -> tuple[tuple[Path, Range], ...]:
     limits: dict[Path, int | None] = {}
     offsets: dict[Path, int] = {}
-    for key, value in _ending(pairs, "limit"):
+    for key, value, _ in _ending(pairs, "limit"):
         limits.setdefault(_parent(key, "limit"), parse_limit(value))
-    for key, value in _ending(pairs, "offset"):
+    for key, value, _ in _ending(pairs, "offset"):
         offsets.setdefault(_parent(key, "offset"), parse_offset(value))
     return tuple((path, Range(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets})
 
 
-def _canonical(pairs: Pairs) -> tuple[str | tuple[str, int], ...]:
+def _canonical(pairs: Parameters) -> tuple[str | tuple[str, int], ...]:
     """Give the parameters sorted by key as pieces; `(prefix, n)` is a value whose prefix stands and whose rest is hole n."""
     numbered = []
     holes = 0
-    for key, value in pairs:
-        numbered.append((key, value, holes))
-        holes += value.endswith(HOLE)
+    for each in pairs:
+        numbered.append((each, holes))
+        holes += each.has_hole
     pieces: list[str | tuple[str, int]] = []
-    for key, value, hole in sorted(numbered, key=lambda entry: entry[0]):
+    for (key, value, has_hole), hole in sorted(numbered, key=lambda entry: entry[0].key):
         pieces.append(f"{'&' if pieces else ''}{quote_plus(key)}=")
-        pieces.append((quote_plus(value[:-1]), hole) if value.endswith(HOLE) else quote_plus(value))
+        pieces.append((quote_plus(value), hole) if has_hole else quote_plus(value))
     return tuple(pieces)

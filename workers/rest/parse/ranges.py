@@ -9,6 +9,7 @@ _HEADER = re.compile(r"(\d+)-(\d*)")
 _INTEGER = re.compile(r"-?\d+")
 LARGEST = 2**63 - 1
 """Bounds beyond what Postgres counts are cut to it."""
+_LONGEST = 1000
 
 
 def parse_range_header(value: str | None) -> Range:
@@ -20,10 +21,10 @@ def parse_range_header(value: str | None) -> Range:
     found = _HEADER.fullmatch(value or "")
     if not found:
         return Range()
-    first = min(int(found[1]), LARGEST)
+    first = _whole(found[1])
     if not found[2]:
         return Range(first)
-    last = min(int(found[2]), LARGEST - 1)
+    last = min(_whole(found[2]), LARGEST - 1)
     if last < first:
         raise RangeNotSatisfiable(
             "The lower boundary must be lower than or equal to the upper boundary in the Range header."
@@ -38,15 +39,20 @@ def parse_limit(text: str) -> int | None:
     """
     if not _INTEGER.fullmatch(text):
         return None
-    limit = int(text)
-    if limit < 0:
+    limit = _whole(text.removeprefix("-"))
+    if limit and text.startswith("-"):
         raise RangeNotSatisfiable("Limit should be greater than or equal to zero.")
-    return min(limit, LARGEST)
+    return limit
 
 
 def parse_offset(text: str) -> int:
     """Read `offset`; what is no integer, or negative, is ignored."""
-    return min(int(text), LARGEST) if _INTEGER.fullmatch(text) and not text.startswith("-") else 0
+    return _whole(text) if _INTEGER.fullmatch(text) and not text.startswith("-") else 0
+
+
+def _whole(digits: str) -> int:
+    """Read digits, however many: Python refuses to convert thousands of them."""
+    return min(int(digits), LARGEST) if len(digits) <= _LONGEST else LARGEST
 
 
 def intersection(one: Range, other: Range) -> Range:

@@ -86,18 +86,21 @@ def _column(scan: Scanner, field: Field, alias: str | None, aggregate: str | Non
     cast = None
     if aggregate is None:
         cast = parse_identifier(scan) if scan.accept("::") else None
-        aggregate = _aggregate(scan)
+        aggregate = parse_aggregate(scan)
     aggregate_cast = parse_identifier(scan) if aggregate and scan.accept("::") else None
     _item_end(scan)
     return SelectColumn(field, alias, cast, aggregate, aggregate_cast)
 
 
-def _aggregate(scan: Scanner) -> str | None:
+def parse_aggregate(scan: Scanner) -> str | None:
+    """Read `.sum()` and its like, or `.count(distinct)`, if one stands here."""
     if scan.peek() != ".":
         return None
     for name in AGGREGATES:
         if scan.accept(f".{name}()"):
             return name
+        if scan.accept(f".{name}(distinct)"):
+            return f"{name}(distinct)"
     scan.position += 1
     scan.fail(*(f'"{name}()"' for name in AGGREGATES))
 

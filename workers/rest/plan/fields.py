@@ -6,7 +6,7 @@ Source: reference page "rest", sections 7.1, 7.2 and 23.
 from dataclasses import dataclass
 
 from workers.database.catalog import Catalog, Column, Name, Relation
-from workers.rest.model import Field, PlannedField
+from workers.rest.model import Field, Options, PlannedField
 
 _JSON = frozenset({"json", "jsonb"})
 
@@ -16,8 +16,8 @@ class Scope:
     """Where a field is looked up: the relation whose row it belongs to, or none (rows of a bare record)."""
 
     catalog: Catalog
+    options: Options
     relation: Relation | None
-    row_type: Name | None = None
 
     def column(self, name: str) -> Column | None:
         return self.relation.columns.get(name) if self.relation else None
@@ -46,6 +46,15 @@ def planned(scope: Scope, field: Field) -> PlannedField:
     kind = column.base_type if column else computed[1] if computed else ""
     own = column.type if column else kind
     shown = scope.catalog.representations
+    if field.cast is not None:
+        return PlannedField(
+            field.name,
+            field.path,
+            field.cast,
+            function=computed[0] if computed else None,
+            is_json=kind in _JSON,
+            is_tsvector=field.cast == "tsvector",
+        )
     return PlannedField(
         name=field.name,
         path=field.path,

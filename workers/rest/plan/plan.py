@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from workers.database.catalog import Catalog, Relation, Returns
 from workers.database.session import End
-from workers.rest.errors import BadPreferences, MaxAffectedNeedsSet, NoRelation
+from workers.rest.errors import BadPreferences, BadQuery, MaxAffectedNeedsSet, NoRelation
 from workers.rest.model import Action, ApiRequest, Options, Payload, Plan, Preferences, Read
 from workers.rest.plan.call import plan_call
 from workers.rest.plan.output import negotiate, shows_rows
@@ -46,6 +46,10 @@ def find_relation(asked: ApiRequest, catalog: Catalog, options: Options) -> Rela
 
 def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
     relation = find_relation(asked, catalog, options)
+    if asked.query.key is not None:
+        raise BadQuery(
+            "The parameter key goes with PATCH only", "It names the columns that say which row to change"
+        )
     read, warnings = plan_read(asked, catalog, options, relation, relation.name)
     output = negotiate(asked, catalog, options, relation, None)
     if asked.preferences.handling == "strict" and asked.preferences.invalid:
@@ -66,10 +70,12 @@ def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
 
 def _write(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
     relation = find_relation(asked, catalog, options)
+    if asked.query.distinct or asked.query.having:
+        raise BadQuery("distinct and having go with reads only", "Read the rows after they were written")
     planned, warnings = plan_read(asked, catalog, options, relation, SOURCE)
     read = replace(planned, source=("", SOURCE))
     shown = shows_rows(asked)
-    write = plan_write(asked, payload, relation, catalog, read if shown else None)
+    write = plan_write(asked, payload, relation, catalog, options, read if shown else None)
     if asked.preferences.handling == "strict" and asked.preferences.invalid:
         raise BadPreferences(asked.preferences.invalid)
     return Plan(

@@ -10,32 +10,25 @@ from workers.rest.errors import AggregatesDisabled, RelatedOrderNotToOne
 from workers.rest.model import (
     Action,
     ApiRequest,
-    Condition,
     Embed,
-    EmbedNull,
     Field,
-    Filter,
-    Logic,
     Options,
     OrderTerm,
     PlannedColumn,
-    PlannedCondition,
     PlannedField,
-    PlannedFilter,
-    PlannedLogic,
     PlannedOrder,
     Range,
     Read,
     SelectColumn,
     SpreadColumn,
 )
+from workers.rest.plan.conditions import Embeds, null_filters, plan_condition
 from workers.rest.plan.embed import find_relationship
 from workers.rest.plan.fields import Scope, planned
 from workers.rest.plan.spread import lifted
 from workers.rest.plan.tree import Node, Tree, plant
 
 _MAX_IDENTIFIER = 63
-Embeds = list[tuple[Node, Embed]]
 
 
 @dataclass(slots=True)
@@ -75,32 +68,30 @@ def plan_read(
     return _resolve(building, tree.root, relation, alias), tuple(tree.warnings)
 
 
-def plan_conditions(scope: Scope, conditions: list[Condition]) -> tuple[PlannedCondition, ...]:
-    """Resolve conditions on a relation without embeds (the rows of a write)."""
-    return tuple(_condition(scope, [], each) for each in conditions)
-
-
 def _resolve(building: Building, node: Node, relation: Relation | None, alias: str) -> Read:
-    scope = Scope(building.catalog, relation)
+    scope = Scope(building.catalog, building.options, relation)
     origin = relation.name if relation else node.name
     embeds = [(child, _embed(building, child, origin)) for child in node.children]
     order = tuple(_order(building, scope, node, embeds, origin, term) for term in node.order)
-    where = tuple(_condition(scope, embeds, each) for each in node.conditions)
-    matters = {each.embed for each in _null_filters(where)}
+    where = tuple(plan_condition(scope, embeds, each) for each in node.conditions)
+    matters = {each.embed for each in null_filters(where)}
     embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
     groups = _groups(node, embeds)
     if groups and not building.options.aggregates_enabled:
         raise AggregatesDisabled
+    distinct = None if node.distinct is None else tuple(planned(scope, each) for each in node.distinct)
     spelled_out = groups or (node.embed is not None and node.embed.is_spread) or scope.has_representations()
     return Read(
         source=(relation.schema, relation.name) if relation else (building.schema, node.name),
         alias=alias,
         items=_items(scope, node, embeds, spelled_out),
         where=where,
-        order=order,
+        order=order if distinct is None else _leading(distinct, order),
         range=_capped(node.range, building.max_rows),
         groups=groups,
         row_type=(relation.schema, relation.name) if relation else None,
+        having=tuple(plan_condition(scope, [], each) for each in node.having),
+        distinct=distinct,
     )
 
 
@@ -143,10 +134,14 @@ def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) ->
 
 def _groups(node: Node, embeds: Embeds) -> bool:
     own = any(isinstance(item, SelectColumn) and item.aggregate for item in node.select)
-    return own or any(column.aggregate for _, embed in embeds if embed.is_to_one for column in embed.spread)
+    return (
+        own
+        or bool(node.having)
+        or any(column.aggregate for _, embed in embeds if embed.is_to_one for column in embed.spread)
+    )
 
 
-# --- order and conditions ------------------------------------------------------------------------------------
+# --- order ------------------------------------------------------------------------------------
 
 
 def _order(
@@ -163,9 +158,17 @@ def _order(
             return PlannedOrder(
                 PlannedField(lifted_column.carried), term.descending, term.nulls, embed.alias, True
             )
-    inner = Scope(building.catalog, building.catalog.relations.get(embed.relationship.target))
+    relation = building.catalog.relations.get(embed.relationship.target)
+    inner = Scope(building.catalog, building.options, relation)
     field = _renamed(embed, term.field) or planned(inner, term.field)
     return PlannedOrder(field, term.descending, term.nulls, embed.alias)
+
+
+def _leading(fields: tuple[PlannedField, ...], order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
+    """Put the fields in which rows must differ first, as Postgres demands, in the direction asked for."""
+    by_field = {term.field: term for term in order if term.embed is None}
+    leading = tuple(by_field.get(field) or PlannedOrder(field, None, None) for field in fields)
+    return (*leading, *(term for term in order if term not in leading))
 
 
 def _renamed(embed: Embed, asked: Field) -> PlannedField | None:
@@ -174,42 +177,6 @@ def _renamed(embed: Embed, asked: Field) -> PlannedField | None:
         if isinstance(item, PlannedColumn) and item.alias == asked.name and not asked.path:
             return item.field
     return None
-
-
-def _condition(scope: Scope, embeds: Embeds, condition: Condition) -> PlannedCondition:
-    if isinstance(condition, Logic):
-        branches = tuple(_condition(scope, embeds, each) for each in condition.branches)
-        return PlannedLogic(condition.operator, condition.negated, branches)
-    embed = _null_embed(embeds, condition)
-    if embed is not None:
-        return EmbedNull(embed.alias, condition.negated != (condition.operand == "not_null"))
-    return PlannedFilter(
-        planned(scope, condition.field),
-        condition.operator,
-        condition.operand,
-        condition.negated,
-        condition.quantifier,
-        condition.config,
-    )
-
-
-def _null_embed(embeds: Embeds, condition: Filter) -> Embed | None:
-    """Find the embed that a null filter names (reference 7.6); any other operator means a column."""
-    if condition.operator != "is" or condition.operand not in ("null", "not_null") or condition.field.path:
-        return None
-    by_key = (embed for child, embed in embeds if child.key == condition.field.name)
-    by_name = (embed for child, embed in embeds if child.name == condition.field.name)
-    return next(by_key, None) or next(by_name, None)
-
-
-def _null_filters(conditions: tuple[PlannedCondition, ...]) -> list[EmbedNull]:
-    found: list[EmbedNull] = []
-    for each in conditions:
-        if isinstance(each, EmbedNull):
-            found.append(each)
-        elif isinstance(each, PlannedLogic):
-            found += _null_filters(each.branches)
-    return found
 
 
 # --- what is selected ----------------------------------------------------------------------------------------

@@ -56,6 +56,6 @@ def output_name(column: PlannedColumn) -> str:
     if column.alias:
         return column.alias
     if column.aggregate:
-        return column.aggregate
+        return column.aggregate.partition("(")[0]
     texts = [step.key for step in column.field.path if isinstance(step.key, str)]
     return texts[-1] if texts else column.field.name

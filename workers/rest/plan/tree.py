@@ -11,6 +11,7 @@ from workers.rest.model import (
     Action,
     ApiRequest,
     Condition,
+    Field,
     Options,
     OrderTerm,
     Path,
@@ -30,6 +31,8 @@ class Node:
     conditions: list[Condition] = field(default_factory=list)
     order: tuple[OrderTerm, ...] = ()
     range: Range = ALL_ROWS
+    having: list[Condition] = field(default_factory=list)
+    distinct: tuple[Field, ...] | None = None
     children: "list[Node]" = field(default_factory=list)
 
     @property
@@ -96,6 +99,10 @@ def plant(asked: ApiRequest, name: str, options: Options) -> Tree:
     for path, logic in asked.query.logic:
         if path or is_read:
             tree.at(path).conditions.append(logic)
+    for path, having in asked.query.having:
+        tree.at(path).having.append(having)
+    for path, fields in asked.query.distinct:
+        tree.at(path).distinct = fields
     return tree
 
 

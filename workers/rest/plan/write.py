@@ -1,13 +1,14 @@
 """Inserts, updates, upserts and deletes against the catalog. Source: reference page "rest", section 13."""
 
 from workers.database.catalog import Catalog, ComputedRelationship, Relation
-from workers.rest.errors import BadUpsertFilters, NoColumn, UpsertKeyMismatch
+from workers.rest.errors import BadBody, BadQuery, BadUpsertFilters, NoColumn, UpsertKeyMismatch
 from workers.rest.model import (
     Action,
     ApiRequest,
     Condition,
     Embed,
     Operand,
+    Options,
     Payload,
     PlannedColumn,
     PlannedField,
@@ -15,18 +16,24 @@ from workers.rest.model import (
     Write,
     WriteColumn,
 )
+from workers.rest.plan.conditions import plan_conditions
 from workers.rest.plan.fields import Scope
-from workers.rest.plan.read import plan_conditions
 from workers.sql.compose import Slot
 
 
 def plan_write(
-    asked: ApiRequest, payload: Payload | None, relation: Relation, catalog: Catalog, read: Read | None
+    asked: ApiRequest,
+    payload: Payload | None,
+    relation: Relation,
+    catalog: Catalog,
+    options: Options,
+    read: Read | None,
 ) -> Write:
     """Plan the change; `read` is what is shown of the changed rows, if anything is.
 
-    Raises: NoColumn, BadUpsertFilters, UpsertKeyMismatch.
+    Raises: NoColumn, BadUpsertFilters, UpsertKeyMismatch, BadBody, NoRelationship, AmbiguousRelationship.
     """
+    matched_by = _matched_by(asked, payload)
     names = asked.query.columns if asked.query.columns is not None else payload.keys if payload else ()
     columns = tuple(_column(catalog, relation, name) for name in names) if payload else ()
     key_check = _key_check(asked, relation) if asked.action is Action.UPSERT else ()
@@ -40,16 +47,33 @@ def plan_write(
         action=asked.action,
         relation=relation,
         columns=columns,
-        where=plan_conditions(Scope(catalog, relation), conditions) if chooses else (),
+        where=plan_conditions(Scope(catalog, options, relation), conditions) if chooses else (),
         conflict=_conflict(asked, relation),
         resolution=_resolution(asked, relation),
         fills_defaults=asked.preferences.missing == "default",
         is_array=payload.is_array if payload else False,
-        is_no_op=asked.action is Action.UPDATE and not columns,
+        is_no_op=asked.action is Action.UPDATE and all(each.name in matched_by for each in columns),
         returning=_returning(read, relation, (*location, *(name for name, _ in key_check))),
         location=location,
         key_check=key_check,
+        matched_by=matched_by,
     )
+
+
+def _matched_by(asked: ApiRequest, payload: Payload | None) -> tuple[str, ...]:
+    """Give the columns by which rows of a PATCH find theirs. Raises: BadQuery, BadBody."""
+    key = asked.query.key
+    if key is None:
+        return ()
+    if asked.action is not Action.UPDATE:
+        raise BadQuery(
+            "The parameter key goes with PATCH only", "It names the columns that say which row to change"
+        )
+    names = asked.query.columns if asked.query.columns is not None else payload.keys if payload else ()
+    missing = [name for name in key if name not in names]
+    if missing and not (payload and payload.is_empty_array):
+        raise BadBody(f"Every object of the body must have the key columns: {', '.join(missing)} is missing")
+    return key
 
 
 def _column(catalog: Catalog, relation: Relation, name: str) -> WriteColumn:

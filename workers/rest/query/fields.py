@@ -3,36 +3,34 @@
 Source: reference page "rest", sections 7, 8, 11, 23.
 """
 
-from dataclasses import dataclass
-
 from workers.rest.model import (
     EmbedNull,
-    Operand,
     PlannedColumn,
     PlannedCondition,
     PlannedField,
     PlannedFilter,
     PlannedOrder,
+    PlannedRelated,
 )
+from workers.rest.query.joins import Place, joined
 from workers.sql.compose import EMPTY, Slot, Sql, concat, ident, join, param, qualified, raw, type_name
 from workers.sql.operators import IS_WORDS, OPERATORS, array_literal
 
 _IS_SQL = {word: raw(f" is {sql}") for word, sql in IS_WORDS.items()}
 _COMPARE = {name: raw(f" {each.sql} ") for name, each in OPERATORS.items()}
 _FUNCTION = {name: raw(f"pg_catalog.{each.function}(") for name, each in OPERATORS.items()}
-_AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count", "max", "min")}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where fields are found in a statement: the qualifier of their columns, and the whole row as a value."""
-
-    qualifier: Sql
-    row: Sql
+_AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count", "max", "min")} | {
+    f"{name}(distinct)": raw(f"pg_catalog.{name}(distinct ") for name in ("sum", "avg", "count", "max", "min")
+}
 
 
 def field_sql(place: Place, field: PlannedField) -> Sql:
-    """Give the value of a field: column or computed field, with its JSON path."""
+    """Give the value of a field: column or computed field, with its JSON path and cast."""
+    value = _value(place, field)
+    return concat(raw("cast("), value, raw(" as "), type_name(field.cast), raw(")")) if field.cast else value
+
+
+def _value(place: Place, field: PlannedField) -> Sql:
     if field.function is not None:
         base = concat(qualified(*field.function), raw("("), place.row, raw(")"))
     else:
@@ -99,18 +97,54 @@ def condition_sql(place: Place, condition: PlannedCondition) -> Sql:
     if isinstance(condition, EmbedNull):
         test = raw(" is distinct from null") if condition.has_match else raw(" is not distinct from null")
         return concat(ident(condition.embed), test)
+    if isinstance(condition, PlannedRelated):
+        return _related(place, condition)
     branches = [condition_sql(place, each) for each in condition.branches]
     joined = join(" and ", branches) if condition.operator == "and" else join(" or ", branches)
     return concat(raw("not (") if condition.negated else raw("("), joined, raw(")"))
 
 
+def having_sql(place: Place, conditions: tuple[PlannedCondition, ...]) -> Sql:
+    """Give ` having ...` of all conditions, or nothing."""
+    parts = [condition_sql(place, each) for each in conditions]
+    return concat(raw(" having "), join(" and ", parts)) if parts else EMPTY
+
+
+def distinct_sql(place: Place, fields: tuple[PlannedField, ...] | None) -> Sql:
+    """Give `distinct `, of some fields if they are named, or nothing."""
+    if fields is None:
+        return EMPTY
+    if not fields:
+        return raw("distinct ")
+    listed = join(", ", [field_sql(place, each) for each in fields])
+    return concat(raw("distinct on ("), listed, raw(") "))
+
+
+def _related(parent: Place, condition: PlannedRelated) -> Sql:
+    """Give whether some related row meets the conditions."""
+    name = ident(condition.alias)
+    place = Place(name, name)
+    source = concat(qualified(*condition.source), raw(" as "), name)
+    source, ties = joined(condition.relationship, source, condition.alias, place, parent)
+    where = where_sql(place, condition.where, *ties)
+    return concat(
+        raw("not exists (" if condition.negated else "exists ("), raw("select from "), source, where, raw(")")
+    )
+
+
 def _filter(place: Place, condition: PlannedFilter) -> Sql:
-    test = _test(field_sql(place, condition.field), condition)
+    if condition.aggregate == "count" and condition.field.name == "*":
+        left = raw("pg_catalog.count(*)")
+    else:
+        left = aggregate_sql(field_sql(place, condition.field), condition.aggregate, None)
+    test = _test(place, left, condition)
     return concat(raw("not ("), test, raw(")")) if condition.negated else test
 
 
-def _test(left: Sql, condition: PlannedFilter) -> Sql:
+def _test(place: Place, left: Sql, condition: PlannedFilter) -> Sql:
     name, operand = condition.operator, condition.operand
+    if isinstance(operand, PlannedField):
+        return concat(left, _COMPARE[name], field_sql(place, operand))
     if name == "is":
         return concat(left, _IS_SQL[str(operand)])
     if name == "in":
@@ -130,6 +164,8 @@ def _test(left: Sql, condition: PlannedFilter) -> Sql:
 
 def _in_operand(condition: PlannedFilter) -> Sql:
     operand = condition.operand
+    if isinstance(operand, PlannedField):
+        raise TypeError("in takes a list")
     items = param(array_literal(operand)) if isinstance(operand, tuple) else param(operand)
     converter = condition.field.from_text
     if converter is None or condition.field.path:
@@ -148,7 +184,7 @@ def _search(left: Sql, condition: PlannedFilter) -> Sql:
     config = concat(param(condition.config), raw("::regconfig, ")) if condition.config else EMPTY
     if not condition.field.is_tsvector or condition.field.path:
         left = concat(raw("pg_catalog.to_tsvector("), config, left, raw(")"))
-    operand: Operand | tuple[str, ...] = condition.operand
+    operand = condition.operand
     if not isinstance(operand, str | Slot):
         raise TypeError("a full-text search takes one operand")
     return concat(left, raw(" @@ "), _FUNCTION[condition.operator], config, param(operand), raw(")"))

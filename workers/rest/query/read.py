@@ -5,18 +5,19 @@ then selects `row_to_json(join)` or the array, or (spread) the columns one by on
 Source: reference page "rest", sections 9 and 24.
 """
 
-from workers.database.catalog import ComputedRelationship, Relationship
 from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, Range, Read
 from workers.rest.plan.spread import output_name
 from workers.rest.query.fields import (
-    Place,
     aggregate_sql,
     column_sql,
+    distinct_sql,
     field_sql,
+    having_sql,
     order_name,
     order_sql,
     where_sql,
 )
+from workers.rest.query.joins import Place, joined
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, qualified, raw
 
 _ROWS, _ROW = "hw_rows", "hw_row"
@@ -24,14 +25,14 @@ _ROWS, _ROW = "hw_rows", "hw_row"
 
 def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
     """Give the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
-    return _select(read, _place(read), _source(read, None), (), as_jsonb=as_jsonb)
+    return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb)
 
 
 def count_sql(read: Read, limit: int | None = None) -> Sql:
     """Give a SELECT of one column with as many rows as the read has without its range."""
-    place, source = _place(read), _source(read, None)
+    place, source = _place(read), _source(read)
     bound = EMPTY if limit is None else concat(raw(" limit "), _number(limit))
-    if read.groups:
+    if read.groups or read.distinct is not None:
         rows = _select(read, place, source, (), ranged=False)
         return concat(raw("select 1 from ("), rows, raw(") hw_groups"), bound)
     joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds if embed.drops_parents))
@@ -66,10 +67,8 @@ def _place(read: Read) -> Place:
     return Place(ident(read.alias), row)
 
 
-def _source(read: Read, call_with: Place | None) -> Sql:
-    """Give what stands behind FROM: a relation, a name of the statement, or a computed relationship's function."""
-    if call_with is not None:
-        return concat(qualified(*read.source), raw("("), call_with.row, raw(") as "), ident(read.alias))
+def _source(read: Read) -> Sql:
+    """Give what stands behind FROM: a relation, or a name of the statement."""
     if not read.source[0]:
         return ident(read.source[1])
     name = qualified(*read.source)
@@ -85,18 +84,20 @@ def _select(
     ranged: bool = True,
     as_jsonb: bool = False,
 ) -> Sql:
-    items, grouped = _items(read, place, as_jsonb=as_jsonb or read.groups)
+    items, grouped = _items(read, place, as_jsonb=as_jsonb or read.groups or read.distinct is not None)
     joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds))
     group_by = concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
     return concat(
         raw("select "),
+        distinct_sql(place, read.distinct),
         join(", ", items),
         raw(" from "),
         source,
         joins,
         where_sql(place, read.where, *conditions),
         group_by,
+        having_sql(place, read.having),
         order_sql(place, read.order, embedded),
         range_sql(read.range) if ranged and read.range != ALL_ROWS else EMPTY,
     )
@@ -174,7 +175,7 @@ def _to_one(embed: Embed, parent: Place) -> Sql:
             raw(") hw_one) as "),
         )
         items = [concat(row, ident(_ROW))]
-    source, conditions = _joined(embed, parent, place)
+    source, conditions = joined(embed.relationship, _source(read), embed.alias, place, parent)
     joins = concat(EMPTY, *(_join(inner, place) for inner in read.embeds))
     return concat(
         raw("select "),
@@ -210,40 +211,5 @@ def _to_many(embed: Embed, parent: Place) -> Sql:
 
 def _inner(embed: Embed, parent: Place) -> Sql:
     place = _place(embed.read)
-    source, conditions = _joined(embed, parent, place)
+    source, conditions = joined(embed.relationship, _source(embed.read), embed.alias, place, parent)
     return _select(embed.read, place, source, conditions)
-
-
-def _joined(embed: Embed, parent: Place, place: Place) -> tuple[Sql, tuple[Sql, ...]]:
-    """Give what the rows of an embed are read from, and the conditions that tie them to the parent."""
-    relationship = embed.relationship
-    if isinstance(relationship, ComputedRelationship):
-        return _source(embed.read, parent), ()
-    source = _source(embed.read, None)
-    if relationship.junction is None:
-        return source, tuple(
-            concat(
-                place.qualifier, raw("."), ident(theirs), raw(" = "), parent.qualifier, raw("."), ident(own)
-            )
-            for own, theirs in relationship.columns
-        )
-    return _through_junction(embed, relationship, parent, place, source)
-
-
-def _through_junction(
-    embed: Embed, relationship: Relationship, parent: Place, place: Place, source: Sql
-) -> tuple[Sql, tuple[Sql, ...]]:
-    junction = relationship.junction
-    assert junction is not None  # the caller looked
-    middle = ident(f"{embed.alias}_j")
-    ties = [
-        concat(middle, raw("."), ident(via), raw(" = "), parent.qualifier, raw("."), ident(own))
-        for own, via in junction.columns1
-    ] + [
-        concat(middle, raw("."), ident(via), raw(" = "), place.qualifier, raw("."), ident(theirs))
-        for theirs, via in junction.columns2
-    ]
-    source = concat(
-        source, raw(" inner join "), qualified(*junction.relation), raw(" as "), middle, raw(" on true")
-    )
-    return source, tuple(ties)

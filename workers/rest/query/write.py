@@ -5,7 +5,8 @@ Source: reference page "rest", sections 13 and 24.
 """
 
 from workers.rest.model import PAYLOAD, Action, Write, WriteColumn
-from workers.rest.query.fields import Place, where_sql
+from workers.rest.query.fields import where_sql
+from workers.rest.query.joins import Place
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, literal, param, qualified, raw
 
 _BODY = raw("hw_body")
@@ -34,7 +35,9 @@ def _table(write: Write) -> Sql:
 
 
 def _where(write: Write) -> Sql:
-    return where_sql(Place(_table(write), ident(write.relation.name)), write.where)
+    keys = [each for each in write.columns if each.name in write.matched_by]
+    ties = [concat(_table(write), raw("."), ident(each.name), raw(" = "), _value(each)) for each in keys]
+    return where_sql(Place(_table(write), ident(write.relation.name)), write.where, *ties)
 
 
 def _returning(write: Write) -> Sql:
@@ -51,8 +54,12 @@ def _nothing(write: Write) -> Sql:
 
 
 def _update(write: Write) -> Sql:
-    sets = [concat(ident(each.name), raw(" = "), _value(each)) for each in write.columns]
-    rows = concat(raw("(select * from "), _rows(write), raw(" limit 1) as "), _BODY)
+    changed = [each for each in write.columns if each.name not in write.matched_by]
+    sets = [concat(ident(each.name), raw(" = "), _value(each)) for each in changed]
+    if write.matched_by:
+        rows = _rows(write)
+    else:
+        rows = concat(raw("(select * from "), _rows(write), raw(" limit 1) as "), _BODY)
     return concat(
         raw("update "), _table(write), raw(" set "), join(", ", sets), raw(" from "), rows, _where(write)
     )

@@ -1,0 +1,28 @@
+"""The worker that the tests of this folder ask, one a module."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from schemas.settings import Api
+from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
+from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, House
+from workers.database.pool import Pool
+from workers.rest.state import State
+
+
+@pytest.fixture(scope="module")
+async def house(server) -> AsyncIterator[House]:
+    roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
+    async with fresh_database(server.url, roles, SCHEMA, GRANTS) as url:
+        catalog = await catalog_of(as_role(url, LOGIN), ["public"])
+        pool = await Pool.open(as_role(url, LOGIN), 4)
+        api = Api(**OPTIONS)  # type: ignore[arg-type]  # names and values of the settings
+        yield House(pool, State(api, catalog), api)
+        await pool.close()
+
+
+@pytest.fixture
+def trial(house: House) -> House:
+    """The same with every write rolled back."""
+    return house.with_options(tx_end="rollback", aggregates_enabled=True)

@@ -1,0 +1,66 @@
+"""Parameters beyond the standard grammar: `distinct`, `having`, `key`.
+
+A value of theirs never has the form of a filter, so columns of these names stay filterable (`key=eq.x`).
+Source: docs/rest-additions.md.
+"""
+
+from workers.rest.errors import BadQuery
+from workers.rest.model import Condition, Field, Filter
+from workers.rest.parse.filters import parse_group, parse_operation
+from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_field
+from workers.rest.parse.select import parse_aggregate
+
+ADDED = frozenset({"distinct", "having", "key"})
+
+
+def parse_distinct(text: str) -> tuple[Field, ...]:
+    """Read `true` (whole rows, given as no fields) or the fields in which the rows must differ. Raises: BadQuery."""
+    if text == "true":
+        return ()
+    scan = Scanner(text, "distinct parameter")
+    fields = []
+    while True:
+        scan.blanks()
+        fields.append(parse_field(scan))
+        scan.blanks()
+        if not scan.accept(","):
+            break
+    if not scan.at_end:
+        scan.fail('","', "end of input")
+    return tuple(fields)
+
+
+def parse_having(text: str) -> Condition:
+    """Read a condition on aggregates: `amount.sum().gt.100`, `or(count().gt.3,...)`. Raises: BadQuery."""
+    scan = Scanner(text, "having parameter")
+    negated = scan.accept("not.")
+    condition = parse_group(scan, 0, _leaf, negated=negated)
+    if condition is not None:
+        if not scan.at_end:
+            scan.fail("end of input")
+        return condition
+    scan.position = 0
+    return _condition(scan, in_tree=False)
+
+
+def _leaf(scan: Scanner) -> Filter:
+    return _condition(scan, in_tree=True)
+
+
+def _condition(scan: Scanner, *, in_tree: bool) -> Filter:
+    if scan.accept("count()"):
+        field, aggregate = Field("*"), "count"
+    else:
+        field = parse_cast_field(scan)
+        found = parse_aggregate(scan)
+        if found is None:
+            raise BadQuery(
+                f'"failed to parse having parameter ({scan.text})"',
+                "having compares aggregates: count(), amount.sum(), amount.avg(), amount.min(), amount.max()",
+            )
+        aggregate = found
+    scan.expect(".")
+    test = parse_operation(scan, field, in_tree=in_tree)
+    return Filter(
+        test.field, test.operator, test.operand, test.negated, test.quantifier, test.config, aggregate
+    )

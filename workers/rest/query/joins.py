@@ -1,0 +1,55 @@
+"""How rows of one relation are tied to those of another. Pure. Source: reference page "rest", sections 9 and 22."""
+
+from dataclasses import dataclass
+
+from workers.database.catalog import ComputedRelationship, Relationship
+from workers.sql.compose import Sql, concat, ident, qualified, raw
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where fields are found in a statement: the qualifier of their columns, and the whole row as a value."""
+
+    qualifier: Sql
+    row: Sql
+
+
+def joined(
+    relationship: Relationship | ComputedRelationship, source: Sql, alias: str, place: Place, parent: Place
+) -> tuple[Sql, tuple[Sql, ...]]:
+    """Give what related rows are read from, and the conditions that tie them to the parent.
+
+    `source` is the related relation under the name of `place`; `alias` makes the name of a junction.
+    """
+    if isinstance(relationship, ComputedRelationship):
+        called = concat(
+            qualified(*relationship.function), raw("("), parent.row, raw(") as "), place.qualifier
+        )
+        return called, ()
+    if relationship.junction is None:
+        return source, tuple(
+            concat(
+                place.qualifier, raw("."), ident(theirs), raw(" = "), parent.qualifier, raw("."), ident(own)
+            )
+            for own, theirs in relationship.columns
+        )
+    return _through_junction(relationship, source, alias, place, parent)
+
+
+def _through_junction(
+    relationship: Relationship, source: Sql, alias: str, place: Place, parent: Place
+) -> tuple[Sql, tuple[Sql, ...]]:
+    junction = relationship.junction
+    assert junction is not None  # the caller looked
+    middle = ident(f"{alias}_j")
+    ties = [
+        concat(middle, raw("."), ident(via), raw(" = "), parent.qualifier, raw("."), ident(own))
+        for own, via in junction.columns1
+    ] + [
+        concat(middle, raw("."), ident(via), raw(" = "), place.qualifier, raw("."), ident(theirs))
+        for theirs, via in junction.columns2
+    ]
+    source = concat(
+        source, raw(" inner join "), qualified(*junction.relation), raw(" as "), middle, raw(" on true")
+    )
+    return source, tuple(ties)
