@@ -8,6 +8,8 @@
   question). When the connection is lost, each open token gets a message with status `DISCONNECTED`; when nobody
   listens on the subject it asked, one with `NO_RESPONDERS`. Who sends to a token that is closed, and names a subject
   for the reply, gets an empty message: nobody waits here any more.
+- What else a process needs of the broker, and our own client does not speak, is a companion: made at its first use,
+  closed with the connection (`broker/durable.py`).
 """
 
 import asyncio
@@ -16,6 +18,7 @@ import random
 import time
 from collections.abc import Callable
 from itertools import count
+from typing import Protocol, TypeVar, cast
 
 from broker import wire
 from broker.inbox import Inbox
@@ -29,6 +32,16 @@ _FIRST_PAUSE_S = 0.05
 _PING_EVERY_S = 5.0
 _UNANSWERED_PINGS = 2
 _DISCONNECTED = "the broker is not connected"
+
+
+class Companion(Protocol):
+    """Something that lives as long as a connection."""
+
+    async def close(self) -> None:
+        """End it."""
+
+
+C = TypeVar("C", bound=Companion)
 
 
 class Subscription:
@@ -70,6 +83,7 @@ class Connection:
         self._is_closed = False
         self._refused = ""
         self._connected = asyncio.Event()
+        self._companions: dict[object, Companion] = {}
         self.on_lost: list[Callable[[], None]] = []
         self.on_back: list[Callable[[], None]] = []
         self.inbox = Inbox(servers[0].user if servers[0].password else "", self.tell)
@@ -104,6 +118,27 @@ class Connection:
         """Whether messages can be sent now."""
         return self._link is not None
 
+    @property
+    def is_secured(self) -> bool:
+        """Whether the server that is connected demands TLS."""
+        return self._link is not None and self._link.info.tls_required
+
+    @property
+    def name(self) -> str:
+        """What the server shows in its list of connections."""
+        return self._name
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """The servers that were named, and those that they told of."""
+        return tuple(self._servers)
+
+    def companion(self, kind: Callable[["Connection"], C]) -> C:
+        """Give this connection's one thing of a kind. It is made at the first call and closed with the connection."""
+        if kind not in self._companions:
+            self._companions[kind] = kind(self)
+        return cast(C, self._companions[kind])
+
     async def connected(self) -> None:
         """Wait until messages can be sent."""
         await self._connected.wait()
@@ -113,11 +148,11 @@ class Connection:
         """Bytes that one message may have."""
         return self._link.info.max_payload if self._link else wire.Info().max_payload
 
-    def publish(self, subject: str, payload: bytes, reply: str = "", headers: bytes = b"") -> None:
+    def publish(self, subject: str, payload: bytes, reply: str = "") -> None:
         """Send a message now or not at all. Raises: Unavailable while disconnected; MessageTooLong."""
         if self._link is None:
             raise Unavailable(_DISCONNECTED)
-        self._link.publish(subject, payload, reply, headers)
+        self._link.publish(subject, payload, reply)
 
     def tell(self, subject: str, payload: bytes, reply: str = "") -> bool:
         """Send a message whose loss its receiver can bear; give False if it could not be sent."""
@@ -127,7 +162,7 @@ class Connection:
                 return True
         return False
 
-    async def ask(self, subject: str, payload: bytes, timeout: float = 5.0, headers: bytes = b"") -> Message:
+    async def ask(self, subject: str, payload: bytes, timeout: float = 5.0) -> Message:
         """Publish a message and give the one reply to it: for rare questions; requests go through `Calls`.
 
         Raises: Unavailable.
@@ -135,7 +170,7 @@ class Connection:
         reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         inbox = self.inbox.open(lambda message: None if reply.done() else reply.set_result(message))
         try:
-            self.publish(subject, payload, inbox, headers)
+            self.publish(subject, payload, inbox)
             async with asyncio.timeout(timeout):
                 answer = await reply
         except TimeoutError:
@@ -197,6 +232,8 @@ class Connection:
     async def close(self) -> None:
         """Close now. Everything that waits for an answer is told that it will not come."""
         self._is_closed = True
+        for companion in self._companions.values():
+            await companion.close()
         link, self._link = self._link, None
         self._connected.clear()
         if self._watching is not None:

@@ -6,6 +6,8 @@ least once: an event comes again until its callback ends without an exception. (
 """
 
 import asyncio
+import contextlib
+import enum
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -15,6 +17,7 @@ from msgspec import Struct
 from broker import jetstream
 from broker.codec import Undecodable, decoder, encode
 from broker.connection import Connection, Subscription
+from broker.durable import Closed
 from broker.jetstream import ensure_stream as ensure_stream  # offered here, beside those who need it
 from broker.observations import EventFailed, EventsDropped, EventUnreadable
 from broker.observe import observe, traceback_of
@@ -24,6 +27,7 @@ from broker.wire import Message
 T = TypeVar("T", bound=Struct)
 
 _AGAIN_S = (0.2, 1.0, 5.0, 30.0)
+_PATIENCE_S = 1.0
 
 
 class Following:
@@ -37,8 +41,9 @@ class Following:
         """Hear nothing more. An event in hand of a durable follower comes again."""
         if self._subscription is not None:
             self._subscription.unsubscribe()
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        while not self._task.done():  # a callback, or the client library, may swallow a cancellation
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_PATIENCE_S)
 
 
 def publish(connection: Connection, subject: Subject, event: Struct) -> None:
@@ -82,7 +87,8 @@ async def follow(
         while True:
             await arrived.wait()
             while waiting:
-                await _handle(waiting.popleft(), kind, callback)
+                message = waiting.popleft()
+                await _handle(message.subject, message.payload, kind, callback)
             arrived.clear()
 
     subscription = connection.subscribe(name, take)
@@ -114,40 +120,49 @@ async def follow_durably(
     Raises: Unavailable.
     """
     name = subject if isinstance(subject, str) else subject.name
-    await jetstream.ensure_consumer(
-        connection, stream, durable, name, ack_wait_s=ack_wait_s, only_new=only_new, max_unacknowledged=batch
-    )
-    pull = jetstream.Pull(connection, stream, durable, batch, ack_wait_s)
+    consumer = jetstream.Consumer(stream, durable, name, ack_wait_s, only_new, batch)
+    await jetstream.ensure_consumer(connection, consumer)
 
     async def work() -> None:
-        try:
+        async with jetstream.Pull(connection, consumer) as pull:
             while True:
                 message = await pull.next()
-                pull.done(message, await _handle(message, kind, callback))
-        finally:
-            pull.close()
+                match await _handle(message.subject, message.data, kind, callback):
+                    case _Outcome.HANDLED:
+                        await pull.acknowledge()
+                    case _Outcome.UNREADABLE:
+                        await pull.reject()
+                    case _Outcome.FAILED:
+                        deliveries = message.metadata.num_delivered
+                        await pull.again(_AGAIN_S[min(deliveries, len(_AGAIN_S)) - 1])
 
-    return Following(asyncio.get_running_loop().create_task(work()))
+    async def work_until_closed() -> None:
+        with contextlib.suppress(Closed):
+            await work()
+
+    return Following(asyncio.get_running_loop().create_task(work_until_closed()))
 
 
-async def _handle(message: Message, kind: type[T], callback: Callable[[T], Awaitable[None]]) -> bytes:
-    """Call a callback; give what a stream is told about it."""
+class _Outcome(enum.Enum):
+    """What became of an event."""
+
+    HANDLED = enum.auto()
+    UNREADABLE = enum.auto()
+    FAILED = enum.auto()
+
+
+async def _handle(
+    subject: str, payload: bytes, kind: type[T], callback: Callable[[T], Awaitable[None]]
+) -> _Outcome:
+    """Call a callback with an event. What goes wrong is observed."""
     try:
-        event = decoder(kind)(message.payload)
+        event = decoder(kind)(payload)
     except Undecodable as error:
-        observe(EventUnreadable(message.subject, str(error)))
-        return jetstream.REJECT
+        observe(EventUnreadable(subject, str(error)))
+        return _Outcome.UNREADABLE
     try:
         await callback(event)
     except Exception as error:  # the rim of a served message
-        observe(EventFailed(message.subject, repr(error), traceback_of(error)))
-        return jetstream.again(_AGAIN_S[min(_deliveries(message), len(_AGAIN_S)) - 1])
-    return jetstream.ACK
-
-
-def _deliveries(message: Message) -> int:
-    """Read how often a message was delivered from its reply: `$JS.ACK.stream.consumer.deliveries...`."""
-    words = message.reply.split(".")
-    # Two more words stand before it where the stream's domain and account are named.
-    place = 6 if len(words) >= 11 else 4
-    return int(words[place]) if len(words) > place and words[place].isdigit() else 1
+        observe(EventFailed(subject, repr(error), traceback_of(error)))
+        return _Outcome.FAILED
+    return _Outcome.HANDLED

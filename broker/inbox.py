@@ -11,12 +11,11 @@ from broker.wire import DISCONNECTED, Callback, Message
 class Inbox:
     """The subjects on which this process hears what is meant for one waiting thing of its own."""
 
-    __slots__ = ("_open", "_skip", "_tell", "_tokens", "_user", "prefix")
+    __slots__ = ("_open", "_skip", "_tell", "_tokens", "prefix")
 
     def __init__(self, user: str, tell: Callable[[str, bytes], bool]) -> None:
         self._tell = tell
-        self._user = user
-        self.prefix = self._fresh()
+        self.prefix = subjects.inbox(user, secrets.token_hex(9))
         self._skip = len(self.prefix)
         self._open: dict[str, Callback] = {}
         self._tokens = count()
@@ -39,14 +38,7 @@ class Inbox:
         elif subjects.is_inbox(message.reply):
             self._tell(message.reply, b"")
 
-    def apart(self) -> str:
-        """Give a new subject outside of this inbox, to be subscribed to: for messages that keep their own subject."""
-        return self._fresh() + "0"
-
     def lose(self) -> None:
         """Tell everything that waits that its answer will not come."""
         for token, callback in list(self._open.items()):
             callback(Message(self.prefix + token, "", b"", DISCONNECTED))
-
-    def _fresh(self) -> str:
-        return subjects.inbox(self._user, secrets.token_hex(9))

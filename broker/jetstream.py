@@ -1,28 +1,37 @@
-"""JetStream: messages that the broker keeps until they are handled. Its JSON interface over our one connection.
+"""JetStream: messages that the broker keeps until they are handled. Orders to it, and the messages of a consumer.
 
-Source: docs.nats.io, "JetStream wire API". Requests and answers are JSON on `$JS.API.`; a message of a consumer
-arrives on a subscription of ours under its own subject, its reply field is where it is acknowledged; statuses are those of its NATS headers.
+All of it goes through the package `nats-py` (`broker/durable.py` holds its connection); here its errors become
+`Unavailable` and `JetStreamRefused`, and a consumer becomes something that gives messages whatever happens to it.
 """
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
-import msgspec
-from msgspec import Struct
+import nats.errors
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext, api
+from nats.js.errors import APIError, NoStreamResponseError
 
 from broker.connection import Connection
-from broker.wire import Message
+from broker.durable import Closed, Durable
+from broker.observations import BrokerComplained
+from broker.observe import observe
+from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 
-_API = "$JS.API."
 _NAME_IN_USE = 10058
-_NS = 1_000_000_000
-_PULL_S = 20.0
-_PAUSE_S = 0.25
-
-ACK, REJECT, PROGRESS = b"+ACK", b"+TERM", b"+WPI"
+_ORDER_S = 5.0
+_PULL_S = 5.0
+_GATHER_S = 0.05
+_UNDERWAY = 16
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 1.0
+_GONE = (nats.errors.Error, OSError)
+_HEADER_BYTES = len(b"NATS/1.0\r\nNats-Msg-Id: \r\n\r\n")
 
 
 class JetStreamRefused(Unavailable):
@@ -33,14 +42,20 @@ class JetStreamRefused(Unavailable):
         self.code = code
 
 
-class _Error(Struct):
-    err_code: int = 0
-    description: str = ""
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A durable consumer: its place in the stream outlives us and is shared by all that pull from it.
 
+    Up to `batch` messages are fetched at once, and some more may be underway to others who pull. A batch of one means
+    that no message is delivered before the one before it is done. One that is not done in `ack_wait_s` comes again.
+    """
 
-class _Reply(Struct):
-    error: _Error | None = None
-    seq: int = 0
+    stream: str
+    durable: str
+    subject: str
+    ack_wait_s: float
+    only_new: bool
+    batch: int
 
 
 async def ensure_stream(
@@ -57,162 +72,191 @@ async def ensure_stream(
 
     Past a limit the oldest messages go; 0 seconds and -1 bytes are no limit. Raises: Unavailable, JetStreamRefused.
     """
-    config = {
-        "name": name,
-        "subjects": list(subjects),
-        "retention": "limits",
-        "discard": "old",
-        "storage": "memory" if in_memory else "file",
-        "max_age": int(max_age_s * _NS),
-        "max_bytes": max_bytes,
-        "duplicate_window": int(min(duplicate_window_s, max_age_s or duplicate_window_s) * _NS),
-    }
+    config = api.StreamConfig(
+        name=name,
+        subjects=list(subjects),
+        retention=api.RetentionPolicy.LIMITS,
+        discard=api.DiscardPolicy.OLD,
+        storage=api.StorageType.MEMORY if in_memory else api.StorageType.FILE,
+        max_age=max_age_s,
+        max_bytes=max_bytes,
+        duplicate_window=min(duplicate_window_s, max_age_s or duplicate_window_s),
+    )
     try:
-        await _order(connection, f"STREAM.CREATE.{name}", config)
+        async with _order(connection, f"stream {name}") as jetstream:
+            await jetstream.add_stream(config)
     except JetStreamRefused as refused:
         if refused.code != _NAME_IN_USE:
             raise
-        await _order(connection, f"STREAM.UPDATE.{name}", config)
+        async with _order(connection, f"stream {name}") as jetstream:
+            await jetstream.update_stream(config)
 
 
 async def publish(
-    connection: Connection, subject: str, payload: bytes, *, id: str = "", timeout: float = 5.0
+    connection: Connection, subject: str, payload: bytes, *, id: str = "", timeout: float = _ORDER_S
 ) -> int:
     """Publish and wait until the stream has it; give its sequence number.
 
-    Two messages with the same `id` within the stream's window are kept once. Raises: Unavailable, JetStreamRefused;
-    then the message may be kept or not.
+    Two messages with the same `id` within the stream's window are kept once. Raises: MessageTooLong; Unavailable,
+    JetStreamRefused: then the message may be kept or not.
     """
-    headers = f"NATS/1.0\r\nNats-Msg-Id: {_one_line(id)}\r\n\r\n".encode() if id else b""
-    answer = await connection.ask(subject, payload, timeout, headers)
-    return _checked(answer.payload).seq
+    size = len(payload) + (_HEADER_BYTES + len(id.encode()) if id else 0)
+    if size > connection.max_payload:  # the server would close the connection on it
+        raise MessageTooLong(size, connection.max_payload)
+    headers = {api.Header.MSG_ID.value: id} if id else None
+    async with _order(connection, subject, timeout) as jetstream:
+        try:
+            kept = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
+        except (ValueError, TypeError, KeyError):  # somebody who is no stream answered
+            raise Unavailable(f"the answer on {subject} is not one of a stream") from None
+    return kept.seq
 
 
-async def ensure_consumer(
-    connection: Connection,
-    stream: str,
-    durable: str,
-    subject: str,
-    *,
-    ack_wait_s: float,
-    only_new: bool,
-    max_unacknowledged: int,
-) -> None:
-    """Make a durable consumer: its place in the stream outlives us and is shared by all that pull from it.
-
-    Raises: Unavailable, JetStreamRefused.
-    """
-    config = {
-        "durable_name": durable,
-        "filter_subject": subject,
-        "ack_policy": "explicit",
-        "ack_wait": int(ack_wait_s * _NS),
-        "max_ack_pending": max_unacknowledged,
-        "max_deliver": -1,
-        "deliver_policy": "new" if only_new else "all",
-        "replay_policy": "instant",
-    }
-    await _order(
-        connection, f"CONSUMER.DURABLE.CREATE.{stream}.{durable}", {"stream_name": stream, "config": config}
+async def ensure_consumer(connection: Connection, consumer: Consumer) -> None:
+    """Make a durable consumer, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+    config = api.ConsumerConfig(
+        durable_name=consumer.durable,
+        filter_subject=consumer.subject,
+        ack_policy=api.AckPolicy.EXPLICIT,
+        ack_wait=consumer.ack_wait_s,
+        max_ack_pending=1 if consumer.batch == 1 else consumer.batch * _UNDERWAY,
+        max_deliver=-1,
+        deliver_policy=api.DeliverPolicy.NEW if consumer.only_new else api.DeliverPolicy.ALL,
+        replay_policy=api.ReplayPolicy.INSTANT,
     )
+    async with _order(connection, f"consumer {consumer.durable} of {consumer.stream}") as jetstream:
+        await jetstream.add_consumer(consumer.stream, config)
 
 
 class Pull:
-    """Gets the messages of a durable consumer, over reconnects of either side, until closed.
+    """Gets the messages of a durable consumer, over reconnects of either side: `async with Pull(...) as pull`.
 
     Those that are here and not done yet are kept ours: JetStream is told in time that they are being worked on.
+    When it ends they are given back. A consumer that is gone is made anew, from where it would begin as a new one.
     """
 
-    def __init__(
-        self, connection: Connection, stream: str, durable: str, batch: int, ack_wait_s: float
-    ) -> None:
+    def __init__(self, connection: Connection, consumer: Consumer) -> None:
         self._connection = connection
-        self._subject = f"{_API}CONSUMER.MSG.NEXT.{stream}.{durable}"
-        self._batch = batch
-        self._arrived: deque[Message] = deque()
-        self._wake = asyncio.Event()
-        self._in_hand: Message | None = None
-        self._due = 0
-        self._keep_s = ack_wait_s / 3
-        self._inbox = connection.inbox.apart()
-        self._listening = connection.subscribe(self._inbox, self._take)
-        connection.on_lost.append(self._lose)
-        self._timer = asyncio.get_running_loop().call_later(self._keep_s, self._keep)
+        self._consumer = consumer
+        self._arrived: deque[Msg] = deque()
+        self._in_hand: Msg | None = None
+        self._expected = 0
+        self._context: JetStreamContext | None = None
+        self._subscription: JetStreamContext.PullSubscription | None = None
+        self._pause_s = _FIRST_PAUSE_S
+        self._complaint = ""
 
-    async def next(self) -> Message:
-        """Give the next message. It comes again unless it is told to be done."""
+    async def __aenter__(self) -> Self:
+        self._keeping = asyncio.get_running_loop().create_task(self._keep())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._keeping.cancel()
+        with contextlib.suppress(*_GONE):
+            if self._subscription is not None:
+                await self._subscription.unsubscribe()
+            for message in self._ours():
+                await message.nak()
+
+    async def next(self) -> Msg:
+        """Give the next message; it comes again unless it is told to be done. Raises: Closed with the connection."""
         while not self._arrived:
-            self._wake.clear()
-            if self._due <= 0:
-                await self._order_more()
             try:
-                async with asyncio.timeout(_PULL_S + 2):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._due = 0
+                self._arrived.extend(await self._fetch())
+                self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
+            except Closed:
+                raise
+            except Unavailable:
+                await self._mend()
         self._in_hand = self._arrived.popleft()
         return self._in_hand
 
-    def done(self, message: Message, verdict: bytes) -> None:
-        """Tell JetStream what became of a message: `ACK`, `REJECT` or `again(...)`."""
-        self._in_hand = None
-        self._connection.tell(message.reply, verdict)
+    async def acknowledge(self) -> None:
+        """Tell that the message in hand is handled. If that cannot be told, it comes again."""
+        await self._let_go(Msg.ack)
 
-    def close(self) -> None:
-        """Hear nothing more. What is here and not done comes again."""
-        self._timer.cancel()
-        self._listening.unsubscribe()
-        self._connection.on_lost.remove(self._lose)
+    async def reject(self) -> None:
+        """Tell that the message in hand shall never come again."""
+        await self._let_go(Msg.term)
 
-    def _keep(self) -> None:
-        for message in (*self._arrived, *([self._in_hand] if self._in_hand else [])):
-            self._connection.tell(message.reply, PROGRESS)
-        self._timer = asyncio.get_running_loop().call_later(self._keep_s, self._keep)
+    async def again(self, delay_s: float) -> None:
+        """Ask for the message in hand once more after a while."""
+        await self._let_go(lambda message: message.nak(delay_s))
 
-    async def _order_more(self) -> None:
-        order = msgspec.json.encode({"batch": self._batch, "expires": int(_PULL_S * _NS)})
-        while not self._connection.tell(self._subject, order, self._inbox):
-            await self._connection.connected()
-        self._due = self._batch
+    async def _let_go(self, tell: Callable[[Msg], Awaitable[None]]) -> None:
+        message, self._in_hand = self._in_hand, None
+        if message is not None:
+            with contextlib.suppress(*_GONE):
+                await tell(message)
 
-    def _take(self, message: Message) -> None:
-        if not message.status:
-            self._due -= 1
-            self._arrived.append(message)
-            self._wake.set()
-        elif message.status in (404, 408):  # the order is over: nothing there, or not in time
-            self._due = 0
-            self._wake.set()
-        elif message.status >= 400:  # the order is over: the consumer moves or is gone
-            self._due = 0
-            asyncio.get_running_loop().call_later(_PAUSE_S, self._wake.set)
+    def _ours(self) -> list[Msg]:
+        return [*([self._in_hand] if self._in_hand else []), *self._arrived]
 
-    def _lose(self) -> None:
-        """After a disconnect: what is here comes again, and has to be ordered anew."""
-        self._arrived.clear()
-        self._due = 0
-        self._wake.set()
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(self._consumer.ack_wait_s / 3)
+            for message in self._ours():
+                with contextlib.suppress(*_GONE):
+                    await message.in_progress()
+
+    async def _fetch(self) -> list[Msg]:
+        """Give the first message that comes within some seconds, or as many as are known to be there.
+
+        Never more than that: the package holds back what it has until all it asked for is there, or the time is over.
+        """
+        count = min(self._consumer.batch, max(self._expected, 1))
+        self._expected = 0
+        async with _order(self._connection, self._consumer.durable, _PULL_S + _ORDER_S) as jetstream:
+            subscription = await self._bound(jetstream)
+            try:
+                messages = await subscription.fetch(count, timeout=_PULL_S if count == 1 else _GATHER_S)
+            except TimeoutError:  # the fetch's own; that of the order arrives here as a cancellation
+                return []
+        if messages:
+            self._expected = messages[-1].metadata.num_pending
+        return messages
+
+    async def _bound(self, jetstream: JetStreamContext) -> JetStreamContext.PullSubscription:
+        """Give the subscription on which messages arrive; each client needs its own."""
+        if self._subscription is None or self._context is not jetstream:
+            bind = jetstream.pull_subscribe_bind
+            self._subscription = await bind(self._consumer.durable, stream=self._consumer.stream)
+            self._context = jetstream
+        return self._subscription
+
+    async def _mend(self) -> None:
+        """After a refusal: wait, longer and longer, and make sure that there is a consumer."""
+        await asyncio.sleep(self._pause_s)
+        self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
+        try:
+            await ensure_consumer(self._connection, self._consumer)
+        except JetStreamRefused as refused:
+            if str(refused) != self._complaint:
+                self._complaint = str(refused)
+                observe(BrokerComplained(f"consumer {self._consumer.durable}: {refused}"))
+        except Closed:
+            raise
+        except Unavailable:
+            pass  # the connection tells it
 
 
-def again(delay_s: float) -> bytes:
-    """Give the acknowledgement that asks for the message once more after a while."""
-    return b"-NAK " + msgspec.json.encode({"delay": int(delay_s * _NS)})
-
-
-async def _order(connection: Connection, what: str, detail: dict[str, Any]) -> None:
-    answer = await connection.ask(_API + what, msgspec.json.encode(detail))
-    _checked(answer.payload)
-
-
-def _checked(payload: bytes) -> _Reply:
+@contextlib.asynccontextmanager
+async def _order(
+    connection: Connection, what: str, timeout: float = _ORDER_S
+) -> AsyncIterator[JetStreamContext]:
+    """Give JetStream for one order. Raises: Unavailable, JetStreamRefused, for all that the package raises."""
     try:
-        reply = msgspec.json.decode(payload, type=_Reply)
-    except msgspec.DecodeError:
-        raise Unavailable("JetStream answered in a form that is not understood") from None
-    if reply.error is not None:
-        raise JetStreamRefused(reply.error.err_code, reply.error.description)
-    return reply
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")
+        async with connection.companion(Durable).use(timeout) as jetstream:
+            yield jetstream
+    except APIError as error:
+        if error.err_code is None:  # not JetStream's word: nobody listens there
+            raise Unavailable(f"nobody answers for {what}") from None
+        raise JetStreamRefused(error.err_code, error.description or "without a reason") from None
+    except (NoStreamResponseError, nats.errors.NoRespondersError):
+        raise Unavailable(f"nobody answers for {what}") from None
+    except TimeoutError:
+        raise Unavailable(f"nobody answered for {what} in time") from None
+    except _GONE as error:
+        raise Unavailable(f"the broker cannot be asked for {what} ({type(error).__name__})") from None

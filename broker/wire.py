@@ -3,7 +3,8 @@
 Why not the client library: it keeps what is published while disconnected and sends it later (a write must never be
 sent after its client stopped waiting), it gives up for good on errors it does not know, an empty exchange through it
 costs half as much CPU again as a whole request through this (tests/bench/broker_hop.py: 39 us against 27 with 32
-at a time), and importing it brings an HTTP client into every worker.
+at a time), and importing it brings an HTTP client into every worker. What is durable goes through the library
+(`broker/durable.py`).
 
 Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloads have their size in the line:
 
@@ -11,7 +12,7 @@ Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloa
     INFO {json}                                        CONNECT {json}
     MSG subject sid [reply] size, payload              PUB subject [reply] size, payload
     HMSG subject sid [reply] head size, head, payload  SUB subject [queue] sid   UNSUB sid
-    PING  PONG  +OK  -ERR 'words'                      HPUB, as HMSG   PING  PONG
+    PING  PONG  +OK  -ERR 'words'                      PING  PONG
 
 Of headers only the status is read: `NATS/1.0 503` on a reply means that nobody listens on the subject asked.
 A payload that arrives in pieces is put together once, when its last byte is there. Callbacks are plain functions,
@@ -167,18 +168,15 @@ class Link(asyncio.Protocol):
 
     # Sending
 
-    def publish(self, subject: str, payload: bytes, reply: str, headers: bytes = b"") -> None:
+    def publish(self, subject: str, payload: bytes, reply: str) -> None:
         """Send a message. Raises: MessageTooLong; Unavailable if the server takes no bytes any more."""
-        size = len(headers) + len(payload)
+        size = len(payload)
         transport = self._transport
         if size > self.info.max_payload:
             raise MessageTooLong(size, self.info.max_payload)
         if transport is None or (self._writable and transport.get_write_buffer_size() > _MAX_UNSENT):
             raise Unavailable("the broker does not take messages")
-        if headers:
-            head = b"%b%b" % (f"HPUB {subject} {reply} {len(headers)} {size}\r\n".encode(), headers)
-        else:
-            head = f"PUB {subject} {reply} {size}\r\n".encode()
+        head = f"PUB {subject} {reply} {size}\r\n".encode()
         if size < _SMALL:
             self._write(b"%b%b\r\n" % (head, payload))
         else:

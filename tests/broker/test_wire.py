@@ -1,13 +1,8 @@
 import asyncio
-import datetime
 import ssl
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +10,7 @@ from broker.connection import Connection
 from broker.wire import Link, Message, Server, parse_servers
 from schemas.errors import Unavailable
 from schemas.secret import Secret
+from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import running_server
 
 _WORD = st.text("abcdefgh.", min_size=1, max_size=8)
@@ -84,34 +80,10 @@ def test_what_is_no_broker_url_is_refused_without_showing_it(url: str) -> None:
     assert "word" not in str(caught.value).replace("password", "")
 
 
-def _certificate(folder: Path) -> Path:
-    """Make a certificate for the loopback address, and give its file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    plain = serialization.NoEncryption()
-    pkcs8 = serialization.PrivateFormat.PKCS8
-    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, pkcs8, plain))
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    return folder / "cert.pem"
-
-
 async def test_a_server_that_demands_tls_is_reached_by_tls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificate = _certificate(tmp_path)
+    certificate = certificate_for_loopback(tmp_path)
     config = f'tls {{ cert_file: "{certificate}", key_file: "{tmp_path / "key.pem"}" }}'
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
@@ -129,7 +101,9 @@ async def test_a_server_that_demands_tls_is_reached_by_tls(
 async def test_a_certificate_that_nobody_vouches_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = f'tls {{ cert_file: "{_certificate(tmp_path)}", key_file: "{tmp_path / "key.pem"}" }}'
+    config = (
+        f'tls {{ cert_file: "{certificate_for_loopback(tmp_path)}", key_file: "{tmp_path / "key.pem"}" }}'
+    )
     monkeypatch.setenv("SSL_CERT_FILE", ssl.get_default_verify_paths().cafile or "")
 
     async with running_server(config) as server:
