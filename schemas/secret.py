@@ -16,8 +16,8 @@ class Secret:
         return self._text
 
     def matches(self, other: str) -> bool:
-        """Compare in constant time."""
-        return hmac.compare_digest(self._text.encode(), other.encode())
+        """Compare in constant time. Bytes of a header that are no UTF-8 come as lone surrogates, and match nothing."""
+        return hmac.compare_digest(self._text.encode(), other.encode(errors="surrogatepass"))
 
     def __bool__(self) -> bool:
         return bool(self._text)

@@ -6,13 +6,18 @@ Source: reference page "rest", section 5 and errors 300 to 303; RFC 7515, 7519.
 """
 
 import base64
+import binascii
 import json
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jwt
 import msgspec
-from jwt.exceptions import InvalidKeyError, InvalidTokenError, PyJWKError
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from jwt.exceptions import InvalidKeyError, InvalidTokenError, PyJWTError
+from jwt.warnings import InsecureKeyLengthWarning
 
 from schemas.caller import Refusal, Rejected, User
 
@@ -21,7 +26,13 @@ SKEW_S = 30
 
 _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _SYMMETRIC = ("HS256", "HS384", "HS512")
+_KINDS = ("oct", "RSA", "EC", "OKP")
+_LEAST_RSA_BITS = 2048
 _KEPT_TEXT = 8192
+_FAR_S = 10**15
+"""Times beyond this, in seconds since 1970, are as good as never."""
+_PARTS = re.compile(r"[\w=-]*\.[\w=-]*\.[\w=-]*", re.ASCII)
+_jws = jwt.api_jws.PyJWS()
 _object = msgspec.json.Decoder(dict[str, object])
 
 
@@ -57,34 +68,64 @@ class KeySet:
 def read_keys(secret: str, *, is_base64: bool = False) -> KeySet:
     """Read a secret: text, base64 of a binary one, a JWK or a JWK set. Empty text is no key.
 
-    Raises: ValueError if it is none of these.
+    Keys of a set that are for encryption are passed over. Of private keys only the public half is kept.
+    Raises: ValueError if it is none of these; its text does not show the secret.
     """
     if not secret:
         return KeySet()
     if is_base64:
-        padded = secret + "=" * (-len(secret) % 4)
-        return KeySet((Key(base64.b64decode(padded, altchars=b"-_"), _SYMMETRIC),))
+        return KeySet((Key(_binary(secret), _SYMMETRIC),))
     if secret.lstrip()[:1] in ("{", "["):
-        return KeySet(tuple(_jwk(entry) for entry in _entries(json.loads(secret))))
+        entries = enumerate(_entries(secret), 1)
+        return KeySet(tuple(_jwk(entry, number) for number, entry in entries if entry.get("use") != "enc"))
+    if "-----BEGIN" in secret:
+        raise ValueError("a key in PEM form is not read; give it as a JWK")
     return KeySet((Key(secret.encode(), _SYMMETRIC),))
 
 
-def _entries(parsed: object) -> list[dict[str, object]]:
+def _binary(text: str) -> bytes:
+    """Decode base64 of either alphabet, with its padding or without."""
+    usual = "".join(text.split()).rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        secret = base64.b64decode(usual + "=" * (-len(usual) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("the secret is not valid base64") from None
+    if not secret:
+        raise ValueError("the secret is empty")
+    return secret
+
+
+def _entries(secret: str) -> list[dict[str, object]]:
+    try:
+        parsed = json.loads(secret)
+    except (ValueError, RecursionError):
+        raise ValueError("the JWK or JWK set is not valid JSON") from None
     entries = parsed.get("keys", [parsed]) if isinstance(parsed, dict) else parsed
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("a JWK set is an object with a list `keys`, or a list of keys")
     return entries
 
 
-def _jwk(entry: dict[str, object]) -> Key:
-    algorithm, key_id = entry.get("alg"), entry.get("kid")
+def _jwk(entry: dict[str, object], number: int) -> Key:
+    """Read one JWK. The library's words are not shown: some hold the whole key."""
+    kind, algorithm, key_id = entry.get("kty"), entry.get("alg"), entry.get("kid")
+    if kind not in _KINDS:
+        raise ValueError(f"key {number} cannot be used: `kty` must be one of {', '.join(_KINDS)}")
+    usual = _SYMMETRIC if kind == "oct" else _ASYMMETRIC
+    if algorithm is not None and algorithm not in usual:
+        raise ValueError(
+            f"key {number} cannot be used: `alg` of a key of kind {kind} must be one of {', '.join(usual)}"
+        )
     try:
-        key = jwt.PyJWK(entry)
-    except (PyJWKError, InvalidKeyError) as error:
-        raise ValueError(f"a key of the set cannot be used: {error}") from None
-    usual = _SYMMETRIC if entry.get("kty") == "oct" else _ASYMMETRIC
-    algorithms = (algorithm,) if isinstance(algorithm, str) else usual
-    return Key(key.key, algorithms, key_id if isinstance(key_id, str) else None)
+        key = jwt.PyJWK(entry).key
+    except (PyJWTError, ValueError, TypeError, LookupError):
+        raise ValueError(f"key {number} cannot be used: it is no valid key of kind {kind}") from None
+    if isinstance(key, RSAPrivateKey):
+        key = key.public_key()
+    if isinstance(key, RSAPublicKey) and key.key_size < _LEAST_RSA_BITS:
+        raise ValueError(f"key {number} cannot be used: an RSA key must have {_LEAST_RSA_BITS} bits or more")
+    algorithms = usual if algorithm is None else (str(algorithm),)
+    return Key(key, algorithms, key_id if isinstance(key_id, str) else None)
 
 
 class Verifier:
@@ -105,8 +146,8 @@ class Verifier:
         if isinstance(checked, Rejected):
             return checked
         user, valid_from, valid_to = checked
-        if self._max_entries and len(token) <= _KEPT_TEXT:
-            if len(self._kept) >= self._max_entries:
+        if self._max_entries > 0 and len(token) <= _KEPT_TEXT:
+            if len(self._kept) >= self._max_entries and token not in self._kept:
                 del self._kept[next(iter(self._kept))]
             self._kept[token] = (user, valid_from, valid_to)
         return user
@@ -121,14 +162,14 @@ class Verifier:
             return payload
         try:
             claims = _object.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return Rejected(Refusal.CLAIMS, "Parsing claims failed")
         refusal = _times(claims, now) or _audience(claims, self._audience)
         if refusal:
             return Rejected(Refusal.CLAIMS, refusal)
-        starts = [float(claims[name]) for name in ("nbf", "iat") if claims.get(name) is not None]  # type: ignore[arg-type]  # numbers, as _times saw
-        ends = float(claims["exp"]) if claims.get("exp") is not None else float("inf")  # type: ignore[arg-type]  # likewise
-        return User(payload), max(starts, default=0.0) - SKEW_S, ends + SKEW_S
+        starts = [_seconds(claims[name]) for name in ("nbf", "iat") if claims.get(name) is not None]
+        ends = _seconds(claims["exp"]) if claims.get("exp") is not None else float("inf")
+        return User(payload), max(starts, default=float("-inf")) - SKEW_S, ends + SKEW_S
 
     def _payload(self, token: str) -> bytes | Rejected:
         """Verify the signature and give the payload."""
@@ -139,6 +180,8 @@ class Verifier:
             return _undecodable(f"Expected 3 parts in JWT; got {len(parts)}")
         if not self._keys.keys:
             return Rejected(Refusal.NO_SECRET, "Server lacks JWT secret")
+        if not _PARTS.fullmatch(token):
+            return _undecodable("JWT cryptographic operation failed")
         try:
             header = json.loads(base64.urlsafe_b64decode(parts[0] + "=" * (-len(parts[0]) % 4)))
             algorithm, key_id = header.get("alg"), header.get("kid")
@@ -151,15 +194,24 @@ class Verifier:
             )
         if algorithm not in _SYMMETRIC and algorithm not in _ASYMMETRIC:
             return _undecodable("Wrong or unsupported encoding algorithm")
-        candidates = [key for key in self._keys.candidates(key_id) if algorithm in key.algorithms]
-        for key in candidates:
-            try:
-                return jwt.api_jws.PyJWS().decode(token, key.material, algorithms=[algorithm])  # type: ignore[no-any-return, arg-type]  # bytes; any key kind
-            except (InvalidTokenError, InvalidKeyError, ValueError, TypeError):
-                continue
+        for key in self._keys.candidates(key_id):
+            if algorithm in key.algorithms and (payload := _verified(token, key, algorithm)) is not None:
+                return payload
         return _undecodable(
             "No suitable key or wrong key type", "None of the keys was able to decode the JWT"
         )
+
+
+def _verified(token: str, key: Key, algorithm: str) -> bytes | None:
+    """Give the payload if this key signed the token."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", InsecureKeyLengthWarning
+            )  # the settings say how long a secret must be
+            return _jws.decode(token, key.material, algorithms=[algorithm])  # type: ignore[no-any-return, arg-type]  # bytes; any key kind
+    except (InvalidTokenError, InvalidKeyError, ValueError, TypeError, RecursionError):
+        return None
 
 
 def _undecodable(message: str, details: str | None = None) -> Rejected:
@@ -179,6 +231,11 @@ def _times(claims: Mapping[str, object], now: float) -> str | None:
         if name != "exp" and value - SKEW_S > now:
             return "JWT not yet valid" if name == "nbf" else "JWT issued at future"
     return None
+
+
+def _seconds(value: object) -> float:
+    """Give a time claim as a number that is not beyond all measure. `_times` saw that it is a number."""
+    return float(min(max(value, -_FAR_S), _FAR_S))  # type: ignore[call-overload]  # a number, see above
 
 
 def _audience(claims: Mapping[str, object], wanted: str | None) -> str | None:

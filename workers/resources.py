@@ -7,11 +7,12 @@ then serves its subject, and its health.
 import importlib
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 from broker import subjects
 from broker.codec import encode
 from broker.connection import Connection
-from broker.observations import DatabaseBack, DatabaseLost
+from broker.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observe import gauge, observe
 from broker.process import Process
 from broker.serve import Body, Handler, serve
@@ -23,6 +24,20 @@ from workers.database.cache import SchemaCache
 from workers.database.pool import Pool, PoolEvent, PoolEventKind
 
 _HEALTH_CONCURRENCY = 8
+
+
+class ConnectionLost(Observation, frozen=True):
+    """A connection to the database broke, or the server ended it."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class ConnectionDropped(Observation, frozen=True):
+    """A caller went away, and its connection to the database did not settle in time."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
 
 
 @dataclass(slots=True)
@@ -80,17 +95,28 @@ async def run_pools(process: Process, settings: Settings, modules: list[str]) ->
 
 
 async def open_resources(process: Process, settings: Settings) -> Resources:
-    """Connect to the broker and the database and load the schema cache. Raises: SettingsError without addresses."""
+    """Connect to the broker and the database and load the schema cache.
+
+    Raises: SettingsError without addresses, or with ones that cannot be read; Unavailable if the broker stays away.
+    """
     if settings.broker.url is None or settings.db.url is None:
         raise SettingsError("a worker needs broker.url and db.url (NATS_URL and DATABASE_URL)")
     url = settings.db.url.reveal()
-    connection = await Connection.open(
-        settings.broker.url.reveal(), name="workers", max_reconnect_wait=settings.broker.max_reconnect_wait
-    )
+    try:
+        connection = await Connection.open(
+            settings.broker.url.reveal(),
+            name="workers",
+            max_reconnect_wait=settings.broker.max_reconnect_wait,
+        )
+    except ValueError:  # its words may hold a part of the password, as those below
+        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
-    database = await Pool.open(
-        url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
-    )
+    try:
+        database = await Pool.open(
+            url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
+        )
+    except ValueError:
+        raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
     process.on_drain(database.close)
     cache = SchemaCache(url, settings.api, observe)
     process.on_drain(cache.close)
@@ -112,15 +138,20 @@ def _tell(connection: Connection, subject: Subject, event: CatalogChanged | Conf
 
 
 class _PoolObserver:
-    """Tells once when the pool's database is lost, and once when it is back."""
+    """Tells of connections that break, and once when the pool's database is lost, and once when it is back."""
 
     def __init__(self) -> None:
         self._lost_at: float | None = None
 
     def __call__(self, event: PoolEvent) -> None:
-        if event.kind is PoolEventKind.REFUSED and self._lost_at is None:
-            self._lost_at = time.monotonic()
-            observe(DatabaseLost(reason=event.message))
-        elif event.kind is PoolEventKind.CONNECTED and self._lost_at is not None:
-            observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
-            self._lost_at = None
+        match event.kind:
+            case PoolEventKind.LOST:
+                observe(ConnectionLost(event.message))
+            case PoolEventKind.DROPPED:
+                observe(ConnectionDropped(event.message))
+            case PoolEventKind.REFUSED if self._lost_at is None:
+                self._lost_at = time.monotonic()
+                observe(DatabaseLost(reason=event.message))
+            case PoolEventKind.CONNECTED if self._lost_at is not None:
+                observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
+                self._lost_at = None
