@@ -3,9 +3,6 @@
 Source: architecture, decision 12.
 """
 
-import asyncio
-import contextlib
-
 from aiohttp import web
 
 from broker.call import Calls
@@ -16,8 +13,12 @@ from schemas.settings import Settings, SettingsError
 from schemas.tokens import KeySet, Verifier, read_keys
 from services.gateway.edge import Doorkeeper, Edge
 from services.gateway.health import Health
+from services.gateway.listener import Listener
 from services.middleware.apikey import Keys
 from services.supervisor.api_keys import keys_of
+
+_HALF = 0.45
+"""Part of the drain that aiohttp waits for a request; it does so twice, and the rest is for what is drained after it."""
 
 
 async def serve_edges(process: Process, settings: Settings, edges: list[str]) -> None:
@@ -69,15 +70,12 @@ def _signing_keys(path: str) -> KeySet:
 
 async def _listen(process: Process, settings: Settings, edge: Edge) -> None:
     gateway = settings.gateway
-    server = web.Server(
-        edge.handle,
-        handler_cancellation=True,
+    server = Listener(
+        edge,
+        max_url=gateway.max_url,
+        max_headers=gateway.max_headers,
+        header_timeout=gateway.header_timeout,
         keepalive_timeout=gateway.keepalive_timeout,
-        max_line_size=gateway.max_url,
-        max_field_size=gateway.max_headers,
-        access_log=None,
-        lingering_time=0,
-        auto_decompress=False,
     )
     runner = web.ServerRunner(server, handle_signals=False)
     await runner.setup()
@@ -91,9 +89,8 @@ async def _listen(process: Process, settings: Settings, edge: Edge) -> None:
 
     async def stop() -> None:
         await site.stop()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(settings.pools.drain_timeout):
-                await server.shutdown(settings.pools.drain_timeout)
+        server.pre_shutdown()  # connections at rest are closed; aiohttp would wait for them
+        await server.shutdown(settings.pools.drain_timeout * _HALF)
         await runner.cleanup()
 
     process.on_drain(stop)

@@ -4,6 +4,7 @@ Order: request id, route, preflight, limits, key and token, then the pool. Whate
 shape of the area that was asked for.
 """
 
+import math
 import time
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,17 +16,19 @@ from broker.observations import Observation
 from broker.observe import observe, traceback_of
 from schemas.caller import Anonymous, Caller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import Headers, Response
+from schemas.http import Headers, Response, header_values
 from schemas.settings import Settings
 from schemas.tokens import Verifier
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
 from services.gateway.health import Health
 from services.gateway.routes import Route, route_of
 from services.middleware import cors
-from services.middleware.apikey import KeyRefused, Keys, identify
+from services.middleware.apikey import KeyRefused, Keys, bearer, identify
 from services.middleware.limits import Buckets, client_address, read_networks
 from services.middleware.refusals import refusal
 from services.middleware.request_id import request_id
+
+_FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
 
 class RequestCrashed(Observation, frozen=True):
@@ -47,9 +50,10 @@ class Doorkeeper:
 
     def caller(self, route: Route, key: str | None, authorization: str | None, now: float) -> Caller:
         """Identify the caller. Raises: KeyRefused."""
-        if not route.needs_key and not key and not authorization:
-            return Anonymous()
         verifier = self.data if route.area in ("rest", "graphql") else self.platform
+        if not route.needs_key and not key:
+            token = bearer(authorization)
+            return Anonymous() if token is None else verifier.verify(token, now)
         return identify(key, authorization, self.keys, verifier, now)
 
 
@@ -98,6 +102,11 @@ class Edge:
             observe(RequestCrashed(asked.id, traceback_of(error)))
             own = refusal(asked.area, 500, f"Internal error; the request id is {asked.id}")
         return outgoing(own, self._extra(asked), is_head=request.method == "HEAD")
+
+    def refuse(self, status: int, message: str) -> web.Response:
+        """Give the answer to what is no request at all."""
+        extra = [*cors.response_headers(self._policy, None), ("x-request-id", request_id(None))]
+        return outgoing(refusal("", status, message), extra, is_head=False)
 
     def _read(self, request: web.BaseRequest) -> "_Asked":
         headers = received_headers(request)
@@ -150,13 +159,23 @@ class Edge:
 
     async def _without_route(self, asked: "_Asked") -> Response:
         if asked.path in ("/health/live", "/health/ready", "/metrics"):
-            peer, authorization = asked.request.remote or "", asked.first.get("authorization")
+            peer, authorization = self._address(asked), asked.first.get("authorization")
+            if peer == asked.request.remote and not _FORWARDED.isdisjoint(asked.first):
+                peer = ""  # it came through a proxy that is not known: this machine is not who asks
             return await self._health.answer(asked.path, peer, authorization)
         return refusal(
             "",
             404,
             f"There is nothing at {asked.path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
         )
+
+    def _address(self, asked: "_Asked") -> str:
+        """Give the address of the client. The header may come in several lines, the last of the nearest proxy."""
+        peer = asked.request.remote or ""
+        if not self._trusted:
+            return peer
+        hops = header_values(asked.headers, "x-forwarded-for")
+        return client_address(peer, ",".join(hops) if hops else None, self._trusted)
 
     async def _pass_on(self, asked: "_Asked") -> Answer:
         assert asked.route is not None  # else it is answered above
@@ -169,12 +188,11 @@ class Edge:
     def _limit(self, asked: "_Asked") -> None:
         """Take a token for the address and one for the key. Raises: _Answered with 429."""
         now = time.monotonic()
-        address = client_address(
-            asked.request.remote or "", asked.first.get("x-forwarded-for"), self._trusted
-        )
-        wait = max(self._by_address.take(address, now), self._by_key.take(asked.key() or "", now))
+        wait = self._by_address.take(self._address(asked), now)
+        if not wait:  # whom the first refuses takes nothing of others
+            wait = self._by_key.take(asked.key() or "", now)
         if wait:
-            after = ("retry-after", str(max(1, round(wait + 0.5))))
+            after = ("retry-after", str(math.ceil(wait)))
             raise _Answered(refusal(asked.area, 429, "Too many requests", headers=[after]))
 
 

@@ -8,12 +8,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
 from broker.call import Answer, Calls
 from schemas.caller import Caller
+from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
 from services.gateway.routes import Route
 
@@ -24,9 +25,16 @@ _HOP_BY_HOP = frozenset({
 
 
 _SERVER = ("server", "Headwater")
-_UNSENDABLE = re.compile("[\r\n\0]")  # what would end a header's line
+_FRAMING = _HOP_BY_HOP | {"content-length", "server"}
+"""Headers of an answer that are the door's alone."""
+_UNSENDABLE = re.compile("[\0-\x08\x0a-\x1f\x7f]")
+"""What may not stand in a header: aiohttp refuses to send it."""
+_USUAL_CONNECTION = (b"keep-alive", b"close")
+_NOT_OF_A_HOP = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+"""What proxies say of a client: it cannot have that taken away by naming it in Connection."""
 _names: dict[bytes, str] = {}
 _MOST_NAMES = 1024
+_LONGEST_NAME = 64
 
 
 class BodyRefused(Exception):
@@ -63,6 +71,7 @@ class Forwarder:
             raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
         body, rest = b"", None
         if request.can_read_body:
+            await _let_go_on(request)
             if length is not None and length <= INLINE_LIMIT:
                 body = await self._whole(request, length)
             else:
@@ -106,15 +115,27 @@ class Forwarder:
             yield piece
 
 
+async def _let_go_on(request: web.BaseRequest) -> None:
+    """Tell a client that asked whether its body is wanted that it is. Source: RFC 9110, 10.1.1."""
+    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer itself has not begun
+
+
 def received_headers(request: web.BaseRequest) -> Headers:
-    """Give the client's headers, names in lower case, without those that end at this hop."""
+    """Give the client's headers, names in lower case, without those that end at this hop or that Connection names."""
     headers: Headers = []
+    nominated: set[str] = set()
     for raw_name, value in request.raw_headers:
         name = _names.get(raw_name)
         if name is None:
             name = _learn_name(raw_name)
         if name:
             headers.append((name, value.decode("utf-8", "replace")))
+        elif value.lower() not in _USUAL_CONNECTION and raw_name.lower() == b"connection":
+            nominated |= {each.strip().lower() for each in value.decode("latin-1").split(",")}
+    if nominated:
+        headers = [pair for pair in headers if pair[0] not in nominated - _NOT_OF_A_HOP]
     return headers
 
 
@@ -123,7 +144,7 @@ def _learn_name(raw: bytes) -> str:
     name = raw.decode("latin-1").lower()
     if name in _HOP_BY_HOP:
         name = ""
-    if len(_names) < _MOST_NAMES:
+    if len(_names) < _MOST_NAMES and len(raw) <= _LONGEST_NAME:
         _names[raw] = name
     return name
 
@@ -132,7 +153,7 @@ def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Respon
     """Turn an answer into HTTP. Headers set by the pool win over those of the door."""
     headers = _sent_headers(response.headers, extra)
     sent = web.Response(
-        status=response.status, reason=response.reason or None, body=response.body or None, headers=headers
+        status=response.status, reason=_reason(response), body=response.body or None, headers=headers
     )
     if not response.body and "content-type" not in headers:
         sent.headers.popall("Content-Type", None)
@@ -142,11 +163,11 @@ def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Respon
 
 
 async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.StreamResponse:
-    """Send an answer whose body follows in pieces."""
+    """Send an answer whose body follows in pieces. One that breaks off ends the connection: that is how clients see it."""
     response = answer.response
     sent = web.StreamResponse(
         status=response.status,
-        reason=response.reason or None,
+        reason=_reason(response),
         headers=_sent_headers(response.headers, extra),
     )
     if response.stream is not None and response.stream.size >= 0:
@@ -157,14 +178,23 @@ async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -
             async for chunk in answer.chunks:
                 await sent.write(chunk)
         await sent.write_eof()
+    except Unavailable:
+        if request.transport is not None:
+            request.transport.abort()
     finally:
         await answer.close()
     return sent
 
 
+def _reason(response: Response) -> str | None:
+    return _UNSENDABLE.sub(" ", response.reason) if response.reason else None
+
+
 def _sent_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
     own = {name for name, _ in headers}
+    if not own.isdisjoint(_FRAMING):
+        headers = [each for each in headers if each[0] not in _FRAMING]
     every = [*headers, *(each for each in extra if each[0] not in own), _SERVER]
-    if _UNSENDABLE.search("".join([value for _, value in every])):
-        every = [(name, _UNSENDABLE.sub(" ", value)) for name, value in every]
+    if _UNSENDABLE.search("".join([*own, *[value for _, value in every]])):
+        every = [(_UNSENDABLE.sub("", name), _UNSENDABLE.sub(" ", value)) for name, value in every]
     return CIMultiDict(every)

@@ -19,6 +19,12 @@ from services.middleware.refusals import JSON, refusal
 _BUDGET_MS = 2000
 
 
+class _Said(msgspec.Struct):
+    """What a pool that is not ready says."""
+
+    message: str = ""
+
+
 class Health:
     """Answers /health/live, /health/ready and /metrics."""
 
@@ -55,7 +61,11 @@ class Health:
             return str(error)
         if answer.response.status == 200:
             return "ok"
-        return str(msgspec.json.decode(answer.response.body or b"{}").get("message", answer.response.status))
+        try:
+            said = msgspec.json.decode(answer.response.body or b"{}", type=_Said)
+        except msgspec.DecodeError:
+            said = _Said()
+        return said.message or str(answer.response.status)
 
     async def _metrics(self, peer: str, authorization: str | None) -> Response:
         """Give the metrics of all processes, to this machine or to who has the token."""
@@ -79,6 +89,8 @@ class Health:
 
 def _is_loopback(peer: str) -> bool:
     try:
-        return ipaddress.ip_address(peer).is_loopback
+        address = ipaddress.ip_address(peer)
     except ValueError:
         return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

@@ -10,31 +10,35 @@ from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REST, STORAGE, Subject
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An area behind the gateway. `subject` is None when nothing is asked over the broker."""
+    """An area behind the gateway. `subject` is None when nothing is asked over the broker.
+
+    The pool sees the path below `mount`; below the prefix where there is none.
+    """
 
     area: str
     prefix: str
     subject: Subject | None
     needs_key: bool = True
     is_built: bool = False
+    mount: str | None = None
 
 
 ROUTES = (
     Route("rest", "/rest/v1", REST, is_built=True),
     Route("graphql", "/graphql/v1", GRAPHQL),
-    Route("auth", "/auth/v1/verify", AUTH, needs_key=False),
-    Route("auth", "/auth/v1/callback", AUTH, needs_key=False),
-    Route("auth", "/auth/v1/authorize", AUTH, needs_key=False),
-    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, needs_key=False),
-    Route("auth", "/auth/v1/sso/saml", AUTH, needs_key=False),
-    Route("auth", "/sso/saml", AUTH, needs_key=False),
-    Route("auth", "/.well-known/oauth-authorization-server", AUTH, needs_key=False),
+    Route("auth", "/auth/v1/verify", AUTH, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/callback", AUTH, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/authorize", AUTH, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/sso/saml", AUTH, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/sso/saml", AUTH, needs_key=False, mount=""),
+    Route("auth", "/.well-known/oauth-authorization-server", AUTH, needs_key=False, mount=""),
     Route("auth", "/auth/v1", AUTH),
-    Route("storage", "/storage/v1/s3", STORAGE, needs_key=False),
-    Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False),
-    Route("storage", "/storage/v1/object/sign", STORAGE, needs_key=False),
-    Route("storage", "/storage/v1/render/image/public", STORAGE, needs_key=False),
-    Route("storage", "/storage/v1/render/image/sign", STORAGE, needs_key=False),
+    Route("storage", "/storage/v1/s3", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/object/sign", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/render/image/public", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/render/image/sign", STORAGE, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1", STORAGE),
     Route("realtime", "/realtime/v1", None),
     Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
@@ -56,5 +60,6 @@ def route_of(path: str) -> tuple[Route, str] | None:
         prefix = route.prefix
         is_below = path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/")
         if is_below and (best is None or len(prefix) > len(best[0].prefix)):
-            best = (route, path[len(prefix) :] or "/")
+            mount = prefix if route.mount is None else route.mount
+            best = (route, path[len(mount) :] or "/")
     return best

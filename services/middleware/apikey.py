@@ -1,7 +1,8 @@
 """API key and access token -> `Caller`: who is calling, before anything else is looked at.
 
 The key says that the request may pass; the token says for whom. A request without a token runs as the key's role, and
-nothing is injected for it. Source: reference page "platform", section 1 ("Keys", "How they combine").
+nothing is injected for it. An opaque key (`sb_...`) sent as a token is none: the API key decides.
+Source: reference page "platform", section 1 ("Keys", "How they combine").
 """
 
 import hmac
@@ -41,7 +42,7 @@ class Keys:
 
     def holder(self, key: str, now: float) -> Anonymous | Service | None:
         """Tell whose key it is: the public's, a trusted server's, or nobody's. Compares in constant time."""
-        sent = key.encode()
+        sent = _bytes(key)
         is_public = any([hmac.compare_digest(sent, known.encode()) for known in self.public])
         is_secret = any([hmac.compare_digest(sent, known.encode()) for known in self.secret])
         if is_secret:
@@ -73,31 +74,32 @@ def identify(
     holder = keys.holder(_bare(key), now)
     if holder is None:
         raise KeyRefused(*UNKNOWN)
-    token = _token(authorization)
+    token = bearer(authorization)
     if token is None:
         return holder
-    if token.startswith("sb_"):
-        named = keys.holder(token, now)
-        if named is None:
-            raise KeyRefused(*UNKNOWN)
-        return named
     return _trusted(token, keys) or verifier.verify(token, now)
 
 
 def _trusted(token: str, keys: Keys) -> Service | None:
     """Take the configured secret key sent as a token for what it is, whatever verifies the tokens of this area."""
-    sent = token.encode()
+    sent = _bytes(token)
     matches = [hmac.compare_digest(sent, known.encode()) for known in keys.secret]
     return Service() if any(matches) else None
 
 
-def _token(authorization: str | None) -> str | None:
-    """Give the token of `Bearer <token>`; other schemes are no token, an empty one is an empty token."""
+def bearer(authorization: str | None) -> str | None:
+    """Give the token of `Bearer <token>`; other schemes and opaque keys are no token, an empty one is an empty token."""
     if authorization is None:
         return None
     scheme, _, token = authorization.strip().partition(" ")
-    return token.strip() if scheme in ("Bearer", "bearer") else None
+    token = token.strip()
+    return token if scheme in ("Bearer", "bearer") and not token.startswith("sb_") else None
 
 
 def _bare(key: str) -> str:
     return key.removeprefix("Bearer ").strip()
+
+
+def _bytes(text: str) -> bytes:
+    """Give the bytes of what a client sent, even of what is no Unicode text."""
+    return text.encode(errors="surrogatepass")

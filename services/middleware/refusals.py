@@ -6,7 +6,19 @@ from schemas.http import Headers, Response
 
 JSON = ("content-type", "application/json; charset=utf-8")
 
-_STORAGE_NAMES = {401: "Unauthorized", 404: "not_found", 413: "Payload too large", 429: "too_many_requests"}
+_STORAGE_NAMES = {
+    400: "InvalidRequest",
+    401: "Unauthorized",
+    404: "not_found",
+    408: "RequestTimeout",
+    413: "Payload too large",
+    414: "InvalidRequest",
+    429: "too_many_requests",
+    431: "InvalidRequest",
+    501: "NotImplemented",
+    503: "ServiceUnavailable",
+    504: "RequestTimeout",
+}
 
 
 def refusal(
@@ -18,7 +30,8 @@ def refusal(
     code: str | None = None,
     headers: Headers | None = None,
 ) -> Response:
-    """Give a refusal of an area (the first segment of its path)."""
+    """Give a refusal of an area (the first segment of its path). What is no Unicode in the message is marked."""
+    message = message.encode(errors="replace").decode()
     body = msgspec.json.encode(_body(area, status, message, hint, code))
     return Response(status, [JSON, *(headers or [])], body)
 

@@ -1,0 +1,94 @@
+"""aiohttp's server with refusals of our own, and a limit on the time that the head of a request may take.
+
+What the HTTP parser refuses never reaches `Edge.handle`. aiohttp would answer it in plain text, repeat its bytes and log
+them: they may hold a key.
+"""
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+
+from broker.observe import observe, traceback_of
+from services.gateway.edge import Edge, RequestCrashed
+
+_SPARE = 4096
+"""Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
+
+
+class Listener(web.Server):
+    """Makes a handler for each connection."""
+
+    def __init__(
+        self, edge: Edge, *, max_url: int, max_headers: int, header_timeout: float, keepalive_timeout: float
+    ) -> None:
+        super().__init__(
+            edge.handle,
+            handler_cancellation=True,
+            keepalive_timeout=keepalive_timeout,
+            max_line_size=max_url + _SPARE,
+            max_field_size=max_headers,
+            access_log=None,
+            lingering_time=0,
+            auto_decompress=False,
+        )
+        self._edge = edge
+        self._header_timeout = header_timeout
+
+    def __call__(self) -> web.RequestHandler:
+        return _Handler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
+
+
+class _Handler(web.RequestHandler):
+    """One connection."""
+
+    __slots__ = ("_edge", "_head_timer", "_header_timeout")
+
+    def __init__(self, server: Listener, edge: Edge, header_timeout: float, **options: Any) -> None:
+        super().__init__(server, **options)
+        self._edge = edge
+        self._header_timeout = header_timeout
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        waiting = self._waiter
+        if waiting is not None and not waiting.done():  # there are bytes, and no request yet
+            if self._head_timer is None:
+                self._head_timer = self._loop.call_later(self._header_timeout, self.force_close)
+        elif self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what the parser refused, and what cannot be sent. Source: RFC 9112, 3; RFC 6585, 5."""
+        if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
+            raise ConnectionError("the answer has begun, or nobody is there to hear it")
+        if exc is not None and not isinstance(exc, HttpProcessingError):
+            observe(RequestCrashed("", traceback_of(exc)))
+        answer = self._edge.refuse(*self._words(status, exc))
+        answer.force_close()
+        return answer
+
+    def _words(self, status: int, exc: BaseException | None) -> tuple[int, str]:
+        if isinstance(exc, LineTooLong):
+            if exc.args[1] == self.max_line_size:
+                return 414, "The URL is too long"
+            return 431, f"A header is longer than {self.max_field_size} bytes"
+        if isinstance(exc, HttpProcessingError):
+            if exc.message.startswith("Too many headers"):
+                return 431, f"There are more than {self.max_headers} headers"
+            return 400, "The request is not valid HTTP"
+        return status, "The gateway could not answer"

@@ -1,0 +1,58 @@
+"""One broker, one pool and one gateway for these tests; and gateways with settings of a test."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+import pytest_asyncio
+
+from schemas.settings import Gateway
+from tests.broker.server import NatsServer, running_server
+from tests.services.gateway.door import Door, running_door
+from tests.services.gateway.pool import Pool, running_pool
+
+OpenDoor = Callable[..., AbstractAsyncContextManager[Door]]
+
+
+@pytest_asyncio.fixture(scope="package")
+async def nats() -> AsyncIterator[NatsServer]:
+    """A broker with a pool on it."""
+    async with running_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="package")
+async def lonely_nats() -> AsyncIterator[NatsServer]:
+    """A broker on which nobody serves anything, but what a test brings."""
+    async with running_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="package")
+async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
+    """The pool behind the gateways."""
+    async with running_pool(nats.url) as one:
+        yield one
+
+
+@pytest_asyncio.fixture(scope="package")
+async def door(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
+    """A gateway with the default settings."""
+    del pool
+    async with running_door(nats.url) as one:
+        yield one
+
+
+@pytest_asyncio.fixture(scope="package")
+async def strict(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
+    """A gateway with narrow limits and little patience for bodies."""
+    del pool
+    limits = Gateway(max_url=1000, max_headers=2000, max_body=600 * 1024, body_timeout=0.2)
+    async with running_door(nats.url, limits) as one:
+        yield one
+
+
+@pytest_asyncio.fixture
+async def lonely(lonely_nats: NatsServer) -> AsyncIterator[Door]:
+    """A gateway without a pool."""
+    async with AsyncExitStack() as stack:
+        yield await stack.enter_async_context(running_door(lonely_nats.url))

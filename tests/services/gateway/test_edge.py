@@ -1,0 +1,487 @@
+"""The order of the gateway's questions, and its own answers in the shape of each area."""
+
+import asyncio
+import re
+import time
+from contextlib import suppress
+
+import jwt
+import pytest
+
+from schemas.settings import Gateway, RateLimit
+from tests.broker.server import NatsServer
+from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
+from tests.services.gateway.pool import Pool
+from tests.services.gateway.test_forward import said
+from tests.services.gateway.wire import Reply, head_of
+
+KEY = ("apikey", KEYS.anon_key)
+PAGE = "https://app.example"
+MADE_ID = re.compile(r"[0-9a-f]{16}-[0-9a-f]+")
+
+
+def is_marked(reply: Reply) -> bool:
+    """Tell whether an answer has what every answer of the gateway has: CORS and the request id."""
+    return bool(reply.header("access-control-expose-headers") and reply.header("x-request-id"))
+
+
+# Routes
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/rest", "/rest/v2/items", "/rest/v1x", "//rest/v1/items", "/favicon.ico"]
+)
+@pytest.mark.parametrize("key", [KEYS.anon_key, None])
+async def test_a_path_of_no_area_is_not_found_with_or_without_a_key(
+    door: Door, path: str, key: str | None
+) -> None:
+    reply = await door.ask("GET", path, key=key)
+
+    assert reply.status == 404
+    assert reply.json()["message"].startswith(f"There is nothing at {path}. ")
+    assert is_marked(reply)
+
+
+async def test_options_of_the_whole_server_finds_nothing_and_harms_nothing(door: Door) -> None:
+    assert (await door.ask("OPTIONS", "*")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/graphql/v1", {"data", "errors", "message"}),
+        ("/auth/v1/settings", {"code", "error_code", "msg", "message"}),
+        ("/auth/v1/verify", {"code", "error_code", "msg", "message"}),
+        ("/storage/v1/bucket", {"statusCode", "error", "message"}),
+        ("/functions/v1/hello", {"code", "message"}),
+        ("/realtime/v1/websocket", {"message"}),
+    ],
+)
+@pytest.mark.parametrize("key", [KEYS.anon_key, None])
+async def test_an_area_that_is_not_built_says_so_in_its_shape(
+    door: Door, path: str, shape: set[str], key: str | None
+) -> None:
+    reply = await door.ask("POST", path, key=key)
+
+    assert (reply.status, set(reply.json())) == (501, shape)
+    assert is_marked(reply)
+
+
+# Keys
+
+
+@pytest.mark.parametrize("sent", [{}, {"Authorization": f"Bearer {KEYS.service_role_key}"}, {"apikey": ""}])
+async def test_a_request_without_a_key_is_refused(door: Door, sent: dict[str, str]) -> None:
+    reply = await door.ask("GET", "/rest/v1/items", sent, key=None)
+
+    assert reply.status == 401
+    assert reply.json() == {
+        "code": "401",
+        "message": "No API key found in request",
+        "details": None,
+        "hint": "No `apikey` request header or url param was found.",
+    }
+    assert is_marked(reply)
+
+
+@pytest.mark.parametrize("key", ["nonsense", "sb_secret_nonsense", "clé", "\udcff", "x" * 10_000])
+async def test_an_unknown_key_is_refused_and_not_repeated(door: Door, key: str) -> None:
+    reply = await door.ask("GET", "/rest/v1/items", key=key)
+
+    assert (reply.status, reply.json()["message"]) == (401, "Invalid API key")
+    assert b"nonsense" not in reply.body
+    assert is_marked(reply)
+
+
+async def test_a_refused_request_reaches_no_worker(door: Door, pool: Pool) -> None:
+    id = fresh_id()
+    await door.ask("GET", "/rest/v1/items", {"X-Request-Id": id}, key="nonsense")
+    await door.ask("GET", "/rest/v1/items")
+
+    assert not pool.arrived[id].is_set()
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        (KEYS.anon_key, "anonymous"),
+        (KEYS.publishable_key, "anonymous"),
+        (KEYS.service_role_key, "service"),
+        (KEYS.secret_key, "service"),
+    ],
+)
+@pytest.mark.parametrize("place", ["header", "query"])
+async def test_a_key_says_who_calls_from_the_header_or_the_query(
+    door: Door, key: str, kind: str, place: str
+) -> None:
+    if place == "header":
+        reply = await door.ask("GET", "/rest/v1/items", key=key)
+    else:
+        reply = await door.ask("GET", f"/rest/v1/items?select=a&apikey={key}", key=None)
+
+    assert (reply.status, reply.json()["caller"]) == (200, {"type": kind})
+
+
+@pytest.mark.parametrize(
+    ("query", "header", "status"),
+    [
+        (f"apikey={KEYS.secret_key}", "nonsense", 401),  # the header comes first
+        ("apikey=nonsense", KEYS.anon_key, 200),
+        (f"apikey={KEYS.anon_key}", "", 200),
+        (f"apikey={KEYS.anon_key.replace('.', '%2E')}", None, 200),
+        ("apikey=", None, 401),
+        ("apikey=%FF%00", None, 401),
+        (f"xapikey={KEYS.anon_key}", None, 401),
+        (f"a=apikey={KEYS.anon_key}", None, 401),
+    ],
+)
+async def test_a_key_in_the_query_stands_in_for_the_header(
+    door: Door, query: str, header: str | None, status: int
+) -> None:
+    assert (await door.ask("GET", f"/rest/v1/items?{query}", key=header)).status == status
+
+
+@pytest.mark.parametrize(
+    ("claims", "secret", "kind"),
+    [
+        ({"role": "authenticated", "exp": time.time() + 600}, KEYS.jwt_secret, "user"),
+        ({"role": "authenticated", "exp": time.time() - 600}, KEYS.jwt_secret, "rejected"),
+        ({"role": "service_role"}, "a foreign secret that is long enough", "rejected"),
+    ],
+    ids=["good", "expired", "foreign"],
+)
+async def test_a_token_is_verified_and_a_bad_one_told_to_the_worker(
+    door: Door, claims: dict[str, object], secret: str, kind: str
+) -> None:
+    token = jwt.encode(claims, secret, algorithm="HS256")
+
+    reply = await door.ask("GET", "/rest/v1/items", {"Authorization": f"Bearer {token}"})
+
+    assert reply.json()["caller"]["type"] == kind
+
+
+# CORS
+
+
+@pytest.mark.parametrize(
+    "path", ["/rest/v1/items", "/auth/v1/token", "/storage/v1/bucket", "/nowhere", "/health/live"]
+)
+async def test_a_preflight_is_answered_on_every_path_without_a_key(door: Door, path: str) -> None:
+    asked = {
+        "Origin": PAGE,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "apikey, content-type",
+    }
+
+    reply = await door.ask("OPTIONS", path, asked, key=None)
+
+    assert (reply.status, reply.body, reply.header("content-length")) == (200, b"", "0")
+    assert reply.all("access-control-allow-origin") == ["*"]
+    assert str(reply.header("access-control-allow-headers")).startswith("Authorization, apikey, content-type")
+    assert "POST" in str(reply.header("access-control-allow-methods"))
+    assert reply.header("access-control-max-age") == "86400"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{}, {"Origin": PAGE}, {"Access-Control-Request-Method": "POST"}],
+    ids=["plain", "origin", "method"],
+)
+async def test_options_that_are_no_preflight_go_to_the_worker(door: Door, sent: dict[str, str]) -> None:
+    reply = await door.ask("OPTIONS", "/rest/v1/items", sent)
+
+    assert (reply.status, reply.json()["method"]) == (200, "OPTIONS")
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "status"),
+    [
+        ("/rest/v1/items", KEYS.anon_key, 200),
+        ("/rest/v1/items", None, 401),
+        ("/rest/v1/items", "nonsense", 401),
+        ("/rest/v1/crash", KEYS.anon_key, 500),
+        ("/rest/v1/refuse", KEYS.anon_key, 418),
+        ("/rest/v1/stream", KEYS.anon_key, 200),
+        ("/auth/v1/token", KEYS.anon_key, 501),
+        ("/nowhere", None, 404),
+        ("/health/live", None, 200),
+    ],
+)
+async def test_pages_may_read_answers_and_refusals(
+    door: Door, path: str, key: str | None, status: int
+) -> None:
+    reply = await door.ask("GET", path, {"Origin": PAGE}, key=key)
+
+    assert (reply.status, reply.all("access-control-allow-origin")) == (status, ["*"])
+    exposed = "Transfer-Encoding, Range-Unit" if path.startswith("/rest") else "x-total-count, link"
+    assert str(reply.header("access-control-expose-headers")).endswith(exposed)
+
+
+async def test_only_listed_origins_get_permission(nats: NatsServer, pool: Pool) -> None:
+    async with running_door(nats.url, api={"cors_allowed_origins": [PAGE]}) as door:
+        listed = await door.ask("GET", "/rest/v1/items", {"Origin": PAGE})
+        other = await door.ask("GET", "/rest/v1/items", {"Origin": "https://other.example"})
+        refused = await door.ask("GET", "/rest/v1/items", {"Origin": PAGE}, key=None)
+
+    assert (listed.status, listed.header("access-control-allow-origin")) == (200, PAGE)
+    assert listed.header("access-control-allow-credentials") == "true"
+    assert (other.status, other.header("access-control-allow-origin")) == (200, None)
+    assert (refused.status, refused.header("access-control-allow-origin")) == (401, PAGE)
+
+
+async def test_headers_of_the_worker_win_over_those_of_the_door(door: Door) -> None:
+    own = [
+        ["access-control-allow-origin", "https://chosen.example"],
+        ["access-control-expose-headers", "x-own"],
+        ["x-request-id", "of-the-worker"],
+    ]
+
+    reply = await door.ask("POST", "/rest/v1/say", {"Origin": PAGE}, said(headers=own, body="x"))
+
+    assert [pair for pair in map(list, reply.headers) if pair[0] in {name for name, _ in own}] == own
+
+
+# Request id
+
+
+async def test_a_sane_request_id_is_kept_and_told_to_the_worker(door: Door) -> None:
+    reply = await door.ask("GET", "/rest/v1/items", {"X-Request-Id": "of/the:client-7"})
+
+    assert (reply.header("x-request-id"), reply.json()["id"]) == ("of/the:client-7", "of/the:client-7")
+
+
+@pytest.mark.parametrize("sent", [None, "", "with blanks", "x" * 129, "ключ"])
+async def test_another_request_id_is_replaced(door: Door, sent: str | None) -> None:
+    reply = await door.ask("GET", "/rest/v1/items", {} if sent is None else {"X-Request-Id": sent})
+
+    assert MADE_ID.fullmatch(str(reply.header("x-request-id")))
+    assert reply.all("x-request-id") == [reply.json()["id"]]
+
+
+# Limits
+
+
+async def test_an_address_with_too_many_requests_is_told_when_to_come_back(
+    nats: NatsServer, pool: Pool
+) -> None:
+    limits = Gateway(rate_limit=RateLimit(per_address=0.01, per_address_burst=2))
+    async with running_door(nats.url, limits) as door:
+        replies = [await door.ask("GET", "/rest/v1/items") for _ in range(3)]
+        live = await door.ask("GET", "/health/live", key=None)
+        asked = {"Origin": PAGE, "Access-Control-Request-Method": "GET"}
+        preflight = await door.ask("OPTIONS", "/rest/v1/items", asked)
+
+    assert [reply.status for reply in replies] == [200, 200, 429]
+    assert 90 <= int(replies[2].header("retry-after") or 0) <= 101
+    assert replies[2].json()["message"] == "Too many requests"
+    assert is_marked(replies[2])
+    assert (live.status, preflight.status) == (200, 200)
+
+
+async def test_a_key_with_too_many_requests_is_refused_and_others_are_not(
+    nats: NatsServer, pool: Pool
+) -> None:
+    limits = Gateway(rate_limit=RateLimit(per_key=0.01, per_key_burst=1))
+    async with running_door(nats.url, limits) as door:
+        keys = [KEYS.anon_key, KEYS.anon_key, KEYS.secret_key]
+        replies = [await door.ask("GET", "/rest/v1/items", key=key) for key in keys]
+
+    assert [reply.status for reply in replies] == [200, 429, 200]
+
+
+async def test_the_client_behind_a_trusted_proxy_is_limited_and_not_the_proxy(
+    nats: NatsServer, pool: Pool
+) -> None:
+    limits = Gateway(
+        trusted_proxies=["127.0.0.0/8"], rate_limit=RateLimit(per_address=0.01, per_address_burst=1)
+    )
+    async with running_door(nats.url, limits) as door:
+        hops = ["198.51.100.1", "198.51.100.2", "6.6.6.6, 198.51.100.1", "198.51.100.1, 127.0.0.9"]
+        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
+
+    assert [reply.status for reply in replies] == [200, 200, 429, 429]
+
+
+async def test_forwarded_addresses_of_anyone_else_are_not_believed(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(rate_limit=RateLimit(per_address=0.01, per_address_burst=1))
+    async with running_door(nats.url, limits) as door:
+        hops = ["198.51.100.1", "198.51.100.2"]
+        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
+
+    assert [reply.status for reply in replies] == [200, 429]
+
+
+async def test_a_forwarded_header_in_two_lines_is_one_list(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(
+        trusted_proxies=["127.0.0.0/8"], rate_limit=RateLimit(per_address=0.01, per_address_burst=1)
+    )
+    async with running_door(nats.url, limits) as door:
+        lines = [
+            [("X-Forwarded-For", made_up), ("X-Forwarded-For", "198.51.100.1")]
+            for made_up in ("6.6.6.6", "7.7.7.7")
+        ]
+        replies = [await door.ask("GET", "/rest/v1/items", each) for each in lines]
+
+    assert [reply.status for reply in replies] == [200, 429]
+
+
+async def test_one_address_does_not_use_up_the_key_of_all(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(
+        trusted_proxies=["127.0.0.0/8"],
+        rate_limit=RateLimit(per_address=0.01, per_address_burst=1, per_key=0.01, per_key_burst=3),
+    )
+    async with running_door(nats.url, limits) as door:
+        for _ in range(5):
+            await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.1"})
+        reply = await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.2"})
+
+    assert reply.status == 200
+
+
+# What is no good HTTP
+
+
+LONG = b"a" * (1 << 20)
+MALFORMED = {
+    "no HTTP": b"hello\r\n\r\n",
+    "no target": b"GET HTTP/1.1\r\n\r\n",
+    "no such version": b"GET / HTTP/9.9\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    "a header without a name": b"GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
+    "a blank in a name": b"GET / HTTP/1.1\r\nHost: x\r\nA b: x\r\n\r\n",
+    "a control character": b"GET / HTTP/1.1\r\nHost: x\r\nA: \x01\r\n\r\n",
+    "a folded header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "a length and chunks": b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a length that is none": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    "a signed length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
+    "an unknown coding": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+    "a byte that is no ASCII in the path": b"GET /rest/v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+    "UTF-8 in the query": b"GET /rest/v1/a?x=\xd0\xb8 HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+ENDLESS = {
+    "URL": b"GET /rest/v1/" + LONG,
+    "method": LONG,
+    "value": b"GET / HTTP/1.1\r\nHost: x\r\nA: " + LONG,
+    "name": b"GET / HTTP/1.1\r\nHost: x\r\n" + LONG,
+    "list": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 1000,
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+async def test_what_is_no_good_http_is_refused_and_the_connection_ended(door: Door, name: str) -> None:
+    async with door.connect() as wire:
+        await wire.send(MALFORMED[name])
+        received = await wire.rest()
+
+    assert re.match(rb"HTTP/1\.[01] 400 ", received)
+    assert len(re.findall(rb"HTTP/1\.[01] \d", received)) == 1
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+async def test_a_head_without_end_ends_the_connection(door: Door, name: str) -> None:
+    async with door.connect() as wire:
+        with suppress(ConnectionError):  # it ends before all is sent
+            await wire.send(ENDLESS[name])
+        received = await wire.rest()
+
+    assert received == b"" or re.match(rb"HTTP/1\.[01] 4", received)  # nothing: when it was reset first
+    assert (await door.ask("GET", "/rest/v1/items")).status == 200
+
+
+async def test_a_malformed_request_is_refused_in_json(door: Door) -> None:
+    reply = await door.send(MALFORMED["a control character"])
+
+    assert reply.header("content-type") == "application/json; charset=utf-8"
+    assert reply.json()["message"]
+    assert reply.header("access-control-allow-origin") == "*"
+
+
+async def test_what_a_malformed_request_held_is_neither_logged_nor_repeated(
+    door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = KEYS.secret_key.encode()
+    reply = await door.send(b"GET / HTTP/1.1\r\nHost: x\r\napikey: " + secret + b"\x01\r\n\r\n")
+
+    assert reply.status == 400
+    assert KEYS.secret_key not in caplog.text
+    assert secret not in reply.body
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("/rest/v1/" + "a" * 991, 200), ("/rest/v1/a?" + "b" * 989, 200)],
+    ids=["path", "query"],
+)
+async def test_a_url_as_long_as_may_be_passes(strict: Door, target: str, status: int) -> None:
+    assert len(target) == 1000
+    assert (await strict.ask("GET", target)).status == status
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/rest/v1/" + "a" * 992, "/rest/v1/a?" + "b" * 990, "/nowhere" + "a" * 5000],
+    ids=["path", "query", "far"],
+)
+async def test_a_longer_url_is_refused_with_414_in_the_shape_of_the_area(strict: Door, target: str) -> None:
+    reply = await strict.ask("GET", target)
+
+    assert reply.status == 414
+    assert reply.json()["message"] == "The URL is longer than 1000 characters"
+
+
+async def test_headers_as_long_as_may_be_pass(strict: Door) -> None:
+    reply = await strict.ask("GET", "/rest/v1/items", {"X-Long": "a" * 1990})
+
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[("X-Long", "a" * 2500)], [("X" * 2500, "a")], [("X", "a")] * 200],
+    ids=["value", "name", "many"],
+)
+async def test_longer_headers_are_refused_with_431(strict: Door, headers: list[tuple[str, str]]) -> None:
+    reply = await strict.ask("GET", "/rest/v1/items", headers)
+
+    assert reply.status == 431
+    assert reply.json()["message"]
+
+
+async def test_answers_name_our_server_once_and_no_library(door: Door) -> None:
+    replies = [
+        await door.ask("GET", path)
+        for path in ("/rest/v1/items", "/rest/v1/stream", "/nowhere", "/health/live")
+    ]
+
+    assert [reply.all("server") for reply in replies] == [["Headwater"]] * 4
+
+
+async def test_a_head_that_does_not_arrive_ends_the_connection(nats: NatsServer, pool: Pool) -> None:
+    async with running_door(nats.url, Gateway(header_timeout=0.1)) as door, door.connect() as wire:
+        await wire.send(b"GET /rest/v1/items HTTP/1.1\r\nHost: ")
+        rest = asyncio.ensure_future(wire.rest())
+        done, _ = await asyncio.wait({rest}, timeout=3)
+        rest.cancel()
+
+    assert done
+
+
+async def test_connections_are_kept_for_further_requests(door: Door) -> None:
+    async with door.connect() as wire:
+        statuses = []
+        for path, key in (("items", "nonsense"), ("items", KEYS.anon_key), ("refuse", KEYS.anon_key)):
+            await wire.send(head_of("GET", f"/rest/v1/{path}", {"apikey": key}))
+            statuses.append((await wire.reply()).status)
+
+    assert statuses == [401, 200, 418]
+
+
+async def test_many_clients_at_once_get_their_own_answers(door: Door) -> None:
+    replies = await asyncio.gather(
+        *(door.ask("GET", f"/rest/v1/{number}", {"X-Request-Id": f"many-{number}"}) for number in range(100))
+    )
+
+    assert [(reply.json()["path"], reply.header("x-request-id")) for reply in replies] == [
+        (f"/{number}", f"many-{number}") for number in range(100)
+    ]

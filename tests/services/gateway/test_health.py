@@ -1,0 +1,157 @@
+"""Health, readiness and metrics, and who may see them."""
+
+import pytest
+
+from broker.call import Calls
+from broker.connection import Connection
+from schemas.http import Response
+from schemas.secret import Secret
+from services.gateway.health import Health
+from tests.broker.server import NatsServer, running_server
+from tests.services.gateway.door import Door, running_door
+from tests.services.gateway.pool import Pool, running_pool
+
+TOKEN = "a token for the metrics"
+
+
+async def test_a_gateway_lives_whatever_stands_behind_it(lonely: Door) -> None:
+    reply = await lonely.ask("GET", "/health/live", key=None)
+
+    assert (reply.status, reply.json()) == (200, {"status": "alive"})
+
+
+async def test_health_is_for_every_method_and_bodies_are_left_out_of_head(door: Door) -> None:
+    head = await door.ask("HEAD", "/health/live", key=None)
+    post = await door.ask("POST", "/health/live", key=None)
+
+    assert (head.status, head.body, post.status) == (200, b"", 200)
+
+
+async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
+    reply = await door.ask("GET", "/health/ready", key=None)
+
+    assert reply.status == 200
+    assert reply.json() == {"status": "ready", "parts": {"broker": "ok", "rest": "ok"}}
+
+
+async def test_without_a_pool_the_platform_is_not_ready(lonely: Door) -> None:
+    reply = await lonely.ask("GET", "/health/ready", key=None)
+
+    assert reply.status == 503
+    assert reply.json()["status"] == "not ready"
+    assert reply.json()["parts"] == {"broker": "ok", "rest": "no health.rest worker is running"}
+
+
+@pytest.mark.parametrize(
+    ("health", "shown"),
+    [
+        (Response(503, body=b'{"message":"the database does not answer"}'), "the database does not answer"),
+        (Response(503, body=b"{}"), "503"),
+        (Response(500), "500"),
+    ],
+)
+async def test_a_pool_that_is_not_ready_says_why(
+    lonely: Door, lonely_nats: NatsServer, health: Response, shown: str
+) -> None:
+    async with running_pool(lonely_nats.url) as pool:
+        pool.health = health
+        reply = await lonely.ask("GET", "/health/ready", key=None)
+
+    assert (reply.status, reply.json()["parts"]["rest"]) == (503, shown)
+
+
+@pytest.mark.parametrize("body", [b"out of order", b"[1]"])
+async def test_a_pool_that_answers_in_another_form_is_not_ready(
+    lonely: Door, lonely_nats: NatsServer, body: bytes
+) -> None:
+    async with running_pool(lonely_nats.url) as pool:
+        pool.health = Response(503, body=body)
+        reply = await lonely.ask("GET", "/health/ready", key=None)
+
+    assert (reply.status, reply.json()["parts"]["rest"]) == (503, "503")
+
+
+async def test_without_a_broker_the_gateway_lives_and_is_not_ready() -> None:
+    async with running_server() as nats, running_door(nats.url) as door:
+        nats.kill()
+        live = await door.ask("GET", "/health/live", key=None)
+        ready = await door.ask("GET", "/health/ready", key=None)
+        metrics = await door.ask("GET", "/metrics", key=None)
+        rest = await door.ask("GET", "/rest/v1/items")
+
+    assert live.status == 200
+    assert (ready.status, ready.json()["parts"]["broker"]) == (503, "not connected")
+    assert (metrics.status, metrics.header("retry-after")) == (503, "1")
+    assert (rest.status, rest.header("retry-after")) == (503, "1")
+
+
+async def test_metrics_are_open_to_this_machine(door: Door) -> None:
+    reply = await door.ask("GET", "/metrics", key=None)
+
+    assert reply.status == 200
+    assert reply.header("content-type") == "text/plain; version=0.0.4; charset=utf-8"
+    assert b"# TYPE headwater_calls_in_flight gauge" in reply.body
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+async def test_metrics_are_closed_to_who_comes_through_a_proxy(door: Door, header: str) -> None:
+    value = "for=198.51.100.1" if header == "Forwarded" else "198.51.100.1"
+
+    reply = await door.ask("GET", "/metrics", {header: value}, key=None)
+
+    assert reply.status == 403
+
+
+@pytest.mark.parametrize(
+    ("peer", "authorization", "status"),
+    [
+        ("127.0.0.1", None, 200),
+        ("127.8.9.10", None, 200),
+        ("::1", None, 200),
+        ("198.51.100.1", None, 403),
+        ("10.0.0.1", None, 403),
+        ("2001:db8::1", None, 403),
+        ("", None, 403),
+        ("localhost", None, 403),
+        ("198.51.100.1", f"Bearer {TOKEN}", 200),
+        ("198.51.100.1", f"Bearer {TOKEN} ", 403),
+        ("198.51.100.1", TOKEN, 403),
+        ("198.51.100.1", "Bearer another", 403),
+        ("198.51.100.1", "Bearer ключ", 403),
+        ("198.51.100.1", "", 403),
+        ("::ffff:127.0.0.1", None, 200),
+    ],
+)
+async def test_metrics_are_for_this_machine_or_the_token(
+    nats: NatsServer, pool: Pool, peer: str, authorization: str | None, status: int
+) -> None:
+    connection = await Connection.open(nats.url, name="health")
+    try:
+        health = Health(connection, Calls(connection), Secret(TOKEN))
+        answer = await health.answer("/metrics", peer, authorization)
+    finally:
+        await connection.close()
+
+    assert answer.status == status
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer ", "Bearer None", "Bearer ***"])
+async def test_without_a_token_in_the_settings_none_opens_the_metrics(
+    nats: NatsServer, pool: Pool, authorization: str | None
+) -> None:
+    connection = await Connection.open(nats.url, name="health")
+    try:
+        health = Health(connection, Calls(connection), None)
+        answer = await health.answer("/metrics", "198.51.100.1", authorization)
+    finally:
+        await connection.close()
+
+    assert answer.status == 403
+    assert TOKEN.encode() not in answer.body
+
+
+@pytest.mark.parametrize(
+    "path", ["/health", "/health/", "/health/live/", "/health/livex", "/metrics/", "/Metrics"]
+)
+async def test_other_paths_beside_them_are_not_found(door: Door, path: str) -> None:
+    assert (await door.ask("GET", path, key=None)).status == 404

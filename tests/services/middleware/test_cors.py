@@ -1,0 +1,107 @@
+"""Preflights and the headers of answers (reference pages "rest", section 18, and "platform", section 1)."""
+
+import pytest
+
+from schemas.http import Response
+from services.middleware.cors import (
+    Policy,
+    common_policy,
+    is_preflight,
+    preflight,
+    response_headers,
+    rest_policy,
+)
+
+PAGE = "https://app.example"
+OTHER = "https://other.example"
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "expected"),
+    [("OPTIONS", "GET", True), ("OPTIONS", "", True), ("OPTIONS", None, False), ("GET", "GET", False)],
+)
+def test_only_options_that_ask_for_a_method_are_preflights(
+    method: str, asked: str | None, expected: bool
+) -> None:
+    assert is_preflight(method, asked) is expected
+
+
+def test_rest_answers_a_preflight_with_its_lists() -> None:
+    answer = preflight(rest_policy([]), PAGE, "apikey, X-Client-Info ,, prefer")
+
+    assert answer == Response(
+        200,
+        [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-methods", "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"),
+            (
+                "access-control-allow-headers",
+                "Authorization, apikey, X-Client-Info, prefer, Accept, Accept-Language, Content-Language",
+            ),
+            ("access-control-max-age", "86400"),
+        ],
+    )
+
+
+def test_other_areas_answer_a_preflight_with_theirs() -> None:
+    headers = dict(preflight(common_policy([]), PAGE, "apikey").headers)
+
+    assert headers["access-control-allow-methods"] == (
+        "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT"
+    )
+    assert headers["access-control-allow-headers"] == "Authorization, apikey"
+
+
+@pytest.mark.parametrize("asked", [None, "", " , "])
+def test_a_preflight_that_asks_for_no_header_gets_the_fixed_ones(asked: str | None) -> None:
+    headers = dict(preflight(rest_policy([]), PAGE, asked).headers)
+
+    assert headers["access-control-allow-headers"] == (
+        "Authorization, Accept, Accept-Language, Content-Language"
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "exposed"),
+    [
+        (
+            rest_policy([]),
+            "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
+            "Transfer-Encoding, Range-Unit",
+        ),
+        (
+            common_policy([]),
+            "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, "
+            "x-request-id, retry-after, x-total-count, link",
+        ),
+    ],
+)
+@pytest.mark.parametrize("origin", [PAGE, None])
+def test_any_page_may_read_what_the_policy_exposes(policy: Policy, exposed: str, origin: str | None) -> None:
+    assert response_headers(policy, origin) == [
+        ("access-control-allow-origin", "*"),
+        ("access-control-expose-headers", exposed),
+    ]
+
+
+@pytest.mark.parametrize("policy", [rest_policy([PAGE]), common_policy([PAGE, "https://second.example"])])
+def test_a_listed_origin_is_named_and_may_send_credentials(policy: Policy) -> None:
+    for headers in (response_headers(policy, PAGE), preflight(policy, PAGE, None).headers):
+        assert ("access-control-allow-origin", PAGE) in headers
+        assert ("access-control-allow-credentials", "true") in headers
+
+
+@pytest.mark.parametrize("origin", [OTHER, "null", "", PAGE.upper(), PAGE + "/", "*", None])
+def test_an_origin_that_is_not_listed_gets_no_permission(origin: str | None) -> None:
+    policy = rest_policy([PAGE])
+
+    for headers in (response_headers(policy, origin), preflight(policy, origin or "", None).headers):
+        names = [name for name, _ in headers]
+        assert "access-control-allow-origin" not in names
+        assert "access-control-allow-credentials" not in names
+
+
+def test_a_preflight_has_no_body_and_status_200() -> None:
+    answer = preflight(common_policy([PAGE]), OTHER, None)
+
+    assert (answer.status, answer.body, answer.stream) == (200, b"", None)

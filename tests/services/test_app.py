@@ -1,0 +1,287 @@
+"""The edges as a process: how it starts, what it refuses to start with, and how it ends."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import jwt
+import pytest
+import pytest_asyncio
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+from broker.process import BAD_SETTINGS, OK
+from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.secret import Secret
+from schemas.settings import Api, Auth, Broker, Jwt, Settings, SettingsError
+from services.app import doorkeeper
+from services.gateway.routes import Route, route_of
+from tests.broker.server import NatsServer, free_port, running_server
+from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
+from tests.services.gateway.pool import Pool, running_pool
+from tests.services.gateway.wire import connected, head_of
+
+ROOT = Path(__file__).parents[2]
+KEY = ("apikey", KEYS.anon_key)
+OTHER = "another secret that is long enough for HS256"
+NOW = time.time()
+
+
+@pytest_asyncio.fixture(scope="module")
+async def nats() -> AsyncIterator[NatsServer]:
+    async with running_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module")
+async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
+    async with running_pool(nats.url) as one:
+        yield one
+
+
+# The end
+
+
+async def test_a_request_in_flight_is_answered_before_the_end(nats: NatsServer, pool: Pool) -> None:
+    id = fresh_id()
+    async with running_door(nats.url) as door, door.connect() as wire:
+        await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
+        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        door.process.stop("the test says so")
+        await closed(door.port)
+        pool.let_go[id].set()
+
+        assert (await wire.reply()).status == 200
+        assert await wire.rest() == b""
+        assert await door.ended() == OK
+
+
+async def test_a_long_answer_in_flight_is_sent_to_its_end(nats: NatsServer, pool: Pool) -> None:
+    id = fresh_id()
+    async with running_door(nats.url) as door, door.connect() as wire:
+        await wire.send(head_of("GET", "/rest/v1/drip", [KEY, ("X-Request-Id", id)]))
+        await wire.head()
+        await wire.piece()
+        door.process.stop("the test says so")
+        await closed(door.port)
+        pool.let_go[id].set()
+
+        assert (await wire.piece(), await wire.piece()) == (b"last", b"")
+        assert await door.ended() == OK
+
+
+async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool: Pool) -> None:
+    async with (
+        running_door(nats.url, drain_timeout=1.0) as door,
+        door.connect() as used,
+        door.connect() as fresh,
+    ):
+        await used.send(head_of("GET", "/rest/v1/items", [KEY]))
+        await used.reply()
+        door.process.stop("the test says so")
+
+        assert await door.ended() == OK
+        assert (await used.rest(), await fresh.rest()) == (b"", b"")
+
+
+async def test_a_request_that_takes_too_long_is_given_up_at_the_end(nats: NatsServer, pool: Pool) -> None:
+    id = fresh_id()
+    async with running_door(nats.url, drain_timeout=1.0) as door, door.connect() as wire:
+        await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
+        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        door.process.stop("the test says so")
+
+        assert await door.ended() == OK
+        assert await wire.rest() == b""
+        await asyncio.wait_for(pool.cancelled[id].wait(), 20)
+
+
+async def test_the_process_answers_what_it_has_begun_when_it_is_terminated(
+    nats: NatsServer, pool: Pool
+) -> None:
+    id, port = fresh_id(), free_port()
+    listening, ready = os.pipe()
+    environment = {
+        **os.environ,
+        "NATS_URL": nats.url,
+        "HEADWATER_API_PORT": str(port),
+        "HEADWATER_READY_FD": str(ready),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "services", "gateway",
+        cwd=ROOT, env=environment, pass_fds=[ready], stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        os.close(ready)
+        told = await asyncio.wait_for(asyncio.to_thread(os.read, listening, 16), 30)
+        async with connected(port) as wire:
+            await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
+            await asyncio.wait_for(pool.arrived[id].wait(), 20)
+            process.send_signal(signal.SIGTERM)
+            await closed(port)
+            pool.let_go[id].set()
+            reply = await wire.reply()
+        code = await asyncio.wait_for(process.wait(), 20)
+    finally:
+        os.close(listening)
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+    assert (told, reply.status, code) == (b"ready\n", 200, OK)
+
+
+async def closed(port: int) -> None:
+    """Wait until nobody takes a connection any more: the drain has begun."""
+    async with asyncio.timeout(20):
+        with suppress(OSError):
+            while True:
+                async with connected(port):
+                    await asyncio.sleep(0)
+
+
+# The start
+
+
+async def run(settings: Settings) -> int:
+    """Run the edges until they end by themselves; give the exit code."""
+    process = Watched(settings)
+    running = start(process)
+    try:
+        return await asyncio.wait_for(asyncio.shield(running), 20)
+    finally:
+        process.stop("the test is over")
+        await running
+
+
+async def test_without_a_broker_in_the_settings_the_process_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert await run(Settings()) == BAD_SETTINGS
+    assert "an edge needs broker.url (NATS_URL)" in capsys.readouterr().out
+
+
+async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code = await run(Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=port)))
+
+    assert code == BAD_SETTINGS
+    assert f"cannot listen on 127.0.0.1:{port}: " in capsys.readouterr().out
+
+
+# Keys and verifiers of the settings
+
+
+def signed(secret: str = KEYS.jwt_secret, **claims: object) -> str:
+    return jwt.encode({"exp": NOW + 600, **claims}, secret, algorithm="HS256")
+
+
+def caller(settings: Settings, path: str, key: str | None, token: str | None = None) -> Caller:
+    route = route_of(path)
+    assert route is not None
+    authorization = None if token is None else f"Bearer {token}"
+    return doorkeeper(settings).caller(route[0], key, authorization, NOW)
+
+
+@pytest.mark.parametrize(
+    "path", ["/rest/v1/x", "/graphql/v1", "/auth/v1/x", "/storage/v1/x", "/functions/v1/x"]
+)
+def test_every_area_takes_the_platform_s_own_tokens(path: str) -> None:
+    found = caller(Settings(), path, KEYS.anon_key, signed(role="authenticated"))
+
+    assert isinstance(found, User)
+
+
+@pytest.mark.parametrize(
+    ("path", "secret", "kind"),
+    [
+        ("/rest/v1/x", OTHER, User),
+        ("/rest/v1/x", KEYS.jwt_secret, Rejected),
+        ("/graphql/v1", OTHER, User),
+        ("/auth/v1/x", OTHER, Rejected),
+        ("/auth/v1/x", KEYS.jwt_secret, User),
+        ("/storage/v1/x", KEYS.jwt_secret, User),
+    ],
+)
+def test_a_secret_of_the_data_interfaces_is_theirs_alone(path: str, secret: str, kind: type[Caller]) -> None:
+    settings = Settings(api=Api(jwt=Jwt(secret=Secret(OTHER))))
+
+    assert isinstance(caller(settings, path, KEYS.anon_key, signed(secret, role="authenticated")), kind)
+
+
+def test_an_empty_secret_lets_no_token_be_verified() -> None:
+    settings = Settings(api=Api(jwt=Jwt(secret=Secret(""))))
+    found = caller(settings, "/rest/v1/x", KEYS.anon_key, signed(role="authenticated"))
+
+    assert isinstance(found, Rejected)
+    assert found.kind == Refusal.NO_SECRET
+
+
+def test_the_audience_is_demanded_of_the_data_interfaces() -> None:
+    settings = Settings(api=Api(jwt=Jwt(audience="app")))
+    token = signed(role="authenticated", aud="other")
+
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, token), Rejected)
+    assert isinstance(caller(settings, "/auth/v1/x", KEYS.anon_key, token), User)
+
+
+def test_signing_keys_of_a_file_verify_beside_the_secret(tmp_path: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    jwk = {**json.loads(ECAlgorithm.to_jwk(key)), "kid": "one", "alg": "ES256"}
+    (tmp_path / "keys.json").write_text(json.dumps([jwk]))
+    settings = Settings(auth=Auth(signing_keys_path=str(tmp_path / "keys.json")))
+    by_file = jwt.encode({"role": "service_role"}, key, algorithm="ES256", headers={"kid": "one"})
+
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, by_file), User)
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, signed(role="authenticated")), User)
+    assert caller(settings, "/rest/v1/x", by_file) == Service()
+
+
+def test_keys_of_the_settings_take_the_place_of_those_that_are_made() -> None:
+    settings = Settings(auth=Auth(anon_key=Secret("mine"), publishable_key=Secret("sb_publishable_mine")))
+
+    assert caller(settings, "/rest/v1/x", "mine") == Anonymous()
+    assert caller(settings, "/rest/v1/x", "sb_publishable_mine") == Anonymous()
+
+
+@pytest.mark.parametrize(
+    "jwt_settings",
+    [
+        Jwt(secret=Secret('{"kty": "top secret"}')),
+        Jwt(secret=Secret("{top secret")),
+        Jwt(secret=Secret('{"keys": "top secret"}')),
+    ],
+)
+def test_a_key_that_cannot_be_read_is_told_without_it(jwt_settings: Jwt) -> None:
+    with pytest.raises(SettingsError, match="JWT keys cannot be used") as caught:
+        doorkeeper(Settings(api=Api(jwt=jwt_settings)))
+
+    assert "top secret" not in str(caught.value)
+
+
+def test_a_file_of_keys_that_is_not_there_is_told() -> None:
+    with pytest.raises(SettingsError, match="keys cannot be used"):
+        doorkeeper(Settings(auth=Auth(signing_keys_path="/nowhere/keys.json")))
+
+
+@pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/object/public/a/b", "/auth/v1/verify"])
+def test_where_no_key_is_demanded_none_is_an_anonymous_caller(path: str) -> None:
+    assert caller(Settings(), path, None) == Anonymous()
+
+
+@pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/s3/a"])
+def test_where_no_key_is_demanded_a_token_alone_is_looked_at(path: str) -> None:
+    route: Route = route_of(path)[0]  # type: ignore[index]  # it is there
+    keeper = doorkeeper(Settings())
+
+    assert isinstance(keeper.caller(route, None, f"Bearer {signed(role='authenticated')}", NOW), User)
+    assert isinstance(keeper.caller(route, None, f"Bearer {signed(OTHER)}", NOW), Rejected)
+    assert keeper.caller(route, None, "AWS4-HMAC-SHA256 Credential=x", NOW) == Anonymous()
