@@ -7,6 +7,8 @@ the minor version is pinned and test_pipeline.py holds each of them.
 
 Rules: one exchange at a time. An exchange whose caller went away goes on until the server is ready; who owns the
 connection asks `is_settled` before it is used again. A connection that broke, or spoke no sense, is never used again.
+An exchange may be answered before its end, with a long value (workers/database/long_value.py): it is under way until
+the value's row and all that follows have come.
 """
 
 import asyncio
@@ -20,6 +22,7 @@ from asyncpg import connect_utils
 
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
+from workers.database.long_value import LongValue, Patience
 from workers.database.session import Rows
 
 STATEMENTS_KEPT = 300
@@ -29,6 +32,7 @@ _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_US
 """A server that vanished without a word is noticed after a minute (Linux; elsewhere the system's own times)."""
 
 _NOTIFICATION, _PARAMETER = b"AS"
+_CANCELLED = "57014"
 
 
 class Reply(NamedTuple):
@@ -41,6 +45,8 @@ class Reply(NamedTuple):
     """Tag of the last completed command."""
     columns: list[int]
     """Number of result columns of each statement that was described."""
+    long: LongValue | None = None
+    """The last value of the last row, which holds None for it: the exchange goes on with it."""
 
 
 class Prepared(NamedTuple):
@@ -123,7 +129,8 @@ class Statements:
 class Pipeline(asyncio.Protocol):
     """A connection to the server: `exchange` messages, `cancel` what runs, `close`.
 
-    `born_at` and `idle_since` are kept here for the pool that owns the connection.
+    `born_at` and `idle_since` are kept here for the pool that owns the connection, which also says with how much
+    `patience` long values are given.
     """
 
     def __init__(self, transport: asyncio.Transport, prepared: bool) -> None:
@@ -137,10 +144,12 @@ class Pipeline(asyncio.Protocol):
         self.has_temporary = False
         """Some caller made temporary objects in this session (workers/database/transaction.py)."""
         self.born_at = self.idle_since = 0.0
+        self.patience = Patience()
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self._reader = wire.Reader()
         self._waiter: asyncio.Future[Reply] | None = None
+        self._long: LongValue | None = None
         self._onlooker: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._backend: tuple[object, object, int, int] | None = None
@@ -209,31 +218,33 @@ class Pipeline(asyncio.Protocol):
         """Give the state of the transaction: wire.IDLE, IN_TRANSACTION or FAILED."""
         return self._reader.status
 
-    def exchange(self, messages: Sequence[bytes]) -> Awaitable[Reply]:
+    def exchange(self, messages: Sequence[bytes], long_in: int = -1) -> Awaitable[Reply]:
         """Send messages with one Sync behind them, in one write, and give the answer.
 
-        Cancelling the caller does not stop the server: see `cancel`.
+        `long_in` is the number of the result whose first row may end in a long value. Cancelling the caller does not stop the server: see `cancel`.
         Raises: Disconnected; DatabaseError if the server closed the connection with an error.
         """
-        return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]))
+        return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]), long_in)
 
     def command(self, text: str) -> Awaitable[Reply]:
         """Send one simple query, which may hold several commands, and give the answer. Raises: as `exchange`."""
         return self._send(wire.query(text))
 
-    async def _send(self, data: bytes) -> Reply:
+    async def _send(self, data: bytes, long_in: int = -1) -> Reply:
         if self.lost is not None:
             raise Disconnected(self.lost.message, self.lost.code)
         if self._waiter is not None:
             raise RuntimeError("an exchange is under way on this connection")
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
+        self._reader.long_in = long_in
         self._transport.write(data)
         try:
             return await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                waiter.exception()  # looked at, so that asyncio does not complain of it
+            # The answer may be there: its exception is looked at, so that asyncio does not complain of it.
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
+                self._long.abandon()
             raise
 
     async def cancel(self) -> None:
@@ -279,6 +290,8 @@ class Pipeline(asyncio.Protocol):
         except wire.Garbled as error:
             self.terminate(f"the server's answer made no sense: {error}")
             return
+        if reader.pieces:
+            self._pass_on()
         if reader.asides:
             self._heed_asides()
         if reader.is_copying:
@@ -296,17 +309,46 @@ class Pipeline(asyncio.Protocol):
         else:
             self._give_up(Disconnected("the server closed the connection" if exc is None else str(exc)))
 
-    def _finish(self) -> None:
+    def _pass_on(self) -> None:
+        """Give what came of a long value to its reader; with the first of it, the exchange is answered."""
         reader, waiter = self._reader, self._waiter
+        pieces, reader.pieces = reader.pieces, []
+        if (long := self._long) is None:
+            long = self._long = LongValue(reader.long_size, self._transport, self.terminate, self.patience)
+            if waiter is None or waiter.done():
+                long.abandon()
+            else:
+                results = [*reader.results, list(reader.rows)]
+                waiter.set_result(Reply(results, None, b"", reader.columns, long))
+        long.put(pieces, reader.long_left)
+
+    def _finish(self) -> None:
+        reader, waiter, long = self._reader, self._waiter, self._long
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
         reply = Reply(reader.results, error, reader.tag, reader.columns)
         self.statements.settle(reader.parsed)
         reader.clear()
-        self._waiter = None
+        self._waiter = self._long = None
         if self._onlooker is not None:
             self._dismiss_onlooker()
+        if long is not None:
+            long.end(self._verdict(reply))
         if waiter is not None and not waiter.done():
             waiter.set_result(reply)
+
+    def _verdict(self, reply: Reply) -> DatabaseError | None:
+        """Tell what is wrong with the end of an exchange that gave a long value; None if the value stands.
+
+        The limit of a statement's time goes on while its row is sent, however slowly that is taken. Then the server
+        says so behind the whole row. The row was made within its time, and a transaction that only reads has nothing
+        else to do: so that is no fault where no end of an explicit transaction was left out by it.
+        """
+        error = reply.error
+        if error is None and (self.status != wire.IDLE or reply.tag == b"ROLLBACK"):
+            return broken_off()
+        if error is not None and error.code == _CANCELLED and self.status == wire.IDLE:
+            return None
+        return error
 
     def _refuse_copy(self) -> None:
         """End the connection: a COPY swallows the Sync that was sent behind it, so there is no clean way back."""
@@ -325,6 +367,9 @@ class Pipeline(asyncio.Protocol):
         self._dismiss_onlooker()
         if self._on_lost is not None:
             self._on_lost(self)
+        long, self._long = self._long, None
+        if long is not None:
+            long.end(error or Disconnected(reason.message, reason.code))
 
     def _dismiss_onlooker(self) -> None:
         onlooker, self._onlooker = self._onlooker, None
@@ -341,6 +386,11 @@ class Pipeline(asyncio.Protocol):
             elif self._on_notice is not None:
                 self._on_notice(read_fields(body))
         self._reader.asides.clear()
+
+
+def broken_off() -> DatabaseError:
+    """Give the error of a transaction that did not end as asked: what it said it did may not have been kept."""
+    return DatabaseError("2D000", "the transaction was begun or ended by one of its own statements")
 
 
 _CHECK_CLIENT_MS = "500"

@@ -2,7 +2,7 @@
 
 Who finds no free connection waits in line, for a time, and in a line of bounded length. A connection is given out only
 when it is known to be settled: one that a caller was cancelled on is first told to stop and asked whether it did, and
-dropped if it does not answer. When the server is gone and no connection is left, callers fail at once while one attempt
+dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py). When the server is gone and no connection is left, callers fail at once while one attempt
 after another is made in the background, ever slower up to a second apart.
 """
 
@@ -13,13 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple, Self
 
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
-from workers.database.session import Decision, Rows, Sessions, Work
-from workers.database.transaction import perform
+from workers.database.session import Decision, Found, Rows, Sessions, Work
+from workers.database.transaction import perform, perform_long
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between attempts to connect while the server is gone."""
@@ -72,6 +74,8 @@ class PoolTimes:
     """An idle connection is closed after this; one always stays."""
     settle: float = 5.0
     """How long a connection may take to stop when its caller went away."""
+    patience: float = 10.0
+    """A long value of which nothing is taken for so long is lost, and its connection closed."""
 
 
 class Pool(Sessions):
@@ -93,6 +97,7 @@ class Pool(Sessions):
         self._url, self._size, self._prepared = url, size, prepared
         self._acquire_timeout, self._max_waiting, self._times = acquire_timeout, max_waiting, times
         self._on_event = on_event
+        self._patience = Patience(times.patience, times.settle)
         self._loop = asyncio.get_running_loop()
         self._open: set[Pipeline] = set()
         self._idle: list[Pipeline] = []
@@ -148,6 +153,20 @@ class Pool(Sessions):
             return await perform(pipeline, work, decide)
         finally:
             self._release(pipeline)
+
+    async def run_long(self, work: Work) -> Found:
+        """Run one transaction that only reads; its last value may come while it arrives (see `Sessions`)."""
+        pipeline = self._idle.pop() if self._idle else await self._acquire()
+        long: LongValue | None = None
+        try:
+            found = await perform_long(pipeline, work)
+            long = found[1]
+        finally:
+            if long is None:
+                self._release(pipeline)
+        if long is not None:
+            long.when_over(partial(self._release, pipeline))
+        return found
 
     async def close(self, grace: float = 5.0) -> None:
         """Refuse new work, let what runs finish within `grace` seconds, and close every connection."""
@@ -274,6 +293,7 @@ class Pool(Sessions):
             self._refused(error)
             return
         self._open.add(pipeline)
+        pipeline.patience = self._patience
         self._refusal, self._pause = None, _FIRST_PAUSE
         pipeline.born_at = self._loop.time() - random.random() * self._times.lifetime / 10
         self._observe(PoolEventKind.CONNECTED)

@@ -1,6 +1,7 @@
 """One transaction as the caller: role, claims and settings first, then the statements.
 
-The one call every data pool uses: `Sessions.run(Work) -> Outcome`. Settings are transaction-local, always
+The one call every data pool uses: `Sessions.run(Work)`, which gives the rows; `run_long` gives a long value while it
+arrives. Settings are transaction-local, always
 (architecture, decision 9), and ride in the same round trip as the statement (decision 7).
 """
 
@@ -8,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from workers.database.long_value import LongValue
 
 
 class End(StrEnum):
@@ -49,12 +52,17 @@ class Work:
 
 Row = tuple[bytes | None, ...]
 Rows = list[Row]
+Found = tuple[list[Rows], LongValue | None]
+"""Rows of each statement, and the long value that belongs into the last place of the last row."""
 
 
 class Decision(Protocol):
-    """Looks at the results of every statement and says whether to keep the work. May raise: then it is rolled back."""
+    """Looks at the results of the statements and says whether to keep the work, or what else to do in its transaction.
 
-    def __call__(self, results: list[Rows]) -> bool: ...
+    It is asked again with the results of what it wanted. May raise: then all is rolled back.
+    """
+
+    def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]: ...
 
 
 class Sessions(Protocol):
@@ -65,5 +73,14 @@ class Sessions(Protocol):
 
         Cancelling the awaiting task cancels the statement and rolls back.
         Raises: DatabaseError (an error of the server, with its fields), PoolTimeout, Disconnected.
+        """
+        ...
+
+    async def run_long(self, work: Work) -> Found:
+        """Run one transaction that only reads and commits; its last statement gives one row.
+
+        If the last value of that row is long (`wire.LONG_VALUE`), the row holds None in its place and the value comes
+        beside it: read it to its end, or abandon it, for it keeps a connection. Raises: as `run`, and ValueError for
+        work that may write.
         """
         ...

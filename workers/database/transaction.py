@@ -18,13 +18,15 @@ until the connection's life is over: sequences' `lastval()`, cursors WITH HOLD, 
 (until the first notification), and variables that procedural languages keep.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import NoReturn
 
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.pipeline import Pipeline, Reply
-from workers.database.session import Decision, End, Rows, Work
+from workers.database.pipeline import Pipeline, Reply, broken_off
+from workers.database.session import Decision, End, Found, Rows, Statement, Work
 
 ISOLATION_LEVELS = frozenset({"read uncommitted", "read committed", "repeatable read", "serializable"})
 
@@ -54,20 +56,46 @@ async def perform(pipeline: Pipeline, work: Work, decide: Decision | None = None
     if is_decided and (decide is None or work.end is not End.DECIDE):
         raise ValueError("a decision goes with End.DECIDE, and End.DECIDE with a decision")
     reply, before = await _exchange(pipeline, work)
-    if reply.error is not None:
-        await _leave(pipeline)
-        raise _placed(reply.error, len(reply.results) - before, work)
-    expected = wire.IN_TRANSACTION if is_decided else wire.IDLE
-    if pipeline.status != expected or (reply.tag == b"ROLLBACK" and work.end is End.COMMIT):
-        await _leave(pipeline)
-        raise _broken_off()
+    if not _is_well(pipeline, work, reply):
+        await _refuse(pipeline, work, reply, before)
     results = reply.results[before : before + len(work.statements)]
     if decide is not None:
         await _conclude(pipeline, decide, results)
     return results
 
 
-async def _exchange(pipeline: Pipeline, work: Work) -> tuple[Reply, int]:
+async def perform_long(pipeline: Pipeline, work: Work) -> Found:
+    """Run one transaction that only reads, whose last statement may end its first row in a long value.
+
+    With a long value the transaction goes on, and the connection is in use, until that is over. Raises: as `perform`.
+    """
+    if work.end is not End.COMMIT or not work.read_only or not work.statements:
+        raise ValueError(
+            "a long value comes from a statement that only reads, of a transaction without a decision"
+        )
+    reply, before = await _exchange(pipeline, work, is_long=True)
+    if reply.long is None and not _is_well(pipeline, work, reply):
+        await _refuse(pipeline, work, reply, before)
+    return reply.results[before : before + len(work.statements)], reply.long
+
+
+def _is_well(pipeline: Pipeline, work: Work, reply: Reply) -> bool:
+    """Tell whether the transaction is where its work wanted it."""
+    if work.end is End.COMMIT:
+        return reply.error is None and pipeline.status == wire.IDLE and reply.tag != b"ROLLBACK"
+    expected = wire.IN_TRANSACTION if work.end is End.DECIDE else wire.IDLE
+    return reply.error is None and pipeline.status == expected
+
+
+async def _refuse(pipeline: Pipeline, work: Work, reply: Reply, before: int) -> NoReturn:
+    """End what is open and say why the work was not done. Raises: DatabaseError."""
+    await _leave(pipeline)
+    if reply.error is not None:
+        raise _placed(reply.error, len(reply.results) - before, work)
+    raise broken_off()
+
+
+async def _exchange(pipeline: Pipeline, work: Work, *, is_long: bool = False) -> tuple[Reply, int]:
     """Send the work and give the answer, with the number of results before the statements' own.
 
     If it failed for what the connection remembered, nothing was done: it is sent once more.
@@ -75,7 +103,7 @@ async def _exchange(pipeline: Pipeline, work: Work) -> tuple[Reply, int]:
     for is_last in (False, True):
         await _describe(pipeline, work)
         messages, before = _messages(pipeline, work)
-        reply = await pipeline.exchange(messages)
+        reply = await pipeline.exchange(messages, before + len(work.statements) - 1 if is_long else -1)
         if reply.error is None or is_last or not await _is_mended(pipeline, reply, before):
             break
     return reply, before
@@ -86,14 +114,8 @@ def _messages(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int]:
     out: list[bytes] = []
     try:
         before = _open(pipeline, work, out)
-        statements = pipeline.statements
         for statement in work.statements:
-            head = statements.find(statement.text, out).head
-            if statement.binary:
-                formats = wire.result_formats(statements.columns[statement.text], statement.binary)
-                out.append(wire.run(head, statement.params, formats))
-            else:
-                out.append(wire.run(head, statement.params))
+            _put(pipeline, statement, out)
         if work.end is End.ROLLBACK:
             _add(pipeline, out, "set constraints all immediate")
             _add(pipeline, out, "rollback")
@@ -103,6 +125,16 @@ def _messages(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int]:
         pipeline.statements.settle(0)
         raise
     return out, before
+
+
+def _put(pipeline: Pipeline, statement: Statement, out: list[bytes]) -> None:
+    """Put the messages that run a statement."""
+    head = pipeline.statements.find(statement.text, out).head
+    if statement.binary:
+        columns = pipeline.statements.columns[statement.text]
+        out.append(wire.run(head, statement.params, wire.result_formats(columns, statement.binary)))
+    else:
+        out.append(wire.run(head, statement.params))
 
 
 def _open(pipeline: Pipeline, work: Work, out: list[bytes]) -> int:
@@ -223,9 +255,14 @@ async def _is_mended(pipeline: Pipeline, reply: Reply, before: int) -> bool:
 
 
 async def _conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) -> None:
-    """Ask whether to keep the work, and end the transaction so. Whatever `decide` raises passes, after a rollback."""
+    """Ask what to do next and whether to keep the work, and end the transaction so.
+
+    Whatever `decide` raises passes, after a rollback.
+    """
     try:
         is_kept = decide(results)
+        while not isinstance(is_kept, bool):
+            is_kept = decide(await _go_on(pipeline, is_kept))
     except BaseException:
         await _leave(pipeline)
         raise
@@ -234,7 +271,43 @@ async def _conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) -
         await _leave(pipeline)
         raise reply.error
     if is_kept and reply.tag != b"COMMIT":
-        raise _broken_off()
+        raise broken_off()
+
+
+async def _go_on(pipeline: Pipeline, statements: Sequence[Statement]) -> list[Rows]:
+    """Run more statements in the open transaction. Raises: DatabaseError, Disconnected."""
+    known = pipeline.statements.columns
+    asked = [each.text for each in statements if each.binary and each.text not in known]
+    if asked:
+        described = await _in_transaction(pipeline, _descriptions(pipeline, asked))
+        for text, count in zip(asked, described.columns, strict=True):
+            pipeline.statements.learn_columns(text, count)
+    out: list[bytes] = []
+    try:
+        for statement in statements:
+            _put(pipeline, statement, out)
+    except BaseException:
+        pipeline.statements.settle(0)
+        raise
+    return (await _in_transaction(pipeline, out)).results
+
+
+async def _in_transaction(pipeline: Pipeline, messages: list[bytes]) -> Reply:
+    reply = await pipeline.exchange(messages)
+    if reply.error is not None:
+        if (reply.error.code, reply.error.routine) in _STALE:
+            pipeline.statements.clear()
+        raise reply.error
+    if pipeline.status != wire.IN_TRANSACTION:
+        raise broken_off()
+    return reply
+
+
+def _descriptions(pipeline: Pipeline, texts: list[str]) -> list[bytes]:
+    out: list[bytes] = []
+    for text in texts:
+        out.append(wire.describe(pipeline.statements.find(text, out).name))
+    return out
 
 
 async def _leave(pipeline: Pipeline) -> None:
@@ -248,8 +321,3 @@ def _placed(error: DatabaseError, index: int, work: Work) -> DatabaseError:
     """Give the error with the statement that failed; outside of their range it was a setting or the end."""
     error.statement_index = index if 0 <= index < len(work.statements) else None
     return error
-
-
-def _broken_off() -> DatabaseError:
-    """Give the error of a transaction that did not end as asked: what it said it did may not have been kept."""
-    return DatabaseError("2D000", "the transaction was begun or ended by one of its own statements")

@@ -5,6 +5,9 @@ in order as one transaction and answers each; after an error it skips everything
 answer and says whether a transaction is open. Parameters go as text of unspecified type, so the server infers their
 types as for quoted literals. Nothing is described: the caller knows the columns it asked for.
 
+A row is one message, however long. The last value of one row of an exchange may be given in pieces, as the network
+brings them (`Reader.long_in`); every other row is read when the whole of it is there.
+
     frontend: P Parse  B Bind  D Describe  E Execute  C Close  S Sync  Q Query  X Terminate
     backend:  1 2 3 complete  D DataRow  C CommandComplete  E Error  Z Ready  T t n descriptions  I empty
               N notice  A notification  S parameter, which may come at any time
@@ -28,6 +31,11 @@ IDLE, IN_TRANSACTION, FAILED = ord("I"), ord("T"), ord("E")
 _EXECUTE = b"E\0\0\0\x09\0\0\0\0\0"
 _NULL = b"\xff\xff\xff\xff"
 _ALL_TEXT = b"\0\0"
+LONG_VALUE = 512 * 1024
+"""Bytes of a value from which on it may be given in pieces."""
+
+_MOST_BEFORE_LAST = 64 * 1024
+"""Bytes of a row in which its last value must have begun to be given in pieces."""
 _MOST_PARAMETERS = 65535
 _LONGEST_MESSAGE = 1 << 30
 
@@ -147,20 +155,24 @@ def _message(kind: bytes, body: bytes) -> bytes:
 class Reader:
     """Bytes in, the answer to one exchange out, however the network has cut them.
 
-    `feed` until it gives True, read the fields, then `clear`. `asides` may grow at any time.
+    `feed` until it gives True, read the fields, then `clear`. `asides` and `pieces` may grow at any time.
     """
 
     __slots__ = (
         "_held",
         "_held_size",
         "_needed",
-        "_rows",
         "asides",
         "columns",
         "failure",
         "is_copying",
+        "long_in",
+        "long_left",
+        "long_size",
         "parsed",
+        "pieces",
         "results",
+        "rows",
         "status",
         "tag",
     )
@@ -172,13 +184,20 @@ class Reader:
         """The last ReadyForQuery."""
         self.asides: list[tuple[int, bytes]] = []
         """Notices, notifications and parameters: letter and body."""
+        self.pieces: list[bytes] = []
+        """What has come of the long value; whoever reads them takes them away."""
         self.clear()
 
     def clear(self) -> None:
         """Forget the answer read so far."""
         self.results: list[Rows] = []
         """Rows of every statement that was completed."""
-        self._rows: Rows = []
+        self.rows: Rows = []
+        """Rows of the statement that is not completed yet."""
+        self.long_in = -1
+        """Number of the result whose first row may end in a long value; to be set before its rows come."""
+        self.long_size = self.long_left = 0
+        """Bytes of the long value, and how many of them are still to come. Its place in the row holds None."""
         self.failure: bytes | None = None
         """Body of the ErrorResponse."""
         self.tag = b""
@@ -195,6 +214,8 @@ class Reader:
 
         Raises: Garbled.
         """
+        if self.long_left:
+            data = self._read_long(data)
         if self._held:
             self._held.append(data)
             self._held_size += len(data)
@@ -215,10 +236,10 @@ class Reader:
             if stop > end or length < 4:
                 break
             if kind == _DATA_ROW:
-                self._rows.append(read_row(data, at + 5, stop))
+                self.rows.append(read_row(data, at + 5, stop))
             elif kind == _COMPLETE:
-                self.results.append(self._rows)
-                self._rows = []
+                self.results.append(self.rows)
+                self.rows = []
                 self.tag = data[at + 5 : stop - 1]
             elif kind == _READY:
                 self.status = data[at + 5]
@@ -235,7 +256,7 @@ class Reader:
             self.parsed += 1
         elif kind == _ERROR:
             self.failure = body
-            self._rows = []
+            self.rows = []
         elif kind in _ASIDES:
             self.asides.append((kind, body))
         elif kind == _EMPTY:
@@ -249,6 +270,13 @@ class Reader:
         elif not (self.is_copying and kind in b"dc"):
             raise Garbled(f"unexpected message {chr(kind)!r}")
 
+    def _read_long(self, data: bytes) -> bytes:
+        """Take what belongs to the long value; give what stands behind it."""
+        piece = data[: self.long_left]
+        self.pieces.append(piece)
+        self.long_left -= len(piece)
+        return data[len(piece) :]
+
     def _hold(self, rest: bytes) -> None:
         """Keep a message's beginning until the rest of it has come: nothing is looked at, or joined, twice."""
         self._needed = 5
@@ -259,8 +287,32 @@ class Reader:
             if not 4 <= length <= _LONGEST_MESSAGE:
                 raise Garbled(f"a message of {length} bytes")
             self._needed = 1 + length
+            if (
+                length > LONG_VALUE
+                and len(self.results) == self.long_in
+                and rest[0] == _DATA_ROW
+                and not self.rows
+                and self._begins_long(rest, 1 + length)
+            ):
+                return
         self._held.append(rest)
         self._held_size = len(rest)
+
+    def _begins_long(self, rest: bytes, stop: int) -> bool:
+        """Begin with a long value, if the row that ends at `stop` is known to end in one."""
+        found = read_before_last(rest, 5, stop)
+        if found is None:
+            if len(rest) < _MOST_BEFORE_LAST:
+                self._needed = len(rest) + 1  # so that the question is asked again with the next bytes
+            return False
+        row, place = found
+        self.long_size = stop - place
+        if self.long_size <= LONG_VALUE:
+            return False
+        self.rows.append((*row, None))
+        self.pieces.append(rest[place:])
+        self.long_left = stop - len(rest)
+        return True
 
 
 def read_row(data: bytes, at: int, stop: int) -> Row:
@@ -279,3 +331,25 @@ def read_row(data: bytes, at: int, stop: int) -> Row:
     if at != stop:
         raise Garbled("a row of another length than it says")
     return tuple(values)
+
+
+def read_before_last(data: bytes, at: int, stop: int) -> tuple[Row, int] | None:
+    """Read the values of a DataRow but the last one; give them and the place where that one begins.
+
+    None if that cannot be told before more of the row has come. Raises: Garbled.
+    """
+    end, values = len(data), list[bytes | None]()
+    if at + 2 > end:
+        return None
+    (count,) = _read_count(data, at)
+    at += 2
+    while at + 4 <= end:
+        (size,) = _read_size(data, at)
+        at += 4
+        if len(values) + 1 == count:
+            if at + size != stop:
+                raise Garbled("a row of another length than it says")
+            return tuple(values), at
+        values.append(data[at : at + size] if size >= 0 else None)
+        at += max(size, 0)
+    return None

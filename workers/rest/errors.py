@@ -285,6 +285,19 @@ class MaxAffectedNeedsSet(RestError):
         )
 
 
+class PreconditionFailed(RestError):
+    """If-Match or If-None-Match does not hold for the rows that are there, or they changed meanwhile."""
+
+    code, status = "HW412", 412
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The rows are not what the request expects",
+            "If-Match or If-None-Match does not hold",
+            "Read them again, and repeat the change with the new ETag",
+        )
+
+
 # --- 2xx: the schema cache -----------------------------------------------------------------------------------
 
 

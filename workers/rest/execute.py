@@ -12,14 +12,18 @@ import msgspec
 
 from schemas.http import Request
 from workers.database.catalog import Role
+from workers.database.long_value import LongValue
 from workers.database.session import End, Rows, Sessions, Statement, Work
-from workers.rest.errors import NotSingular, TooManyAffected, UpsertKeyMismatch
+from workers.rest.errors import BadBody, NotSingular, RestError, TooManyAffected, UpsertKeyMismatch
 from workers.rest.identity import Identity
-from workers.rest.model import PAYLOAD, Out, Plan, Prepared, Result
+from workers.rest.model import PAYLOAD, Edges, Out, Plan, Prepared, Result
 from workers.sql.compose import Slot, quoted
 
+_Ends = tuple[str | None, ...] | None
+_decode_edges = msgspec.json.Decoder(tuple[_Ends, _Ends, bool]).decode
 Settings = tuple[tuple[str, str], ...]
-_BODY_IN_BINARY = frozenset({2})
+_BODY_IN_BINARY = [frozenset({columns - 1}) for columns in range(len(Out) + 1)]
+"""The columns wanted in binary, by the number of columns: the body is the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +38,107 @@ class Surroundings:
         return ", ".join(quoted(name) for name in dict.fromkeys((schema, *self.extra_search_path)))
 
 
-async def execute(
-    plan: Plan,
-    prepared: Prepared,
-    values: Sequence[str],
-    payload: bytes,
-    request: Request,
-    identity: Identity,
-    role: Role,
-    surroundings: Surroundings,
-    sessions: Sessions,
-) -> Result:
-    """Run a plan's statement and check what it did.
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The request that a transaction serves, and as whom."""
 
-    Raises: DatabaseError and its siblings; NotSingular, TooManyAffected, UpsertKeyMismatch, after a rollback.
+    request: Request
+    identity: Identity
+    role: Role
+    surroundings: Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A planned request with what it brings: the values of its URL and its body."""
+
+    plan: Plan
+    prepared: Prepared
+    values: Sequence[str] = ()
+    payload: bytes = b""
+
+    def statements(self, surroundings: Surroundings) -> list[Statement]:
+        """Give the statements to run: the one that answers is the last, so that its answer can be long."""
+        prepared = self.prepared
+        statements = []
+        if surroundings.pre_request is not None:
+            statements.append(Statement(f"select {_call(surroundings.pre_request)}"))
+        statements += [Statement(each.text, self._bound(each)) for each in prepared.before]
+        if prepared.estimate is not None:
+            statements.append(Statement(prepared.estimate.text, self._bound(prepared.estimate)))
+        explains = self.plan.output.explain is not None
+        binary = frozenset[int]() if explains else _BODY_IN_BINARY[len(prepared.columns)]
+        statements.append(Statement(prepared.text, self._bound(prepared), binary))
+        return statements
+
+    def result(self, results: Sequence[Rows], long: LongValue | None = None) -> Result:
+        """Read the results of those statements, and hold them against what was demanded.
+
+        Raises: NotSingular, TooManyAffected, UpsertKeyMismatch, BadBody.
+        """
+        plan, rows = self.plan, results[-1]
+        if plan.output.explain is not None:
+            return Result(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
+        _check_nested(plan, results)
+        result = _result(self.prepared, rows, long)
+        check(plan, result)
+        return result if self.prepared.estimate is None else _with_estimate(plan, result, results[-2])
+
+    def _bound(self, prepared: Prepared) -> list[bytes | None]:
+        bound: list[bytes | None] = []
+        for param in prepared.params:
+            if not isinstance(param, Slot):
+                bound.append(param)
+            elif param.index == PAYLOAD.index:
+                bound.append(self.payload)
+            else:
+                value = self.values[param.index]
+                bound.append(param.convert(value) if param.convert else value.encode())
+        return bound
+
+
+async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
+    """Run a plan's statements and check what they did.
+
+    The body of a long answer is read while it is sent: a `LongValue`, which keeps its connection until it is read to
+    its end or abandoned. Only where nothing was written: a write is told of when it is committed.
+    Raises: DatabaseError and its siblings; what `Task.result` raises, after a rollback.
     """
-    statements = (
-        [] if surroundings.pre_request is None else [Statement(f"select {_call(surroundings.pre_request)}")]
-    )
-    explains = plan.output.explain is not None
-    binary = frozenset[int]() if explains else _BODY_IN_BINARY
-    statements.append(Statement(prepared.text, _bound(prepared, values, payload), binary))
-    main = len(statements) - 1
-    if prepared.estimate is not None:
-        statements.append(Statement(prepared.estimate.text, _bound(prepared.estimate, values, payload)))
+    plan = task.plan
     work = Work(
-        settings=settings_of(plan, request, identity, role, surroundings),
-        statements=statements,
+        settings=settings_of(plan, around),
+        statements=task.statements(around.surroundings),
         read_only=plan.read_only,
-        isolation=plan.isolation or role.isolation,
+        isolation=plan.isolation or around.role.isolation,
         end=plan.end,
     )
-    if explains:
-        rows = (await sessions.run(work))[main]
-        return Result(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
+    if work.end is End.DECIDE:
 
-    def decide(results: list[Rows]) -> bool:
-        check(plan, _result(prepared, results[main]))
-        return True
+        def decide(results: list[Rows]) -> bool:
+            task.result(results)
+            return True
 
-    results = await sessions.run(work, decide if work.end is End.DECIDE else None)
-    result = _result(prepared, results[main])
-    check(plan, result)
-    if prepared.estimate is not None:
-        result = _with_estimate(plan, result, results[main + 1])
-    return result
+        return task.result(await sessions.run(work, decide))
+    if not work.read_only or work.end is not End.COMMIT or plan.output.explain is not None:
+        return task.result(await sessions.run(work))
+    results, long = await sessions.run_long(work)
+    try:
+        return task.result(results, long)
+    except RestError:
+        if long is not None:
+            long.abandon()
+        raise
 
 
-def settings_of(
-    plan: Plan, request: Request, identity: Identity, role: Role, surroundings: Surroundings
-) -> list[tuple[str, str]]:
+def settings_of(plan: Plan, around: Around) -> list[tuple[str, str]]:
     """Give the settings of the transaction, in the order in which they are applied."""
+    request, surroundings = around.request, around.surroundings
     headers, cookies = _headers(request)
     settings = [
         ("search_path", surroundings.search_path(plan.request.schema)),
-        *role.settings,
-        ("role", identity.role),
-        ("request.jwt.claims", identity.claims),
+        *around.role.settings,
+        ("role", around.identity.role),
+        ("request.jwt.claims", around.identity.claims),
         ("request.method", request.method),
         ("request.path", request.path),
         ("request.headers", headers),
@@ -113,22 +161,20 @@ def check(plan: Plan, result: Result) -> None:
         raise TooManyAffected(result.page_total)
 
 
+def _check_nested(plan: Plan, results: Sequence[Rows]) -> None:
+    """See that inserts made as many rows as they were given: later ones refer to them by their place."""
+    inserted = results[len(results) - 1 - len(plan.nested) : -1] if plan.nested else ()
+    for insert, rows in zip(plan.nested, inserted, strict=True):
+        if insert.keeps and int(rows[0][0] or 0) != insert.count:
+            raise BadBody(
+                f"A trigger or rule kept back rows of {insert.relation.name}, so nothing can refer to them",
+                hint="Insert the rows one relation after the other",
+            )
+
+
 def _call(name: str) -> str:
     """Write the call of a function that the configuration names, as `schema.name` or `name`."""
     return ".".join(quoted(part) for part in name.split(".")) + "()"
-
-
-def _bound(prepared: Prepared, values: Sequence[str], payload: bytes) -> list[bytes | None]:
-    bound: list[bytes | None] = []
-    for param in prepared.params:
-        if not isinstance(param, Slot):
-            bound.append(param)
-        elif param.index == PAYLOAD.index:
-            bound.append(payload)
-        else:
-            value = values[param.index]
-            bound.append(param.convert(value) if param.convert else value.encode())
-    return bound
 
 
 def _headers(request: Request) -> tuple[str, str]:
@@ -151,26 +197,35 @@ def _cookies(header: str) -> str:
     return msgspec.json.encode({name: morsel.value for name, morsel in jar.items()}).decode()
 
 
-def _result(prepared: Prepared, rows: Rows) -> Result:
-    """Read the one row of an answer; its first five columns are always the same (`query.py: _columns`)."""
+def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Result:
+    """Read the one row of an answer: four columns are always the first ones, and the body the last (`query.py: _columns`)."""
     row = rows[0]
-    total, page_total, body, headers, status = row[:5]
+    total, page_total, headers, status = row[:4]
     location: tuple[str | None, ...] = ()
-    inserted = None
+    inserted = edges = None
     if len(row) > 5:
-        further = dict(zip(prepared.columns[5:], row[5:], strict=True))
+        further = dict(zip(prepared.columns[4:-1], row[4:-1], strict=True))
         keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
         location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
         inserted = None if count is None else int(count)
+        edges = _edges(further.get(Out.EDGES))
     return Result(
-        body=body or b"",
+        body=long or row[-1] or b"",
         page_total=int(page_total or 0),
         total=None if total is None else int(total),
         location=location,
         inserted=inserted,
+        edges=edges,
         headers=None if headers is None else headers.decode(),
         status=None if status is None else status.decode(),
     )
+
+
+def _edges(data: bytes | None) -> Edges | None:
+    if data is None:
+        return None
+    first, last, has_more = _decode_edges(data)
+    return Edges(first, last, has_more)
 
 
 def _with_estimate(plan: Plan, result: Result, rows: Rows) -> Result:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workers.database.catalog import ComputedRelationship, Function, MediaHandler, Relation, Relationship
+from workers.database.long_value import LongValue
 from workers.database.session import End
 from workers.sql.compose import Param, Slot
 
@@ -157,6 +158,7 @@ class Preferences:
     handling: str | None = None
     timezone: str | None = None
     max_affected: int | None = None
+    pagination: str | None = None
     invalid: tuple[str, ...] = ()
 
 
@@ -183,6 +185,14 @@ ALL_ROWS = Range()
 
 
 @dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in the order of rows: the values of a row's order terms as texts, and which side of it is wanted."""
+
+    values: tuple[str | None, ...]
+    is_backward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """The query string, parsed. Mappings by path hold the root under `()`."""
 
@@ -198,10 +208,15 @@ class Query:
     having: tuple[tuple[Path, Condition], ...] = ()
     key: tuple[str, ...] | None = None
     """Columns that say which row each object of a PATCH changes."""
+    nested: bool = False
+    """The body holds related rows as well."""
+    cursor: "Cursor | None" = None
     arguments: tuple[tuple[str, Operand], ...] = ()
     """Arguments of a function that is read by GET."""
     canonical: tuple[str | tuple[str, int], ...] = ()
     """The parameters sorted by key, for `Content-Location`; a pair is a value: its prefix and the slot of the rest."""
+    without_cursor: tuple[str | tuple[str, int], ...] = ()
+    """The same, for `Link`, which brings cursors of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +348,7 @@ class PlannedOrder:
     nulls: str | None
     embed: str | None = None
     is_lifted: bool = False
+    may_be_null: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +406,12 @@ class Read:
     having: tuple[PlannedCondition, ...] = ()
     distinct: tuple[PlannedField, ...] | None = None
     """Only rows that differ: in these fields, or as a whole where there are none."""
+    row_columns: tuple[str, ...] = ()
+    """The columns that make a row of `row_type`, where the rows have others besides."""
+    is_paged: bool = False
+    """A page of a cursor: the order is total, and the rows beside the page are looked for."""
+    cursor: Cursor | None = None
+    """With `is_paged`: the row beside which the page lies; None is the first page."""
 
     @property
     def embeds(self) -> tuple[Embed, ...]:
@@ -427,6 +449,30 @@ class Write:
     """PUT: key columns with the values of the URL."""
     matched_by: tuple[str, ...] = ()
     """PATCH with many rows: columns by which a row of the payload finds the row it changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestedTie:
+    """How rows of a nested insert refer to rows of one before: its number, and pairs (own column, their column)."""
+
+    insert: int
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedInsert:
+    """The rows that a nested insert brings to one relation.
+
+    `rows` is a JSON array of `{"row": columns, "of": [number of the row referred to, or null, for each tie]}`.
+    """
+
+    relation: Relation
+    columns: tuple[WriteColumn, ...]
+    ties: tuple[NestedTie, ...]
+    rows: bytes
+    count: int
+    keeps: tuple[str, ...]
+    """Columns remembered for later inserts, and for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,6 +549,10 @@ class Plan:
     warnings: tuple[tuple[str, str], ...] = ()
     """(name, alias) of embeds that were referenced by name although they have an alias."""
     returns_rows: bool = True
+    nested: tuple[NestedInsert, ...] = ()
+    """A nested insert: what is done before the statement that answers, in this order."""
+    root: int = 0
+    """Which of them brings the rows of the relation asked for."""
 
 
 # --- query and result ------------------------------------------------------------------------------------------
@@ -518,6 +568,7 @@ class Out(StrEnum):
     STATUS = "status"
     LOCATION = "location"
     INSERTED = "inserted"
+    EDGES = "edges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +581,8 @@ class Prepared:
     text: str
     params: tuple[Param, ...]
     columns: tuple[Out, ...] = ()
+    before: "tuple[Prepared, ...]" = ()
+    """Statements that are run before it."""
     estimate: "Prepared | None" = None
 
 
@@ -538,14 +591,24 @@ PAYLOAD = Slot(-1)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What the database answered."""
+class Edges:
+    """Both ends of a cursor's page: the order values of its first and last row, and whether more rows follow."""
 
-    body: bytes = b""
+    first: tuple[str | None, ...] | None
+    last: tuple[str | None, ...] | None
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the database answered. A long `body` is still on its way: somebody must read or abandon it."""
+
+    body: bytes | LongValue = b""
     page_total: int = 0
     total: int | None = None
     location: tuple[str | None, ...] = ()
     inserted: int | None = None
+    edges: "Edges | None" = None
     headers: str | None = None
     status: str | None = None
 

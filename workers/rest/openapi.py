@@ -1,40 +1,13 @@
 """The description of the interface: catalog -> Swagger 2.0 document. Pure.
 
-What a role may not use is left out; which that is, the database says (`VISIBLE_SQL`, run as the caller).
-Source: reference page "rest", section 17.
+Source: reference page "rest", section 17. The same catalog as OpenAPI 3.1: `openapi31.py`.
 """
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import msgspec
-
 from workers.database.catalog import Argument, Catalog, Function, Relation
-from workers.rest.openapi_types import argument_property, column_property, summary_of, swagger_type
-
-Object = dict[str, object]
-
-VISIBLE_SQL = """
-select pg_catalog.json_build_object(
-  'relations', (
-    select coalesce(pg_catalog.json_agg(class.relname), '[]')
-    from pg_catalog.pg_class class
-    where class.relnamespace = space.oid and class.relkind in ('r', 'v', 'm', 'f', 'p')
-      and (
-        pg_catalog.has_table_privilege(class.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
-        or pg_catalog.has_any_column_privilege(class.oid, 'SELECT, INSERT, UPDATE, REFERENCES')
-      )
-  ),
-  'functions', (
-    select coalesce(pg_catalog.json_agg(distinct proc.proname), '[]')
-    from pg_catalog.pg_proc proc
-    where proc.pronamespace = space.oid and pg_catalog.has_function_privilege(proc.oid, 'EXECUTE')
-  )
-)::text
-from pg_catalog.pg_namespace space
-where space.nspname = $1
-"""
-"""One row: what the current role may use of a schema ($1)."""
+from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, scope_of, summary_of
+from workers.rest.openapi_types import argument_property, column_property, swagger_type
 
 _TYPES = [
     "application/json",
@@ -47,45 +20,15 @@ _RETURN = ["return=representation", "return=minimal", "return=none"]
 _RESOLUTION = ["resolution=ignore-duplicates", "resolution=merge-duplicates"]
 
 
-class Visible(msgspec.Struct, frozen=True):
-    """What a role may use of a schema, by name."""
-
-    relations: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class OpenApiOptions:
-    """Where the interface is reached, and whether the token is part of the description."""
-
-    proxy_uri: str | None
-    host: str
-    security_active: bool
-    version: str = "1"
-
-
-def visible_from(data: bytes) -> Visible:
-    """Read the answer of `VISIBLE_SQL`."""
-    return msgspec.json.decode(data, type=Visible)
-
-
 def openapi_document(
     catalog: Catalog, schema: str, visible: Visible | None, options: OpenApiOptions
 ) -> Object:
     """Describe what a role may use of a schema (`visible` None: everything in it)."""
-    relations = [
-        relation
-        for (space, name), relation in sorted(catalog.relations.items())
-        if space == schema and (visible is None or name in visible.relations)
-    ]
-    functions = [
-        overloads
-        for (space, name), overloads in sorted(catalog.functions.items())
-        if space == schema and (visible is None or name in visible.functions)
-    ]
+    scope = scope_of(catalog, schema, visible)
+    relations = scope.relations
     paths: Object = {"/": _root_path()}
     paths |= {f"/{relation.name}": _relation_path(relation) for relation in relations}
-    paths |= {f"/rpc/{overloads[0].name}": _function_path(overloads, schema) for overloads in functions}
+    paths |= {f"/rpc/{overloads[0].name}": _function_path(overloads, schema) for overloads in scope.functions}
     document: Object = {
         "swagger": "2.0",
         "info": _info(catalog.schemas.get(schema), options.version),

@@ -54,7 +54,7 @@ def column_property(catalog: Catalog, relation: Relation, column: Column) -> dic
         shape["default"] = default
     if column.enum:
         shape["enum"] = list(column.enum)
-    description = _description(catalog, relation, column)
+    description = column_description(catalog, relation, column)
     if description:
         shape["description"] = description
     return shape
@@ -74,7 +74,7 @@ def _default(column: Column) -> object:
     return text
 
 
-def _description(catalog: Catalog, relation: Relation, column: Column) -> str | None:
+def column_description(catalog: Catalog, relation: Relation, column: Column) -> str | None:
     """Give a column's comment, with a note of the keys it belongs to."""
     notes = []
     if column.name in relation.primary_key:
@@ -107,12 +107,3 @@ def _foreign_key(catalog: Catalog, relation: Relation, column: str) -> tuple[str
 def argument_property(argument: Argument, schema: str) -> dict[str, object]:
     """Give the property of a function's argument; types of the request's schema go by their bare name."""
     return typed(argument.type.removeprefix(f"{schema}."))
-
-
-def summary_of(comment: str | None) -> dict[str, str]:
-    """Split a comment: its first line is the summary, the rest the description."""
-    if not comment:
-        return {}
-    first, _, rest = comment.partition("\n")
-    rest = rest.lstrip("\n")
-    return {"summary": first, **({"description": rest} if rest else {})}

@@ -1,28 +1,54 @@
-"""Step five: status, headers and body. Pure. Source: reference page "rest", sections 11 to 13, 19."""
+"""Step five: status, headers and body. Pure, but for a long body, which is passed on or abandoned.
+
+Source: reference page "rest", sections 11 to 13, 19.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import quote, quote_plus
 
 import msgspec
 
+from broker.serve import Streamed
 from schemas.http import Headers, Response
 from workers.database.catalog import Returns
+from workers.database.long_value import LongValue
 from workers.rest.dialect import Dialect, spelled_type
-from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable
+from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable, RestError
+from workers.rest.links import links, query_text
 from workers.rest.model import Action, Bound, Plan, Result
 
+_BODILESS = (204, 304)
 _VARY = ("vary", "Accept, Prefer, Range")
 _header_list = msgspec.json.Decoder(list[dict[str, str]])
 
 
-def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Response:
-    """Make the answer.
+def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Response | Streamed:
+    """Make the answer. A long body is sent as it arrives; where the answer has no place for it, it is abandoned.
 
     Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
     """
+    try:
+        status, headers, body = _answer(plan, result, values, dialect)
+    except RestError:
+        _abandon(result)
+        raise
+    if isinstance(body, bytes) or status in _BODILESS:
+        _abandon(result)
+        return Response(status, headers, body if isinstance(body, bytes) else b"")
+    return Streamed(status, headers, body, size=body.size)
+
+
+Answer = tuple[int, Headers, bytes | LongValue]
+
+
+def _abandon(result: Result) -> None:
+    if isinstance(result.body, LongValue):
+        result.body.abandon()
+
+
+def _answer(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Answer:
     if plan.output.explain is not None:
-        headers: Headers = [("content-type", spelled_type(plan.output.content_type, dialect)), _VARY]
-        return Response(200, headers, result.body)
+        return 200, [("content-type", spelled_type(plan.output.content_type, dialect)), _VARY], result.body
     match plan.request.action:
         case Action.READ:
             status, headers, body = _read(plan, result, values, dialect)
@@ -36,18 +62,20 @@ def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect)
     headers.append(_VARY)
     if plan.warnings:
         headers.append(("warning", _warning(plan.warnings)))
-    return _overridden(status, headers, body, result)
-
-
-Answer = tuple[int, Headers, bytes]
+    status, headers = _overridden(status, headers, result)
+    return status, headers, body
 
 
 def _read(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Answer:
     status, content_range = _ranged(plan.request.range.offset, result)
     location = "/" + quote(plan.request.target, safe="")
     if plan.request.query.canonical:
-        location += "?" + _canonical(plan, values)
+        location += "?" + query_text(plan.request.query.canonical, values)
+    if plan.read.is_paged:
+        status, content_range = 200, f"*/{'*' if result.total is None else result.total}"
     headers = [*_typed(plan, dialect), ("content-range", content_range), ("content-location", location)]
+    if result.edges is not None:
+        headers += links(plan, result.edges, values)
     return status, headers, b"" if plan.request.is_head else result.body
 
 
@@ -129,18 +157,6 @@ def _location(plan: Plan, result: Result) -> Headers:
     return [("location", f"/{quote(plan.request.target, safe='')}?{query}")]
 
 
-def _canonical(plan: Plan, values: Sequence[str]) -> str:
-    return "".join(
-        piece if isinstance(piece, str) else piece[0] + _form_encoded(values[piece[1]])
-        for piece in plan.request.query.canonical
-    )
-
-
-def _form_encoded(value: str) -> str:
-    """Encode a value; most are plain words or numbers, which need no work."""
-    return value if value.isascii() and value.isalnum() else quote_plus(value)
-
-
 def _applied(plan: Plan) -> str:
     """List the preferences that took effect, in the fixed order."""
     wants, action = plan.request.preferences, plan.request.action
@@ -155,6 +171,7 @@ def _applied(plan: Plan) -> str:
         ("handling", wants.handling),
         ("timezone", wants.timezone),
         ("max-affected", plan.max_affected),
+        ("pagination", wants.pagination if plan.read.is_paged else None),
     ]
     return ", ".join(f"{name}={value}" for name, value in applied if value is not None)
 
@@ -168,7 +185,7 @@ def _warning(names: tuple[tuple[str, str], ...]) -> str:
     )
 
 
-def _overridden(status: int, headers: Headers, body: bytes, result: Result) -> Response:
+def _overridden(status: int, headers: Headers, result: Result) -> tuple[int, Headers]:
     """Apply `response.headers` and `response.status`. Raises: BadResponseHeaders, BadResponseStatus."""
     if result.headers is not None:
         own = _own_headers(result.headers)
@@ -178,7 +195,7 @@ def _overridden(status: int, headers: Headers, body: bytes, result: Result) -> R
         if not (result.status.isascii() and result.status.isdigit() and 100 <= int(result.status) <= 999):
             raise BadResponseStatus
         status = int(result.status)
-    return Response(status, headers, body)
+    return status, headers
 
 
 def _own_headers(text: str) -> Headers:

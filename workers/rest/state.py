@@ -67,6 +67,8 @@ class State:
         if found is None:
             plan = make_plan(asked, payload, self.catalog, self.options)
             found = Planned(plan, query_for(plan))
+            if asked.query.nested or asked.query.cursor is not None:
+                return found  # it holds values of this request
             _keep(
                 self._plans, whole, found, len(key[2]) + (len(str(whole)) if payload and payload.form else 0)
             )

@@ -9,28 +9,27 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker.serve import Body
+from broker.serve import Body, Streamed
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.session import Sessions, Statement, Work
-from workers.rest.dialect import Dialect, dialect_of, spelled_code
-from workers.rest.errors import RestError, RootDisabled
-from workers.rest.execute import execute, settings_of
+from workers.database.session import Sessions
+from workers.rest.batch import run_batch
+from workers.rest.conditional import execute_if, is_conditional
+from workers.rest.describe import describe
+from workers.rest.dialect import Dialect, dialect_of
+from workers.rest.etags import with_tag
+from workers.rest.execute import Around, Task, execute
 from workers.rest.identity import Identity
-from workers.rest.model import Action, ApiRequest, Output, Payload, Plan, Read, Shape
-from workers.rest.openapi import VISIBLE_SQL, OpenApiOptions, openapi_document, visible_from
+from workers.rest.model import Action, ApiRequest, Payload
 from workers.rest.options import allowed
-from workers.rest.parse.payload import check_keys, parse_arguments, parse_rows
+from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.query import shape_of
-from workers.rest.parse.request import is_call_path, wanted_headers
-from workers.rest.plan.output import negotiate_root
-from workers.rest.raised import refusal_of
+from workers.rest.parse.request import Wanted, is_call_path, wanted_headers
+from workers.rest.refused import FAILURES, refused
 from workers.rest.respond import respond
 from workers.rest.state import State
 
 _READS = frozenset({"GET", "HEAD"})
-_OPENAPI = "application/openapi+json; charset=utf-8"
 
 
 class RestWorker:
@@ -41,7 +40,7 @@ class RestWorker:
         self._max_body = max_body
         self._state = state
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: Body) -> Response | Streamed:
         """Answer one request. Every refusal is an answer; only defects raise."""
         state = self._state()
         dialect = dialect_of(request.headers)
@@ -50,12 +49,13 @@ class RestWorker:
         try:
             identity = state.identities.of(request.caller)
             timing.mark("jwt")
-            response = await self._answer(state, request, body, identity, dialect, timing)
-        except RestError as error:
-            response = refused(error, dialect, state)
-        except (DatabaseError, Disconnected, PoolTimeout) as error:
+            response: Response | Streamed = await self._answer(
+                state, request, body, identity, dialect, timing
+            )
+        except FAILURES as failure:
             is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, Anonymous)
-            response = refused(refusal_of(error, is_anonymous=is_anonymous), dialect, state)
+            is_minimal = state.api.error_verbosity == "minimal"
+            response = refused(failure, dialect, is_anonymous=is_anonymous, is_minimal=is_minimal)
         timing.mark("response")
         return _traced(state, request, response, timing)
 
@@ -67,7 +67,10 @@ class RestWorker:
         identity: Identity,
         dialect: Dialect,
         timing: "Timing",
-    ) -> Response:
+    ) -> Response | Streamed:
+        if request.method == "POST" and request.path in ("", "/"):
+            data = await body.read(self._max_body)
+            return await run_batch(state, request, data, identity, dialect, self._sessions, self._max_body)
         is_call = is_call_path(request.path)
         shape, values = shape_of(request.query, is_call=is_call and request.method in _READS)
         key, asked = state.request(request.method, request.path, shape, wanted_headers(request.headers))
@@ -75,77 +78,50 @@ class RestWorker:
         if asked.action is Action.OPTIONS:
             return allowed(asked, is_call, state.catalog, state.options)
         if asked.action is Action.DESCRIBE:
-            return await self._describe(state, request, asked, identity, dialect)
+            if state.options.root_spec:
+                return await self._root_function(state, request, identity, dialect)
+            return await describe(state, request, asked, identity, self._sessions)
         payload = await self._payload(state, asked, body)
         planned = state.planned(key, asked, payload)
         timing.mark("plan")
-        result = await execute(
-            planned.plan,
-            planned.prepared,
-            values,
-            payload.data if payload else b"",
-            request,
-            identity,
-            state.role(identity.role),
-            state.surroundings,
-            self._sessions,
-        )
+        task = Task(planned.plan, planned.prepared, values, payload.data if payload else b"")
+        around = Around(request, identity, state.role(identity.role), state.surroundings)
+        if is_conditional(asked, request.headers):
+            result = await execute_if(
+                self._read_for(state, asked, request, shape, values), task, around, self._sessions
+            )
+        else:
+            result = await execute(task, around, self._sessions)
         timing.mark("transaction")
-        return respond(planned.plan, result, values, dialect)
+        response = respond(planned.plan, result, values, dialect)
+        if asked.action is Action.READ and isinstance(response, Response):
+            return with_tag(planned.plan, response, header(request.headers, "if-none-match"))
+        return response
+
+    def _read_for(
+        self, state: State, asked: ApiRequest, request: Request, shape: str, values: list[str]
+    ) -> Task:
+        """Plan the read of the rows that a conditional write would change."""
+        wanted = Wanted(accept="application/json", accept_profile=asked.schema)
+        key, reads = state.request("GET", request.path, shape, wanted)
+        planned = state.planned(key, reads, None)
+        return Task(planned.plan, planned.prepared, values)
 
     async def _payload(self, state: State, asked: ApiRequest, body: Body) -> Payload | None:
         if not state.reads_body(asked):
             return None
-        data = await body.read(self._max_body)
-        parse = parse_arguments if asked.action is Action.CALL else parse_rows
-        payload = parse(asked.content_type, data, asked.query.columns)
-        if asked.query.key is not None and asked.action is Action.UPDATE:
-            check_keys(payload, asked.query.key)
-        return payload
-
-    async def _describe(
-        self, state: State, request: Request, asked: ApiRequest, identity: Identity, dialect: Dialect
-    ) -> Response:
-        """Answer the root: the configured function, or the OpenAPI document of what the role may use."""
-        if state.options.root_spec:
-            return await self._root_function(state, request, asked, identity, dialect)
-        if state.options.openapi_mode == "disabled":
-            raise RootDisabled
-        negotiate_root(asked)
-        visible = None
-        if state.options.openapi_mode == "follow-privileges":
-            plan = Plan(asked, Read(("", ""), "", ()), output=Output(Shape.NOTHING, _OPENAPI))
-            settings = settings_of(plan, request, identity, state.role(identity.role), state.surroundings)
-            statement = Statement(VISIBLE_SQL, [asked.schema.encode()])
-            rows = await self._sessions.run(Work(settings, [statement], read_only=True))
-            visible = visible_from(rows[-1][0][0] or b"{}")
-        document = openapi_document(state.catalog, asked.schema, visible, _openapi_options(state, request))
-        headers: Headers = [("content-type", _OPENAPI), ("vary", "Accept, Prefer, Range")]
-        if asked.negotiated_schema:
-            headers.append(("content-profile", asked.schema))
-        return Response(200, headers, b"" if asked.is_head else msgspec.json.encode(document))
+        return parse_payload(asked, await body.read(self._max_body))
 
     async def _root_function(
-        self, state: State, request: Request, asked: ApiRequest, identity: Identity, dialect: Dialect
-    ) -> Response:
+        self, state: State, request: Request, identity: Identity, dialect: Dialect
+    ) -> Response | Streamed:
         """Call the function that is served at the root, as if it had been named in the path."""
         target = (state.options.root_spec or "").rpartition(".")[2]
         call = msgspec.structs.replace(request, path=f"/rpc/{target}")
         key, called = state.request(call.method, call.path, "", wanted_headers(call.headers))
         planned = state.planned(key, called, None)
-        role = state.role(identity.role)
-        result = await execute(
-            planned.plan,
-            planned.prepared,
-            [],
-            b"",
-            request,
-            identity,
-            role,
-            state.surroundings,
-            self._sessions,
-        )
-        del asked
+        around = Around(request, identity, state.role(identity.role), state.surroundings)
+        result = await execute(Task(planned.plan, planned.prepared), around, self._sessions)
         return respond(planned.plan, result, [], dialect)
 
 
@@ -179,22 +155,9 @@ class Untimed(Timing):
 _UNTIMED = Untimed()
 
 
-def refused(error: RestError, dialect: Dialect, state: State) -> Response:
-    """Make the answer of a refusal, in the caller's spelling."""
-    body = error.body()
-    body["code"] = code = spelled_code(error.code, dialect)
-    if state.api.error_verbosity == "minimal":
-        body = {"code": code, "message": body["message"]}
-    headers: Headers = [
-        (name, value.replace(error.code, code, 1) if name == "proxy-status" else value)
-        for name, value in error.headers()
-    ]
-    if not any(name == "content-type" for name, _ in headers):
-        headers.insert(0, ("content-type", "application/json; charset=utf-8"))
-    return Response(error.status, headers, msgspec.json.encode(body), error.reason())
-
-
-def _traced(state: State, request: Request, response: Response, timing: Timing) -> Response:
+def _traced(
+    state: State, request: Request, response: Response | Streamed, timing: Timing
+) -> Response | Streamed:
     """Add the headers that options ask for."""
     extra: Headers = []
     if state.api.server_timing_enabled:
@@ -202,12 +165,5 @@ def _traced(state: State, request: Request, response: Response, timing: Timing) 
     if state.api.server_trace_header:
         name = state.api.server_trace_header.lower()
         extra.append((name, header(request.headers, name) or ""))
-    return msgspec.structs.replace(response, headers=[*response.headers, *extra]) if extra else response
-
-
-def _openapi_options(state: State, request: Request) -> OpenApiOptions:
-    return OpenApiOptions(
-        proxy_uri=state.api.openapi_server_proxy_uri,
-        host=header(request.headers, "host") or "localhost",
-        security_active=state.api.openapi_security_active,
-    )
+    response.headers.extend(extra)
+    return response

@@ -29,9 +29,9 @@ class Writes:
         self.count = 0
         self._send, pipeline._send = pipeline._send, self
 
-    def __call__(self, data):
+    def __call__(self, data, *options):
         self.count += 1
-        return self._send(data)
+        return self._send(data, *options)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,118 @@ def test_rows_are_the_same_however_the_stream_is_cut(results, places, aside):
     assert not any(ends[:-1])
 
 
+@given(
+    st.integers(17, 300),
+    st.lists(values, max_size=3),
+    st.lists(st.integers(0, 10_000), max_size=12),
+    st.sampled_from([b"", message(b"N", b"Mhello\0\0")]),
+)
+def test_a_long_value_is_the_same_however_the_stream_is_cut(size, before, places, aside):
+    reader, value = Reader(), bytes(range(256))[:size] * 2
+    row = (*before, value)
+    reader.long_in = 1
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(wire, "LONG_VALUE", 16)
+
+        ends = [reader.feed(piece) for piece in cut(answer([[row], [row], [row]], aside), places)]
+
+    if reader.long_size:
+        assert b"".join(reader.pieces) == value
+        assert reader.results == [[row], [(*before, None)], [row]]
+    else:
+        assert reader.results == [[row]] * 3
+    assert reader.long_left == 0
+    assert ends[-1] is True
+    assert not any(ends[:-1])
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_long_value_is_given_as_it_comes(monkeypatch, step):
+    monkeypatch.setattr(wire, "LONG_VALUE", 16)
+    reader, value = Reader(), b"0123456789" * 1000
+    reader.long_in = 0
+    data = answer([[(b"1", None, value)]])
+    come = data.index(value) + 2 * step
+
+    for start in range(0, come, step):
+        reader.feed(data[start : start + step])
+
+    received = b"".join(reader.pieces)
+    assert received
+    assert value.startswith(received)
+    assert reader.rows == [(b"1", None, None)]
+    assert (reader.long_size, reader.long_left) == (len(value), len(value) - len(received))
+
+
+@given(st.binary(max_size=100), st.integers(20, 200), st.lists(st.integers(0, 200), max_size=4))
+def test_any_row_gives_a_long_value_or_is_garbled(data, length, places):
+    reader = Reader()
+    reader.long_in = 0
+
+    with pytest.MonkeyPatch.context() as patched, contextlib.suppress(Garbled):
+        patched.setattr(wire, "LONG_VALUE", 16)
+        for piece in cut(b"D" + struct.pack("!i", length) + data, places):
+            reader.feed(piece)
+
+
+@pytest.mark.parametrize(
+    ("row", "long_in"),
+    [
+        ((b"x" * 100,), 1),
+        ((b"x" * 100, b"short"), 0),
+        ((b"x" * 100, None), 0),
+        ((b"x" * 16,), 0),
+    ],
+)
+def test_other_rows_are_read_when_the_whole_of_them_is_there(monkeypatch, row, long_in):
+    monkeypatch.setattr(wire, "LONG_VALUE", 16)
+    reader = Reader()
+    reader.long_in = long_in
+
+    for byte in answer([[row]]):
+        reader.feed(bytes([byte]))
+
+    assert reader.results == [[row]]
+    assert reader.pieces == []
+
+
+def test_a_row_whose_first_values_are_long_is_held_without_looking_at_it_again(monkeypatch):
+    reader = Reader()
+    reader.long_in = 0
+    looked = []
+    monkeypatch.setattr(wire, "read_before_last", lambda *place: looked.append(place))
+    row = (b"x" * 1_000_000, b"y" * 1_000_000)
+    data = answer([[row]])
+
+    for start in range(0, len(data), 1000):
+        reader.feed(data[start : start + 1000])
+
+    assert reader.results == [[row]]
+    assert len(looked) <= 66
+
+
+def test_only_the_first_row_of_a_result_ends_in_a_long_value(monkeypatch):
+    monkeypatch.setattr(wire, "LONG_VALUE", 16)
+    reader = Reader()
+    reader.long_in = 0
+
+    for byte in answer([[(b"x" * 100,), (b"y" * 100,)]]):
+        reader.feed(bytes([byte]))
+
+    assert reader.results == [[(None,), (b"y" * 100,)]]
+
+
+@pytest.mark.parametrize("size", [50, 200])
+def test_a_long_value_of_another_length_than_its_row_is_garbled(monkeypatch, size):
+    monkeypatch.setattr(wire, "LONG_VALUE", 16)
+    reader = Reader()
+    reader.long_in = 0
+    body = struct.pack("!Hi", 1, size) + b"x" * 100
+
+    with pytest.raises(Garbled):
+        reader.feed(message(b"D", body)[:60])
+
+
 def test_every_byte_alone_gives_the_same_rows():
     reader = Reader()
     results = [[(b"one", None), (b"", b"two")], [], [(b"x" * 300,)]]

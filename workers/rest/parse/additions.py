@@ -1,16 +1,22 @@
-"""Parameters beyond the standard grammar: `distinct`, `having`, `key`.
+"""Parameters beyond the standard grammar: `distinct`, `having`, `key`, `cursor`, `nested`.
 
 A value of theirs never has the form of a filter, so columns of these names stay filterable (`key=eq.x`).
 Source: docs/rest-additions.md.
 """
 
+import base64
+from dataclasses import replace
+
+import msgspec
+
 from workers.rest.errors import BadQuery
-from workers.rest.model import Condition, Field, Filter
+from workers.rest.model import Condition, Cursor, Field, Filter
 from workers.rest.parse.filters import parse_group, parse_operation
 from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_field
 from workers.rest.parse.select import parse_aggregate
 
-ADDED = frozenset({"distinct", "having", "key"})
+ADDED = frozenset({"distinct", "having", "key", "cursor", "nested"})
+_cursor = msgspec.json.Decoder(tuple[bool, list[str | None]])
 
 
 def parse_distinct(text: str) -> tuple[Field, ...]:
@@ -30,21 +36,42 @@ def parse_distinct(text: str) -> tuple[Field, ...]:
     return tuple(fields)
 
 
+def parse_nested(text: str | None) -> bool:
+    """Read whether the body holds related rows as well. Raises: BadQuery."""
+    if text not in (None, "true", "false"):
+        raise BadQuery(f'"failed to parse nested parameter ({text})"', "nested is true or false")
+    return text == "true"
+
+
+def parse_cursor(text: str) -> Cursor:
+    """Read a cursor as `respond/pages.py` writes it. Raises: BadQuery."""
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        is_backward, values = _cursor.decode(data)
+    except (ValueError, msgspec.DecodeError, RecursionError):
+        raise BadQuery(
+            "The cursor is not one of ours", "Take it from the Link header of the page before, unchanged"
+        ) from None
+    return Cursor(tuple(values), is_backward)
+
+
 def parse_having(text: str) -> Condition:
     """Read a condition on aggregates: `amount.sum().gt.100`, `or(count().gt.3,...)`. Raises: BadQuery."""
     scan = Scanner(text, "having parameter")
-    negated = scan.accept("not.")
+    negated = scan.accept("not.")  # a column named so goes in quotes
     condition = parse_group(scan, 0, _leaf, negated=negated)
     if condition is not None:
         if not scan.at_end:
             scan.fail("end of input")
         return condition
-    scan.position = 0
-    return _condition(scan, in_tree=False)
+    test = _condition(scan, in_tree=False)
+    return replace(test, negated=not test.negated) if negated else test
 
 
 def _leaf(scan: Scanner) -> Filter:
-    return _condition(scan, in_tree=True)
+    negated = scan.accept("not.")
+    test = _condition(scan, in_tree=True)
+    return replace(test, negated=not test.negated) if negated else test
 
 
 def _condition(scan: Scanner, *, in_tree: bool) -> Filter:

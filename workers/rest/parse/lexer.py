@@ -97,6 +97,7 @@ def parse_quoted(scan: Scanner) -> str:
 
 def parse_identifier(scan: Scanner) -> str:
     """Read a bare identifier, as the type of a cast."""
+    scan.blanks()
     found = scan.match(_NAME_CHARACTERS)
     if not found:
         scan.fail(FIELD_NAME)

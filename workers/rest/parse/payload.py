@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from workers.rest.errors import BadBody
-from workers.rest.model import Payload
+from workers.rest.model import Action, ApiRequest, Payload
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -36,17 +36,37 @@ def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) 
     raise BadBody(f"Content-Type not acceptable: {content_type}")
 
 
+def parse_payload(asked: ApiRequest, data: bytes) -> Payload:
+    """Read the body of a write or a call. Raises: BadBody."""
+    if asked.query.nested and asked.action is Action.CREATE:
+        return Payload("json", data)  # it is taken apart against the catalog
+    parse = parse_arguments if asked.action is Action.CALL else parse_rows
+    payload = parse(asked.content_type, data, asked.query.columns)
+    if asked.query.key is not None and asked.action is Action.UPDATE:
+        check_keys(payload, asked.query.key)
+    return payload
+
+
 def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
     """See that no two objects name the same row by their key columns. Raises: BadBody."""
-    seen: set[tuple[bytes, ...]] = set()
-    rows = _objects.decode(payload.data) if payload.is_array else [_object.decode(payload.data)]
+    seen: set[tuple[str | None, ...]] = set()
+    try:
+        rows = _objects.decode(payload.data) if payload.is_array else [_object.decode(payload.data)]
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise BadBody("Empty or invalid json") from None  # with `columns` nobody has looked into it yet
     for number, row in enumerate(rows, start=1):
-        values = tuple(bytes(row[name]).strip(b'"') if name in row else b"null" for name in key)
-        if b"null" in values:
+        values = tuple(_key_text(row[name]) if name in row else None for name in key)
+        if None in values:
             raise BadBody(f"Object {number} of the body has no value for a key column")
         if values in seen:
             raise BadBody(f"Object {number} of the body names a row that another one names too")
         seen.add(values)
+
+
+def _key_text(raw: msgspec.Raw) -> str | None:
+    """Give a key's value as the text that Postgres converts: 1 and "1" name the same row."""
+    value = _any.decode(raw)
+    return value if value is None or isinstance(value, str) else bytes(raw).decode()
 
 
 def parse_arguments(content_type: str, body: bytes, columns: tuple[str, ...] | None) -> Payload:

@@ -11,6 +11,7 @@ _CHOICES = {
     "missing": ("default", "null"),
     "tx": ("commit", "rollback"),
     "handling": ("strict", "lenient"),
+    "pagination": ("cursor",),
 }
 _FIELDS = {"return": "representation"}
 _MOST = 2**63 - 1

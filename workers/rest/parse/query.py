@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote_plus, unquote_plus
 
 from workers.rest.model import Filter, Logic, Operand, Path, Query, Range
-from workers.rest.parse.additions import ADDED, parse_distinct, parse_having
+from workers.rest.parse.additions import ADDED, parse_cursor, parse_distinct, parse_having, parse_nested
 from workers.rest.parse.filters import is_filter, parse_filter, parse_logic, parse_logic_path, parse_tree_path
 from workers.rest.parse.lexer import Scanner, parse_name
 from workers.rest.parse.order import parse_order
@@ -95,6 +95,7 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
     filters, arguments = _filters(pairs, is_call)
     on_conflict = _names(_first(pairs, "on_conflict"), "on_conflict parameter")
     added = [] if is_call else [each for each in pairs if _is_added(each)]
+    cursor = _first(added, "cursor")
     return Query(
         select=select,
         filters=filters,
@@ -108,8 +109,11 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
         ),
         having=tuple((_parent(key, "having"), parse_having(v)) for key, v, _ in _last(added, "having")),
         key=_names(_first(added, "key"), "key parameter"),
+        nested=parse_nested(_first(added, "nested")),
+        cursor=None if cursor is None else parse_cursor(cursor),
         arguments=arguments,
         canonical=_canonical(pairs),
+        without_cursor=() if cursor is None else _canonical([each for each in pairs if each.key != "cursor"]),
     )
 
 

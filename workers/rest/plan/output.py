@@ -5,7 +5,8 @@ from workers.rest.errors import NotAcceptable
 from workers.rest.model import STAR, Action, ApiRequest, Explain, MediaType, Options, Output, Shape
 
 JSON = "application/json; charset=utf-8"
-OPENAPI = "application/openapi+json"
+OPENAPI = "application/openapi+json; charset=utf-8"
+OPENAPI_31 = "application/vnd.oai.openapi+json;version=3.1; charset=utf-8"
 _VENDOR = "application/vnd.pgrst."
 _CHARSET = "; charset=utf-8"
 _EXPLAIN_OPTIONS = ("analyze", "verbose", "settings", "buffers", "wal")
@@ -30,10 +31,15 @@ def negotiate(
     raise NotAcceptable([_spelled(media) for media in asked.accept])
 
 
-def negotiate_root(asked: ApiRequest) -> None:
-    """Check that the caller takes the OpenAPI document. Raises: NotAcceptable."""
-    if not any(media.name in (OPENAPI, "application/json", "*/*") for media in asked.accept):
-        raise NotAcceptable([_spelled(media) for media in asked.accept])
+def negotiate_root(asked: ApiRequest) -> str:
+    """Give the content type of the first description that the caller takes. Raises: NotAcceptable."""
+    for media in asked.accept:
+        is_31 = media.parameter("version") == "3.1"
+        if is_31 and media.name in ("application/vnd.oai.openapi+json", "application/openapi+json"):
+            return OPENAPI_31
+        if media.name in ("application/openapi+json", "application/json", "*/*"):
+            return OPENAPI
+    raise NotAcceptable([_spelled(media) for media in asked.accept])
 
 
 def _output(

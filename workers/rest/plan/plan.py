@@ -9,9 +9,22 @@ from dataclasses import replace
 from workers.database.catalog import Catalog, Relation, Returns
 from workers.database.session import End
 from workers.rest.errors import BadPreferences, BadQuery, MaxAffectedNeedsSet, NoRelation
-from workers.rest.model import Action, ApiRequest, Options, Payload, Plan, Preferences, Read
+from workers.rest.model import (
+    Action,
+    ApiRequest,
+    NestedInsert,
+    Options,
+    Payload,
+    Plan,
+    Preferences,
+    Read,
+    Write,
+)
 from workers.rest.plan.call import plan_call
+from workers.rest.plan.fields import Scope
+from workers.rest.plan.nested import numbered, plan_nested
 from workers.rest.plan.output import negotiate, shows_rows
+from workers.rest.plan.paging import paged, wants_pages
 from workers.rest.plan.read import plan_read
 from workers.rest.plan.write import plan_write
 
@@ -46,14 +59,17 @@ def find_relation(asked: ApiRequest, catalog: Catalog, options: Options) -> Rela
 
 def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
     relation = find_relation(asked, catalog, options)
-    if asked.query.key is not None:
+    if asked.query.key is not None or asked.query.nested:
         raise BadQuery(
-            "The parameter key goes with PATCH only", "It names the columns that say which row to change"
+            "The parameters key and nested go with writes",
+            "key names the columns by which PATCH finds rows; nested lets POST insert related rows",
         )
     read, warnings = plan_read(asked, catalog, options, relation, relation.name)
     output = negotiate(asked, catalog, options, relation, None)
     if asked.preferences.handling == "strict" and asked.preferences.invalid:
         raise BadPreferences(asked.preferences.invalid)
+    if wants_pages(asked):
+        read = paged(asked, read, relation, Scope(catalog, options, relation), output)
     count = asked.preferences.count
     return Plan(
         request=asked,
@@ -70,12 +86,20 @@ def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
 
 def _write(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
     relation = find_relation(asked, catalog, options)
+    if asked.query.nested and asked.action is not Action.CREATE:
+        raise BadQuery("nested goes with POST only", "It inserts rows together with the rows related to them")
     if asked.query.distinct or asked.query.having:
         raise BadQuery("distinct and having go with reads only", "Read the rows after they were written")
     planned, warnings = plan_read(asked, catalog, options, relation, SOURCE)
     read = replace(planned, source=("", SOURCE))
     shown = shows_rows(asked)
-    write = plan_write(asked, payload, relation, catalog, options, read if shown else None)
+    plain = None if asked.query.nested else payload
+    write = plan_write(asked, plain, relation, catalog, options, read if shown else None)
+    nested: tuple[NestedInsert, ...] = ()
+    root = 0
+    if asked.query.nested:
+        nested, root = _nested(asked, payload, relation, catalog, options, write)
+        read = numbered(read, Scope(catalog, options, relation), relation)
     if asked.preferences.handling == "strict" and asked.preferences.invalid:
         raise BadPreferences(asked.preferences.invalid)
     return Plan(
@@ -88,7 +112,27 @@ def _write(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options
         counts_exactly=asked.preferences.count == "exact",
         warnings=warnings,
         returns_rows=shown,
+        nested=nested,
+        root=root,
     )
+
+
+def _nested(
+    asked: ApiRequest,
+    payload: Payload | None,
+    relation: Relation,
+    catalog: Catalog,
+    options: Options,
+    write: Write,
+) -> tuple[tuple[NestedInsert, ...], int]:
+    """Plan the inserts of a nested one. Rows that are shown are found again by their primary key."""
+    key = relation.primary_key if write.returning else ()
+    if write.returning and not key:
+        raise BadQuery(
+            f"{relation.name} has no primary key by which its new rows could be shown",
+            "Ask for Prefer: return=minimal",
+        )
+    return plan_nested(asked, payload.data if payload else b"", relation, catalog, options, key)
 
 
 def _call(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
@@ -132,8 +176,10 @@ def _with_preferences(plan: Plan, options: Options) -> Plan:
     """Apply the preferences that hold for every action: the end of the transaction and `max-affected`."""
     wants = plan.request.preferences
     max_affected = _max_affected(plan, wants)
-    end, applied = _end(options.tx_end, wants.tx)
-    decides = (plan.output.is_singular and not plan.read_only) or max_affected is not None
+    end, applied = end_of(options.tx_end, wants.tx)
+    decides = (
+        bool(plan.nested) or (plan.output.is_singular and not plan.read_only) or max_affected is not None
+    )
     if plan.write is not None and plan.write.key_check:
         decides = True
     if decides and end is End.COMMIT:
@@ -151,7 +197,8 @@ def _max_affected(plan: Plan, wants: Preferences) -> int | None:
     return wants.max_affected
 
 
-def _end(tx_end: str, wanted: str | None) -> tuple[End, bool]:
+def end_of(tx_end: str, wanted: str | None) -> tuple[End, bool]:
+    """Give how a transaction ends, and whether the preference decided it."""
     default = End.ROLLBACK if tx_end.startswith("rollback") else End.COMMIT
     if wanted is None or not tx_end.endswith("-allow-override"):
         return default, False

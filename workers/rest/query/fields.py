@@ -197,14 +197,18 @@ def order_sql(place: Place, terms: tuple[PlannedOrder, ...], embedded: dict[str,
     return concat(raw(" order by "), join(", ", [_term(place, term, embedded) for term in terms]))
 
 
-def _term(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+def order_value(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+    """Give the value by which a term orders."""
     if term.embed is not None and term.is_lifted:
-        value = concat(ident(term.embed), raw("."), ident(term.field.name))
-    elif term.embed is not None:
+        return concat(ident(term.embed), raw("."), ident(term.field.name))
+    if term.embed is not None:
         carried = order_name(embedded[term.embed].index(term))
-        value = concat(ident(term.embed), raw("."), ident(carried))
-    else:
-        value = field_sql(place, term.field)
+        return concat(ident(term.embed), raw("."), ident(carried))
+    return field_sql(place, term.field)
+
+
+def _term(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+    value = order_value(place, term, embedded)
     direction = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}[term.descending]
     nulls = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}[term.nulls]
     return concat(value, direction, nulls)

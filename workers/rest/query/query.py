@@ -1,15 +1,17 @@
 """Step three: the one statement that answers a request. Pure.
 
-It gives one row: body, number of rows, total, and what functions set for the response (`Out` names the columns).
+It gives one row: total, number of rows, what functions set for the response, and the body (`Out` names the columns).
 Source: reference page "rest", sections 3 and 24.
 """
 
 from workers.database.catalog import Returns
-from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Shape, Write
+from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Shape, Write, WriteColumn
 from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
-from workers.rest.query.read import count_sql, range_sql, read_sql
-from workers.rest.query.write import INSERTED, write_sql
+from workers.rest.query.nested import counted_sql, made_sql, nested_sql
+from workers.rest.query.paging import page_columns
+from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
+from workers.rest.query.write import INSERTED, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, qualified, raw, render
 
 _T = raw("hw_t")
@@ -30,7 +32,13 @@ def query_for(plan: Plan) -> Prepared:
     if plan.counts_by_plan and plan.output.explain is None:
         counted, its_params = render(concat(raw("explain (format json) "), count_sql(plan.read)))
         estimate = Prepared(counted, its_params)
-    return Prepared(text, params, tuple(name for name, _ in columns), estimate)
+    before = tuple(
+        Prepared(
+            *render(nested_sql(each, number, fills_defaults=plan.request.preferences.missing == "default"))
+        )
+        for number, each in enumerate(plan.nested)
+    )
+    return Prepared(text, params, tuple(name for name, _ in columns), before, estimate)
 
 
 def _explain(output: Output) -> Sql:
@@ -50,7 +58,8 @@ def _explain(output: Output) -> Sql:
 def _rows(plan: Plan) -> tuple[Sql, Sql]:
     """Give what stands behind FROM, and the WITH clause before the statement."""
     if plan.write is not None:
-        source = concat(raw("with "), ident(SOURCE), raw(" as ("), write_sql(plan.write), raw(") "))
+        changed = _nested_rows(plan, plan.write) if plan.nested else write_sql(plan.write)
+        source = concat(raw("with "), ident(SOURCE), raw(" as ("), changed, raw(") "))
         if not plan.returns_rows:
             return concat(ident(SOURCE), raw(" as "), _T), source
         return _from(plan, source)
@@ -63,8 +72,20 @@ def _rows(plan: Plan) -> tuple[Sql, Sql]:
     return _from(plan, EMPTY)
 
 
+def _nested_rows(plan: Plan, write: Write) -> Sql:
+    """Give the rows that a nested insert brought to the relation asked for."""
+    insert = plan.nested[plan.root]
+    if not write.returning:
+        return counted_sql(insert)
+    columns = insert.relation.columns
+    key = tuple(WriteColumn(name, columns[name].full_type) for name in insert.relation.primary_key)
+    return made_sql(insert, plan.root, key, returning_sql(write))
+
+
 def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
     """Give the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
+    if plan.read.is_paged:
+        return concat(raw("("), page_sql(plan.read), raw(") as "), _T), source
     rows = read_sql(plan.read, as_jsonb=plan.output.shape in (Shape.CSV, Shape.HANDLER))
     if plan.output.shape is not Shape.CSV:
         return concat(raw("("), rows, raw(") as "), _T), source
@@ -73,13 +94,23 @@ def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
 
 
 def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
-    columns = [(Out.TOTAL, _total(plan)), (Out.PAGE_TOTAL, _COUNT), (Out.BODY, _body(plan))]
-    columns.append((Out.HEADERS, _setting("response.headers")))
-    columns.append((Out.STATUS, _setting("response.status")))
+    """Give the columns of the row: the body is the last one, so that all others are known while it arrives."""
+    count, body, edges = _COUNT, _body(plan), None
+    if plan.read.is_paged:
+        count, body, edges = page_columns(plan.read, strips_nulls=plan.output.strips_nulls)
+    columns = [
+        (Out.TOTAL, _total(plan)),
+        (Out.PAGE_TOTAL, count),
+        (Out.HEADERS, _setting("response.headers")),
+        (Out.STATUS, _setting("response.status")),
+    ]
     if plan.write is not None and plan.write.location:
         columns.append((Out.LOCATION, _location(plan.write)))
     if plan.write is not None and plan.write.resolution == "merge-duplicates":
         columns.append((Out.INSERTED, _setting(INSERTED)))
+    if edges is not None:
+        columns.append((Out.EDGES, edges))
+    columns.append((Out.BODY, body))
     return columns
 
 

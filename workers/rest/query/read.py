@@ -15,9 +15,19 @@ from workers.rest.query.fields import (
     having_sql,
     order_name,
     order_sql,
+    order_value,
     where_sql,
 )
 from workers.rest.query.joins import Place, joined
+from workers.rest.query.paging import (
+    ROW,
+    beyond_sql,
+    keys_sql,
+    numbered_sql,
+    one_more,
+    ordered_by,
+    turned,
+)
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, qualified, raw
 
 _ROWS, _ROW = "hw_rows", "hw_row"
@@ -26,6 +36,32 @@ _ROWS, _ROW = "hw_rows", "hw_row"
 def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
     """Give the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
     return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb)
+
+
+def page_sql(read: Read) -> Sql:
+    """Give the rows of a page by cursor, one more than it has: each as JSON, with its order values and its number."""
+    place = _place(read)
+    items, _ = _items(read, place, as_jsonb=False)
+    embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
+    values = [order_value(place, term, embedded) for term in read.order]
+    is_backward = read.cursor is not None and read.cursor.is_backward
+    order = turned(read.order) if is_backward else read.order
+    beyond = [] if read.cursor is None else [beyond_sql(read.cursor, order, values)]
+    rows = concat(
+        raw("select (select pg_catalog.row_to_json(hw_one) from (select "),
+        join(", ", items),
+        raw(") hw_one) as "),
+        ROW,
+        raw(", "),
+        keys_sql(values),
+        raw(" from "),
+        _source(read),
+        concat(EMPTY, *(_join(embed, place) for embed in read.embeds)),
+        where_sql(place, read.where, *beyond),
+        ordered_by(order, values),
+        range_sql(one_more(read.range)),
+    )
+    return numbered_sql(rows)
 
 
 def count_sql(read: Read, limit: int | None = None) -> Sql:
@@ -62,7 +98,10 @@ def _place(read: Read) -> Place:
     if read.source[0] and read.alias == read.source[1]:
         return Place(qualified(*read.source), ident(read.alias))
     row = ident(read.alias)
-    if not read.source[0] and read.row_type is not None:
+    if read.row_columns and read.row_type is not None:
+        columns = [concat(ident(read.alias), raw("."), ident(name)) for name in read.row_columns]
+        row = concat(raw("(row("), join(", ", columns), raw(")::"), qualified(*read.row_type), raw(")"))
+    elif not read.source[0] and read.row_type is not None:
         row = concat(raw("("), row, raw("::"), qualified(*read.row_type), raw(")"))
     return Place(ident(read.alias), row)
 

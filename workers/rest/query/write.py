@@ -27,7 +27,7 @@ def write_sql(write: Write) -> Sql:
             change = _update(write)
         case _:
             change = _insert(write)
-    return concat(change, raw(" returning "), _returning(write))
+    return concat(change, raw(" returning "), returning_sql(write))
 
 
 def _table(write: Write) -> Sql:
@@ -36,11 +36,12 @@ def _table(write: Write) -> Sql:
 
 def _where(write: Write) -> Sql:
     keys = [each for each in write.columns if each.name in write.matched_by]
-    ties = [concat(_table(write), raw("."), ident(each.name), raw(" = "), _value(each)) for each in keys]
+    ties = [concat(_table(write), raw("."), ident(each.name), raw(" = "), value_sql(each)) for each in keys]
     return where_sql(Place(_table(write), ident(write.relation.name)), write.where, *ties)
 
 
-def _returning(write: Write) -> Sql:
+def returning_sql(write: Write) -> Sql:
+    """Give the columns that are wanted of the changed rows."""
     if not write.returning:
         return raw("1")
     return join(", ", [concat(_table(write), raw("."), ident(name)) for name in write.returning])
@@ -50,12 +51,12 @@ def _nothing(write: Write) -> Sql:
     """Give no rows, of the shape that an update would return: a body without columns changes nothing."""
     if not write.returning:
         return raw("select 1 where false")
-    return concat(raw("select "), _returning(write), raw(" from "), _table(write), raw(" where false"))
+    return concat(raw("select "), returning_sql(write), raw(" from "), _table(write), raw(" where false"))
 
 
 def _update(write: Write) -> Sql:
     changed = [each for each in write.columns if each.name not in write.matched_by]
-    sets = [concat(ident(each.name), raw(" = "), _value(each)) for each in changed]
+    sets = [concat(ident(each.name), raw(" = "), value_sql(each)) for each in changed]
     if write.matched_by:
         rows = _rows(write)
     else:
@@ -78,7 +79,7 @@ def _insert(write: Write) -> Sql:
         )
         return concat(into, rows, _on_conflict(write))
     names = join(", ", [ident(each.name) for each in write.columns])
-    values = join(", ", [_value(each) for each in write.columns])
+    values = join(", ", [value_sql(each) for each in write.columns])
     checks = [
         concat(_BODY, raw("."), ident(name), raw(" = "), param(operand)) for name, operand in write.key_check
     ] + ([_counter(raw("+ 1"), raw("'0'"))] if counts else [])
@@ -96,25 +97,22 @@ def _insert(write: Write) -> Sql:
     )
 
 
-def _value(column: WriteColumn) -> Sql:
+def value_sql(column: WriteColumn) -> Sql:
+    """Give the value of a column as it comes from the row `hw_body`."""
     value = concat(_BODY, raw("."), ident(column.name))
     return concat(qualified(*column.from_json), raw("("), value, raw(")")) if column.from_json else value
 
 
 def _rows(write: Write) -> Sql:
     """Give the payload as rows named `hw_body`."""
-    typed = [
-        concat(ident(each.name), raw(" "), raw("json") if each.from_json else catalog_text(each.type))
-        for each in write.columns
-    ]
-    columns = concat(raw(" as "), _BODY, raw("("), join(", ", typed), raw(")"))
+    columns = typed_sql(write.columns)
     defaults = [each for each in write.columns if each.default] if write.fills_defaults else []
     if not defaults:
         to_rows = (
             raw("pg_catalog.json_to_recordset(") if write.is_array else raw("pg_catalog.json_to_record(")
         )
         return concat(to_rows, param(PAYLOAD), raw("::json)"), columns)
-    filled = _filled(defaults)
+    filled = filled_sql(defaults)
     if not write.is_array:
         return concat(raw("pg_catalog.jsonb_to_record("), filled, param(PAYLOAD), raw("::jsonb)"), columns)
     return concat(
@@ -127,7 +125,16 @@ def _rows(write: Write) -> Sql:
     )
 
 
-def _filled(columns: list[WriteColumn]) -> Sql:
+def typed_sql(columns: tuple[WriteColumn, ...]) -> Sql:
+    """Give the name and the columns of the rows `hw_body`."""
+    typed = [
+        concat(ident(each.name), raw(" "), raw("json") if each.from_json else catalog_text(each.type))
+        for each in columns
+    ]
+    return concat(raw(" as "), _BODY, raw("("), join(", ", typed), raw(")"))
+
+
+def filled_sql(columns: list[WriteColumn]) -> Sql:
     """Give an object of defaults, to be overlaid by what was sent."""
     chunks = [columns[start : start + _CHUNK] for start in range(0, len(columns), _CHUNK)]
     built = []

@@ -1,0 +1,1 @@
+"""Tests of the first step: from text to a request."""

@@ -1,0 +1,1 @@
+"""Tests of the second step: from a request to a plan."""

@@ -1,0 +1,61 @@
+"""A request through the pure steps: from what is sent to a plan against the hand-made catalog."""
+
+from dataclasses import dataclass, replace
+
+from tests.workers.rest.plan.catalogs import CATALOG
+from workers.database.similar import best_match
+from workers.rest.model import Action, Options, Payload, Plan
+from workers.rest.parse.payload import parse_arguments, parse_rows
+from workers.rest.parse.query import shape_of
+from workers.rest.parse.request import is_call_path, parse_request, wanted_headers
+from workers.rest.plan.plan import make_plan
+
+OPTIONS = Options(
+    schemas=("public",),
+    max_rows=None,
+    tx_end="commit",
+    aggregates_enabled=True,
+    plan_enabled=True,
+    legacy_target_names=True,
+    root_spec=None,
+    openapi_mode="follow-privileges",
+    hoisted=frozenset({"statement_timeout", "default_transaction_isolation"}),
+    anonymous_role="anon",
+    similar=best_match,
+)
+_WITH_BODY = frozenset({Action.CREATE, Action.UPDATE, Action.UPSERT})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A plan with what each request brings to it: the values left out of its shape, and its body."""
+
+    plan: Plan
+    values: tuple[str, ...]
+    payload: Payload | None
+
+
+def ask(method: str, target: str, body: str | None = None, /, **headers: str | bool | int | None) -> Asked:
+    """Plan a request; keyword arguments are headers (`content_type`), or options where an option has that name.
+
+    Raises: RestError.
+    """
+    options = replace(
+        OPTIONS, **{name: headers.pop(name) for name in list(headers) if name in Options.__slots__}
+    )
+    path, _, query = target.partition("?")
+    sent = [(name.replace("_", "-"), str(value)) for name, value in headers.items()]
+    shape, values = shape_of(query, is_call=is_call_path(path) and method in ("GET", "HEAD"))
+    asked = parse_request(method, path, shape, wanted_headers(sent), options)
+    payload = None
+    data = (body or "").encode()
+    if asked.action in _WITH_BODY:
+        payload = parse_rows(asked.content_type, data, asked.query.columns)
+    elif asked.action is Action.CALL and method == "POST":
+        payload = parse_arguments(asked.content_type, data, asked.query.columns)
+    return Asked(make_plan(asked, payload, CATALOG, options), tuple(values), payload)
+
+
+def plan(method: str, target: str, body: str | None = None, /, **headers: str | bool | int | None) -> Plan:
+    """Give only the plan. Raises: RestError."""
+    return ask(method, target, body, **headers).plan

@@ -1,0 +1,1 @@
+"""Tests of the third step: from a plan to a statement."""

@@ -1,0 +1,37 @@
+"""Fragments of a statement, for tests that look at one part of it."""
+
+from tests.workers.rest.plan.asking import Asked, ask
+from workers.rest.query.query import query_for
+from workers.rest.query.read import read_sql
+from workers.rest.query.write import write_sql
+from workers.sql.compose import Sql, bind, render
+
+
+def shown(sql: Sql, values: tuple[str, ...] = ()) -> tuple[str, list[str | None]]:
+    """Render a fragment; give its text and its parameters as texts."""
+    text, params = render(sql)
+    return text, [None if each is None else each.decode() for each in bind(params, values)]
+
+
+def rows(target: str, **headers: str | bool | int | None) -> tuple[str, list[str | None]]:
+    """Give the SELECT of a read, with its parameters."""
+    asked = ask("GET", target, **headers)
+    return shown(read_sql(asked.plan.read), asked.values)
+
+
+def after_from(target: str) -> tuple[str, list[str | None]]:
+    """Give what stands behind the first FROM of a read."""
+    text, params = rows(target)
+    return text.partition(" from ")[2], params
+
+
+def change(method: str, target: str, body: str | None = None, /, **headers: str) -> str:
+    """Give the statement of a change."""
+    write = ask(method, target, body, **headers).plan.write
+    assert write is not None
+    return render(write_sql(write))[0]
+
+
+def whole(asked: Asked) -> str:
+    """Give the whole statement."""
+    return query_for(asked.plan).text

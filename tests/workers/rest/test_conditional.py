@@ -1,0 +1,123 @@
+"""Entity tags of reads, and writes that hold for known rows only: docs/rest-additions.md, "Entity tags"."""
+
+import asyncio
+import json
+
+import pytest
+
+from schemas.http import Response, header
+from tests.workers.rest.house import House, rows
+
+_OBJECT = "application/vnd.pgrst.object+json"
+
+
+def tag(response: Response) -> str:
+    found = header(response.headers, "etag")
+    assert found is not None, response
+    return found
+
+
+async def test_a_read_that_the_caller_has_already_is_not_sent_again(house: House) -> None:
+    first = await house.send("GET", "/rivers?id=eq.1")
+    again = await house.send("GET", "/rivers?id=eq.1", if_none_match=tag(first))
+    weak = await house.send("GET", "/rivers?id=eq.1", if_none_match=f'"other", W/{tag(first)}')
+    other = await house.send("GET", "/rivers?id=eq.2", if_none_match=tag(first))
+
+    assert (again.status, again.body, tag(again)) == (304, b"", tag(first))
+    assert weak.status == 304
+    assert other.status == 200
+
+
+async def test_representations_of_the_same_rows_have_tags_of_their_own(house: House) -> None:
+    accepts = ["application/json", _OBJECT, "text/csv", "application/vnd.pgrst.array+json;nulls=stripped"]
+
+    answers = [await house.send("GET", "/rivers?id=eq.1", accept=accept) for accept in accepts]
+
+    assert len({tag(answer) for answer in answers}) == 4
+
+
+@pytest.mark.parametrize("accept", ["application/json", _OBJECT])
+@pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT"])
+async def test_a_write_holds_only_for_the_rows_that_were_read(trial: House, method: str, accept: str) -> None:
+    read = await trial.send("GET", "/rivers?id=eq.3", accept=accept)
+    body = {"id": 3, "name": "Po", "km": 1} if method == "PUT" else {"km": 1}
+
+    known = await trial.send(method, "/rivers?id=eq.3", body, if_match=tag(read))
+    unknown = await trial.send(method, "/rivers?id=eq.3", body, if_match='"something else"')
+
+    assert known.status in (200, 204), known
+    assert unknown.status == 412
+    assert json.loads(unknown.body)["code"] == "HW412"
+
+
+async def test_a_row_that_changed_since_it_was_read_is_not_overwritten(house: House) -> None:
+    await house.send("POST", "/rivers", {"id": 100, "name": "Main", "km": 1})
+    try:
+        read = await house.send("GET", "/rivers?id=eq.100&select=id,km")
+        await house.send("PATCH", "/rivers?id=eq.100", {"km": 2})
+        answer = await house.send("PATCH", "/rivers?id=eq.100&select=id,km", {"km": 3}, if_match=tag(read))
+        kept = await house.send("GET", "/rivers?id=eq.100&select=km")
+    finally:
+        await house.send("DELETE", "/rivers?id=eq.100")
+
+    assert answer.status == 412
+    assert rows(kept) == [{"km": 2}]
+
+
+async def test_of_many_writers_with_the_same_tag_one_wins(house: House) -> None:
+    await house.send("POST", "/rivers", {"id": 101, "name": "Aare", "km": 0})
+    try:
+        read = await house.send("GET", "/rivers?id=eq.101&select=km")
+        answers = await asyncio.gather(
+            *(
+                house.send("PATCH", "/rivers?id=eq.101&select=km", {"km": number}, if_match=tag(read))
+                for number in range(1, 9)
+            )
+        )
+        kept = await house.send("GET", "/rivers?id=eq.101&select=km")
+    finally:
+        await house.send("DELETE", "/rivers?id=eq.101")
+
+    statuses = sorted(answer.status for answer in answers)
+    assert statuses == [204, *[412] * 7]
+    assert rows(kept) == [{"km": [answer.status for answer in answers].index(204) + 1}]
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers", "status"),
+    [
+        ("PATCH", "/rivers?id=eq.1", {"if_match": "*"}, 204),
+        ("PATCH", "/rivers?id=eq.999", {"if_match": "*"}, 412),
+        ("DELETE", "/rivers?id=eq.999", {"if_match": "*"}, 412),
+        ("PUT", "/rivers?id=eq.1", {"if_none_match": "*"}, 412),
+        ("PUT", "/rivers?id=eq.999", {"if_none_match": "*"}, 204),
+        ("PUT", "/rivers?id=eq.999", {"if_match": "*"}, 412),
+    ],
+)
+async def test_any_row_or_none_can_be_the_condition(
+    trial: House, method: str, target: str, headers: dict[str, str], status: int
+) -> None:
+    number = int(target.rpartition(".")[2])
+    body = {"id": number, "name": f"river {number}"} if method == "PUT" else {"km": 1}
+
+    answer = await trial.send(method, target, body, **headers)
+
+    assert answer.status == status, answer
+
+
+async def test_conditions_do_not_touch_other_requests(trial: House) -> None:
+    created = await trial.send("POST", "/rivers", {"id": 110, "name": "x"}, if_match='"whatever"')
+    headed = await trial.send("HEAD", "/rivers")
+    called = await trial.send("GET", "/rpc/add_them?a=1", if_none_match="*")
+
+    assert (created.status, headed.status, called.status) == (201, 200, 200)
+
+
+async def test_what_is_demanded_of_the_write_is_demanded_still(trial: House) -> None:
+    read = await trial.send("GET", "/rivers?select=id")
+
+    answer = await trial.send(
+        "PATCH", "/rivers?select=id", {"km": 1}, if_match=tag(read), prefer="handling=strict,max-affected=1"
+    )
+
+    assert json.loads(answer.body)["code"] == "RESTERR124"

@@ -1,0 +1,67 @@
+"""Writes under a condition: the rows are read, compared with what the caller knows, and changed in one transaction.
+
+The transaction sees one snapshot, so a row that somebody else changes in between fails the write instead of being
+overwritten. Source: RFC 9110, 13.1.1 and 13.1.2; docs/rest-additions.md, "Entity tags".
+"""
+
+from collections.abc import Sequence
+
+from schemas.http import Headers, header
+from workers.database.errors import DatabaseError
+from workers.database.session import End, Rows, Sessions, Statement, Work
+from workers.rest.errors import PreconditionFailed
+from workers.rest.etags import holds
+from workers.rest.execute import Around, Surroundings, Task, settings_of
+from workers.rest.model import Action, ApiRequest, Result
+
+_CHANGES = frozenset({Action.UPDATE, Action.UPSERT, Action.DELETE})
+_COLLISION = "40001"
+
+
+def is_conditional(asked: ApiRequest, headers: Headers) -> bool:
+    """Tell whether a write has a condition on the rows that are there."""
+    return asked.action in _CHANGES and (
+        header(headers, "if-match") is not None or header(headers, "if-none-match") is not None
+    )
+
+
+async def execute_if(read: Task, write: Task, around: Around, sessions: Sessions) -> Result:
+    """Do a write if what `read` gives meets the request's conditions.
+
+    Raises: PreconditionFailed; DatabaseError and its siblings; what `Task.result` raises.
+    """
+    guarded = _Guarded(read, write, around)
+    work = Work(
+        settings=settings_of(write.plan, around),
+        statements=read.statements(around.surroundings),
+        isolation="serializable" if around.role.isolation == "serializable" else "repeatable read",
+        end=End.DECIDE,
+    )
+    try:
+        await sessions.run(work, guarded)
+    except DatabaseError as error:
+        if error.code == _COLLISION:
+            raise PreconditionFailed from None
+        raise
+    assert guarded.result is not None  # else it raised
+    return guarded.result
+
+
+class _Guarded:
+    """Decides: first on the rows that are there, then on what the write did."""
+
+    def __init__(self, read: Task, write: Task, around: Around) -> None:
+        self._read, self._write, self._around = read, write, around
+        self._is_checked = False
+        self.result: Result | None = None
+
+    def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
+        if self._is_checked:
+            self.result = self._write.result(results)
+            return self._write.plan.end is not End.ROLLBACK
+        found = self._read.result(results)
+        assert isinstance(found.body, bytes)  # long values come without a decision only
+        if not holds(self._around.request.headers, found.body, found.page_total):
+            raise PreconditionFailed
+        self._is_checked = True
+        return self._write.statements(Surroundings())  # the pre-request function has been called

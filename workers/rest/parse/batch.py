@@ -1,0 +1,141 @@
+"""Several operations in one request: their list, and references from one to the results of those before. Pure.
+
+Source: docs/rest-additions.md, "Several operations, one transaction".
+"""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from schemas.http import Headers
+from workers.rest.errors import BadBody
+
+MOST_OPERATIONS = 100
+METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE")
+
+_REFERENCE = "$ref"
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_OWN_HEADERS = frozenset({
+    "accept", "accept-profile", "content-profile", "content-type", "prefer", "range", "range-unit",
+})  # fmt: skip
+"""Headers that an operation sets for itself; the others are those of the request around it."""
+
+
+class Operation(Struct, frozen=True, forbid_unknown_fields=True):
+    """One operation as it is sent. `as_` names its result; without one, its number does."""
+
+    method: str
+    path: str
+    headers: dict[str, str] = {}
+    body: msgspec.Raw = msgspec.Raw()
+    as_: str | None = msgspec.field(default=None, name="as")
+
+
+class Ready(Struct, frozen=True):
+    """An operation with its references resolved."""
+
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    body: bytes
+
+
+Results = Mapping[str, object]
+"""What operations have given, by name: bodies as JSON values."""
+
+_operations = msgspec.json.Decoder(list[Operation])
+_any = msgspec.json.Decoder()
+
+
+def parse_batch(data: bytes) -> list[Operation]:
+    """Read the operations of a body. Raises: BadBody."""
+    try:
+        operations = _operations.decode(data)
+    except msgspec.ValidationError as error:
+        raise _refused(str(error)) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise BadBody("Empty or invalid json") from None
+    if not 1 <= len(operations) <= MOST_OPERATIONS:
+        raise _refused(f"there must be 1 to {MOST_OPERATIONS} operations")
+    for number, each in enumerate(operations):
+        _check(number, each)
+    names = [name_of(number, each) for number, each in enumerate(operations)]
+    if len(set(names)) < len(names):
+        raise _refused("two operations have the same name")
+    return operations
+
+
+def name_of(number: int, operation: Operation) -> str:
+    """Give the name under which later operations find the result of this one."""
+    return operation.as_ if operation.as_ is not None else str(number)
+
+
+def resolved(operation: Operation, results: Results) -> Ready:
+    """Put the results of earlier operations in the place of references to them. Raises: BadBody."""
+    path, _, query = operation.path.partition("?")
+    headers = [(name.lower(), value) for name, value in operation.headers.items()]
+    body = bytes(operation.body)
+    if _REFERENCE.encode() in body:
+        body = msgspec.json.encode(_replaced(_any.decode(body), results))
+    return Ready(
+        operation.method,
+        _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), path),
+        _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), query),
+        headers,
+        body,
+    )
+
+
+def _check(number: int, operation: Operation) -> None:
+    if operation.method not in METHODS:
+        raise _refused(f"operation {number} has a method that is none of {', '.join(METHODS)}")
+    if not operation.path.startswith("/") or operation.path.partition("?")[0] == "/":
+        raise _refused(f"operation {number} needs a path below /rest/v1, as /orders?id=eq.1")
+    unknown = [name for name in operation.headers if name.lower() not in _OWN_HEADERS]
+    if unknown:
+        raise _refused(f"operation {number} cannot set the header {unknown[0]}")
+
+
+def _replaced(value: object, results: Results) -> object:
+    if isinstance(value, dict):
+        if value.keys() == {_REFERENCE}:
+            return _found(value[_REFERENCE], results)
+        return {key: _replaced(inner, results) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, results) for inner in value]
+    return value
+
+
+def _inserted(reference: str, results: Results) -> str:
+    found = _found(reference, results)
+    if isinstance(found, str):
+        return quote(found, safe="")
+    if isinstance(found, dict | list):
+        raise _refused(f"{reference} is no single value, so it cannot stand in a path")
+    return quote(msgspec.json.encode(found).decode(), safe="")
+
+
+def _found(reference: object, results: Results) -> object:
+    """Follow `name.0.column` into the results. Raises: BadBody."""
+    if not isinstance(reference, str):
+        raise _refused("a reference is a text such as order.0.id")
+    name, *steps = reference.split(".")
+    if name not in results:
+        raise _refused(f"{reference} names no operation before this one")
+    value = results[name]
+    for step in steps:
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            raise _refused(f"{reference} is not in the result: ask for it with Prefer: return=representation")
+    return value
+
+
+def _refused(why: str) -> BadBody:
+    return BadBody(f"The list of operations is wrong: {why}")

@@ -1,0 +1,59 @@
+"""Pages by cursor: a total order, and the place in it. Pure. Source: docs/rest-additions.md, "Pages by cursor".
+
+An offset makes the database read all rows before it, and rows that come or go shift the pages. A cursor names the row at
+a page's end by the values it is ordered by, so the next page begins behind that row, found by an index.
+"""
+
+from dataclasses import replace
+
+from workers.database.catalog import Relation
+from workers.rest.errors import BadQuery
+from workers.rest.model import ApiRequest, Field, Output, PlannedOrder, Read, Shape
+from workers.rest.plan.fields import Scope, planned
+
+
+def wants_pages(asked: ApiRequest) -> bool:
+    """Tell whether a request asks for pages by cursor."""
+    return asked.preferences.pagination == "cursor" or asked.query.cursor is not None
+
+
+def paged(asked: ApiRequest, read: Read, relation: Relation, scope: Scope, output: Output) -> Read:
+    """Make a read one page: in an order in which no two rows are equal. Raises: BadQuery."""
+    if read.groups or read.distinct is not None:
+        raise _refused("it does not go with aggregates or distinct")
+    if read.range.offset != 0:
+        raise _refused("it does not go with an offset")
+    if not isinstance(read.range.limit, int):
+        raise _refused("it needs a limit")
+    if output.shape is not Shape.ARRAY or output.explain is not None:
+        raise _refused("its answers are JSON arrays")
+    if not relation.primary_key:
+        raise _refused(f"{relation.name} has no primary key that would make the order of its rows certain")
+    order = _total(read.order, relation, scope)
+    cursor = asked.query.cursor
+    if cursor is not None and len(cursor.values) != len(order):
+        raise _refused("the cursor belongs to another order")
+    return replace(read, order=order, is_paged=True, cursor=cursor)
+
+
+def _total(order: tuple[PlannedOrder, ...], relation: Relation, scope: Scope) -> tuple[PlannedOrder, ...]:
+    """Add the columns of the primary key that the order does not have yet."""
+    named = {term.field.name for term in order if _is_column(term)}
+    missing = [name for name in relation.primary_key if name not in named]
+    added = (PlannedOrder(planned(scope, Field(name)), None, None) for name in missing)
+    return tuple(replace(term, may_be_null=_may_be_null(term, relation)) for term in (*order, *added))
+
+
+def _may_be_null(term: PlannedOrder, relation: Relation) -> bool:
+    column = relation.columns.get(term.field.name) if _is_column(term) else None
+    return column is None or (column.nullable and column.name not in relation.primary_key)
+
+
+def _is_column(term: PlannedOrder) -> bool:
+    return term.embed is None and not term.field.path and term.field.function is None
+
+
+def _refused(why: str) -> BadQuery:
+    return BadQuery(
+        f"Pagination by cursor: {why}", "Leave out the cursor and Prefer: pagination=cursor, or see why"
+    )

@@ -1,0 +1,120 @@
+"""A page by cursor as SQL: its rows in order, and the values by which its neighbours are found. Pure.
+
+One row more than the page is read, which tells whether more follow; backwards the order is turned around, and the page
+again when it is put together. Source: docs/rest-additions.md, "Pages by cursor".
+"""
+
+from collections.abc import Sequence
+
+from workers.rest.model import Cursor, PlannedOrder, Range, Read
+from workers.sql.compose import Sql, concat, join, param, raw
+
+ROW, KEYS = raw("hw_row"), raw("hw_keys")
+_NUMBER = raw("hw_number")
+
+
+def one_more(rows: Range) -> Range:
+    """Give the range that shows whether rows follow a page."""
+    assert isinstance(rows.limit, int)  # the plan saw to it
+    return Range(0, rows.limit + 1)
+
+
+def turned(order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
+    """Give the opposite order."""
+    return tuple(
+        PlannedOrder(
+            term.field,
+            not term.descending,
+            "last" if _nulls_first(term) else "first",
+            term.embed,
+            term.is_lifted,
+            term.may_be_null,
+        )
+        for term in order
+    )
+
+
+def keys_sql(values: Sequence[Sql]) -> Sql:
+    """Give the order values of a row as a JSON array of texts."""
+    texts = [concat(raw("cast("), value, raw(" as pg_catalog.text)")) for value in values]
+    return concat(raw("pg_catalog.json_build_array("), join(", ", texts), raw(") as "), KEYS)
+
+
+def beyond_sql(cursor: Cursor, order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
+    """Give the condition that a row comes after the cursor's in an order: later in some term, equal in those before.
+
+    A bound on the first term alone, where nulls cannot be, lets the planner begin in the middle of an index.
+    """
+    cases: list[Sql] = []
+    equal: list[Sql] = []
+    for term, value, text in zip(order, values, cursor.values, strict=True):
+        later = _later(term, value, text)
+        if later is not None:
+            cases.append(concat(raw("("), join(" and ", [*equal, later]), raw(")")))
+        same = raw(" is null") if text is None else concat(raw(" = "), param(text))
+        equal.append(concat(value, same))
+    if not cases:
+        return raw("false")
+    behind = concat(raw("("), join(" or ", cases), raw(")"))
+    first, value, text = order[0], values[0], cursor.values[0]
+    if text is None or first.may_be_null or len(order) == 1:
+        return behind
+    return concat(value, raw(" <= ") if first.descending else raw(" >= "), param(text), raw(" and "), behind)
+
+
+def _later(term: PlannedOrder, value: Sql, text: str | None) -> Sql | None:
+    """Give the test that a value comes after another; None if nothing does."""
+    nulls_first = _nulls_first(term)
+    if text is None:
+        return concat(value, raw(" is not null")) if nulls_first else None
+    beyond = concat(value, raw(" < ") if term.descending else raw(" > "), param(text))
+    return (
+        beyond
+        if nulls_first or not term.may_be_null
+        else concat(raw("("), beyond, raw(" or "), value, raw(" is null)"))
+    )
+
+
+def _nulls_first(term: PlannedOrder) -> bool:
+    """Tell where nulls stand: first when descending, unless the term says otherwise."""
+    return term.nulls == "first" if term.nulls else bool(term.descending)
+
+
+def ordered_by(order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
+    """Give ` order by ...` of these values."""
+    terms = []
+    for term, value in zip(order, values, strict=True):
+        direction = raw(" desc") if term.descending else raw(" asc")
+        nulls = raw(" nulls first") if _nulls_first(term) else raw(" nulls last")
+        terms.append(concat(value, direction, nulls))
+    return concat(raw(" order by "), join(", ", terms))
+
+
+def numbered_sql(rows: Sql) -> Sql:
+    """Give ordered rows with their numbers."""
+    return concat(
+        raw("select hw_page.*, pg_catalog.row_number() over () as hw_number from ("), rows, raw(") hw_page")
+    )
+
+
+def page_columns(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
+    """Give the number of rows, the body and the edges of a page."""
+    limit = Sql((str(read.range.limit),))
+    inside = concat(raw(" filter (where "), _NUMBER, raw(" <= "), limit, raw(")"))
+    is_backward = read.cursor is not None and read.cursor.is_backward
+    direction = concat(raw(" order by "), _NUMBER, raw(" desc)") if is_backward else raw(")"))
+    rows = concat(raw("pg_catalog.json_agg("), ROW, direction, inside)
+    keys = concat(raw("pg_catalog.json_agg("), KEYS, direction, inside)
+    if strips_nulls:
+        rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
+    edges = concat(
+        raw("pg_catalog.json_build_array("),
+        keys,
+        raw(" -> 0, "),
+        keys,
+        raw(" -> -1, pg_catalog.count(*) > "),
+        limit,
+        raw(")"),
+    )
+    count = concat(raw("pg_catalog.count(*)"), inside)
+    return count, concat(raw("coalesce("), rows, raw(", '[]')")), edges
