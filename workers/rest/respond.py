@@ -3,6 +3,7 @@
 Source: reference page "rest", sections 11 to 13, 19.
 """
 
+import re
 from collections.abc import Sequence
 from urllib.parse import quote, quote_plus
 
@@ -20,6 +21,7 @@ from workers.rest.model import Action, Bound, Plan, Result
 _BODILESS = (204, 304)
 _VARY = ("vary", "Accept, Prefer, Range")
 _header_list = msgspec.json.Decoder(list[dict[str, str]])
+_STATUS = re.compile(r"[1-9][0-9]{2}")
 
 
 def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Response | Streamed:
@@ -192,7 +194,7 @@ def _overridden(status: int, headers: Headers, result: Result) -> tuple[int, Hea
         names = {name for name, _ in own}
         headers = [pair for pair in headers if pair[0] not in names] + own
     if result.status is not None:
-        if not (result.status.isascii() and result.status.isdigit() and 100 <= int(result.status) <= 999):
+        if not _STATUS.fullmatch(result.status):
             raise BadResponseStatus
         status = int(result.status)
     return status, headers

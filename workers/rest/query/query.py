@@ -110,7 +110,8 @@ def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
         columns.append((Out.INSERTED, _setting(INSERTED)))
     if edges is not None:
         columns.append((Out.EDGES, edges))
-    columns.append((Out.BODY, body))
+    # An execution plan lists them, and its readers look for the body where it has always been.
+    columns.insert(len(columns) if plan.output.explain is None else 2, (Out.BODY, body))
     return columns
 
 
