@@ -44,6 +44,7 @@ _STATUS = {
 REFUSALS = {
     "read": ("300", "400", "401", "403", "404", "406", "416", "default"),
     "write": ("400", "401", "403", "404", "406", "409", "413", "default"),
+    "change": ("400", "401", "403", "404", "405", "406", "409", "413", "default"),
     "call": ("300", "400", "401", "403", "404", "405", "406", "409", "413", "416", "default"),
 }
 """Statuses of refusals by kind of operation."""
@@ -118,8 +119,8 @@ def headers(*names: str) -> Object:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def refusals() -> Object:
-    """Give `components.responses`: every refusal has the same body."""
+def shared_responses() -> Object:
+    """Give `components.responses` but for those of relations: every refusal has the same body."""
     content = {"application/json": {"schema": ERROR}}
     return {
         f"refused.{status}": {"description": text, "content": content} for status, text in _STATUS.items()

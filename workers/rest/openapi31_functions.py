@@ -156,7 +156,7 @@ def _answers(
         answers["200"] = {"description": "OK", "headers": counted, "content": content}
         answers["206"] = {"description": "Partial Content", "headers": counted, "content": content}
     if len(given) < len(overloads):
-        answers["204"] = {"description": "No Content", "headers": counted}
+        answers["204"] = {"$ref": "#/components/responses/done"}
     return answers | refused("call")
 
 

@@ -29,6 +29,7 @@ _SEARCH = re.compile(r"([a-z]+)(?:\(([^)]*)\))?\.")
 _UNQUOTED = re.compile(r"[^,)]*")
 _ARRAY = re.compile(r"\{[^{}]*\}")
 _RELATED = re.compile(r'("(?:[^"\\]|\\.)*"|[\w $-]+)(!|\()')
+_GROUP = re.compile(r"(and|or) *(?=\()")
 _COLUMN = "col"
 _EXPECTED = '"not" or operator (eq, gt, ...)'
 
@@ -120,11 +121,10 @@ def _branch(scan: Scanner, depth: int, leaf: Leaf) -> Condition:
 
 def parse_group(scan: Scanner, depth: int, leaf: Leaf, *, negated: bool) -> Condition | None:
     """Read `and(...)`, `or(...)` or `relation(...)` if one stands here."""
-    for operator in ("and", "or"):
-        after = scan.text[scan.position + len(operator) :].lstrip(" ")
-        if scan.text.startswith(operator, scan.position) and after.startswith("("):
-            scan.position += len(operator)
-            return Logic(operator, negated, parse_branches(scan, depth + 1, leaf))
+    group = _GROUP.match(scan.text, scan.position)
+    if group:
+        scan.position = group.end(1)
+        return Logic(group[1], negated, parse_branches(scan, depth + 1, leaf))
     if leaf is not _leaf or not _RELATED.match(scan.text, scan.position):
         return None
     name = parse_name(scan)

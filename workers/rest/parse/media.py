@@ -5,8 +5,10 @@ import re
 from workers.rest.model import MediaType
 
 ANY = MediaType("*/*")
-_RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
-_PARAMETER = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
+# A quote that is never closed runs to the end: looking for its end again and again would take quadratic time.
+_QUOTED = r'"(?:[^"\\]|\\.?)*"?'
+_RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})+', re.DOTALL)
+_PARAMETER = re.compile(rf'(?:[^;"]|{_QUOTED})+', re.DOTALL)
 
 
 def parse_accept(header: str | None) -> tuple[MediaType, ...]:

@@ -311,6 +311,11 @@ def test_endless_nesting_is_refused(text: str) -> None:
         parse_logic("and", False, text)
 
 
+@pytest.mark.parametrize("part", ["a.eq.1", "and(a.eq.1)", 'a.eq."x', "a.in.({,{)", "not.a.is.null"])
+def test_a_tree_of_a_hundred_thousand_branches_is_read_in_one_pass(part: str) -> None:
+    assert len(parse_logic("or", False, f"({','.join([part] * 100_000)})").branches) == 100_000
+
+
 def test_groups_may_stand_in_one_another_up_to_the_limit() -> None:
     deepest = "(and" * MAX_DEPTH + "(a.eq.1)" + ")" * MAX_DEPTH
 

@@ -55,6 +55,17 @@ def test_types_are_listed_by_preference(header: str | None, types: list[MediaTyp
     assert parse_accept(header) == tuple(types)
 
 
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [('a/b;x="c, d;e', "c, d;e"), ('a/b;x="c\\', "c\\"), ('a/b;x="' + '\\"' * 100_000, None)],
+)
+def test_a_quote_that_is_never_closed_runs_to_the_end(header: str, value: str | None) -> None:
+    (found,) = parse_accept(header)
+
+    assert found.name == "a/b"
+    assert value is None or found.parameter("x") == value
+
+
 def test_a_parameter_is_found_by_its_name() -> None:
     media = MediaType("a/b", (("nulls", "stripped"), ("nulls", "kept")))
 
