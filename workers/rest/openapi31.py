@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from workers.database.catalog import Catalog, Relation
 from workers.rest.openapi31_components import (
+    REFUSED,
     error_schema,
     parameters_of,
-    refused,
     response_headers,
     security_schemes,
     shared_responses,
@@ -87,7 +87,7 @@ def _root_path() -> Object:
                     "description": "OK",
                     "content": {kind: {"schema": {"type": "object"}} for kind in kinds},
                 },
-                **refused("read"),
+                **REFUSED["read"],
             },
         }
     }

@@ -41,13 +41,17 @@ _STATUS = {
     "416": "The rows asked for cannot exist",
     "default": "Any other refusal",
 }
-REFUSALS = {
+_REFUSALS = {
     "read": ("300", "400", "401", "403", "404", "406", "416", "default"),
     "write": ("400", "401", "403", "404", "406", "409", "413", "default"),
     "change": ("400", "401", "403", "404", "405", "406", "409", "413", "default"),
     "call": ("300", "400", "401", "403", "404", "405", "406", "409", "413", "416", "default"),
 }
-"""Statuses of refusals by kind of operation."""
+REFUSED: dict[str, Object] = {
+    kind: {status: {"$ref": f"#/components/responses/refused.{status}"} for status in statuses}
+    for kind, statuses in _REFUSALS.items()
+}
+"""Refusals by kind of operation and status, as references. Shared by all operations: never change them."""
 
 
 def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: str) -> Object:
@@ -109,22 +113,19 @@ def parameter(key: str) -> Object:
     return {"$ref": f"#/components/parameters/{key}"}
 
 
-def refused(kind: str) -> Object:
-    """Refer to the refusals of a kind of operation (`REFUSALS`)."""
-    return {status: {"$ref": f"#/components/responses/refused.{status}"} for status in REFUSALS[kind]}
-
-
 def headers(*names: str) -> Object:
     """Refer to headers of an answer."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def shared_responses() -> Object:
-    """Give `components.responses` but for those of relations: every refusal has the same body."""
+    """Give `components.responses` but for the rows of relations: every refusal has the same body."""
     content = {"application/json": {"schema": ERROR}}
-    return {
+    done = {"description": "No Content", "headers": headers("Content-Range", "Preference-Applied")}
+    refusals = {
         f"refused.{status}": {"description": text, "content": content} for status, text in _STATUS.items()
     }
+    return {"done": done, **refusals}
 
 
 def error_schema(options: OpenApiOptions) -> Object:

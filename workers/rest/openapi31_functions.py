@@ -3,13 +3,13 @@
 from workers.database.catalog import Argument, Catalog, Function, Relation, Returns
 from workers.rest.openapi31_components import (
     READ,
+    REFUSED,
     RESERVED,
     filters_of,
     headers,
     parameter,
     profile_of,
     query_name,
-    refused,
 )
 from workers.rest.openapi31_types import Types, component_key, nullable, reference
 from workers.rest.openapi_named import Named
@@ -157,7 +157,7 @@ def _answers(
         answers["206"] = {"description": "Partial Content", "headers": counted, "content": content}
     if len(given) < len(overloads):
         answers["204"] = {"$ref": "#/components/responses/done"}
-    return answers | refused("call")
+    return answers | REFUSED["call"]
 
 
 def _content(given: list[Function], shape: Object, catalog: Catalog) -> Object:

@@ -8,13 +8,13 @@ Source: reference page "rest", sections 1, 11 to 13 and 15.
 from workers.database.catalog import Catalog, Relation
 from workers.rest.openapi31_components import (
     READ,
+    REFUSED,
     RESERVED,
     filters_of,
     headers,
     parameter,
     profile_of,
     query_name,
-    refused,
 )
 from workers.rest.openapi31_types import Types, component_key, reference
 from workers.rest.openapi_scope import Object, OpenApiOptions, summary_of
@@ -42,7 +42,9 @@ def relation_schemas(relation: Relation, types: Types) -> Object:
 
 
 def written_rows(relation: Relation, catalog: Catalog) -> Object:
-    """Give, by key, the answer of a write that was asked for its rows: the body is theirs, or none."""
+    """Give, by key, the answer of a write that was asked for its rows; nothing where none can be written."""
+    if not (relation.insertable or relation.updatable or relation.deletable):
+        return {}
     told = headers("Content-Range", "Location", "Preference-Applied")
     content = _content(relation, catalog)
     description = "Written; with `return=representation` these are the rows"
@@ -66,17 +68,17 @@ def relation_path(relation: Relation, catalog: Catalog, options: OpenApiOptions)
     """Describe what may be done with a relation."""
     key = component_key(relation.name)
     about: Object = {"tags": [relation.name], **summary_of(relation.comment)}
-    content = _content(relation, catalog)
-    path: Object = {"get": {**about, "operationId": f"read_{key}", **_read(relation, content, options)}}
+    content, filters = _content(relation, catalog), filters_of(relation)
+    path: Object = {"get": {**about, "operationId": f"read_{key}", **_read(filters, content, options)}}
     if relation.insertable:
         path["post"] = {**about, "operationId": f"insert_{key}", **_insert(key, options)}
     if relation.updatable:
-        path["patch"] = {**about, "operationId": f"update_{key}", **_update(relation, options)}
+        path["patch"] = {**about, "operationId": f"update_{key}", **_update(key, filters, options)}
     key_is_plain = relation.primary_key and RESERVED.isdisjoint(relation.primary_key)
     if relation.insertable and relation.updatable and key_is_plain:
         path["put"] = {**about, "operationId": f"upsert_{key}", **_upsert(relation, options)}
     if relation.deletable:
-        path["delete"] = {**about, "operationId": f"delete_{key}", **_delete(relation, options)}
+        path["delete"] = {**about, "operationId": f"delete_{key}", **_delete(key, filters, options)}
     return path
 
 
@@ -96,14 +98,14 @@ def _content(relation: Relation, catalog: Catalog) -> Object:
     } | {("application/octet-stream" if name == "*/*" else name): _TEXT for name in own}
 
 
-def _read(relation: Relation, content: Object, options: OpenApiOptions) -> Object:
+def _read(filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
     told = headers("Content-Range", "Content-Location", "Preference-Applied")
     return {
-        "parameters": [*filters_of(relation), *map(parameter, READ), *profile_of("Accept-Profile", options)],
+        "parameters": [*filters, *map(parameter, READ), *profile_of("Accept-Profile", options)],
         "responses": {
             "200": {"description": "OK", "headers": told, "content": content},
             "206": {"description": "Partial Content", "headers": told, "content": content},
-            **refused("read"),
+            **REFUSED["read"],
         },
     }
 
@@ -114,19 +116,18 @@ def _insert(key: str, options: OpenApiOptions) -> Object:
     return {
         "parameters": [*parameters, *profile_of("Content-Profile", options)],
         "requestBody": _rows({"anyOf": [one, {"type": "array", "items": one}]}, one),
-        "responses": _answers(key, "200", "201") | refused("write"),
+        "responses": _answers(key, "200", "201") | REFUSED["write"],
     }
 
 
-def _update(relation: Relation, options: OpenApiOptions) -> Object:
-    key = component_key(relation.name)
+def _update(key: str, filters: list[Object], options: OpenApiOptions) -> Object:
     one = reference(f"{key}.update")
     only = {"type": "array", "items": one, "maxItems": 1}
     parameters = map(parameter, ("select", "columns", "preferReturn"))
     return {
-        "parameters": [*filters_of(relation), *parameters, *profile_of("Content-Profile", options)],
+        "parameters": [*filters, *parameters, *profile_of("Content-Profile", options)],
         "requestBody": _rows({"anyOf": [one, only]}, one),
-        "responses": _answers(key, "200", "204") | refused("change"),
+        "responses": _answers(key, "200", "204") | REFUSED["change"],
     }
 
 
@@ -143,16 +144,15 @@ def _upsert(relation: Relation, options: OpenApiOptions) -> Object:
     return {
         "parameters": [*keys, *parameters, *profile_of("Content-Profile", options)],
         "requestBody": _rows({"anyOf": [one, only]}, one),
-        "responses": _answers(key, "200", "201", "204") | refused("change"),
+        "responses": _answers(key, "200", "201", "204") | REFUSED["change"],
     }
 
 
-def _delete(relation: Relation, options: OpenApiOptions) -> Object:
-    key = component_key(relation.name)
+def _delete(key: str, filters: list[Object], options: OpenApiOptions) -> Object:
     parameters = map(parameter, ("select", "preferReturn"))
     return {
-        "parameters": [*filters_of(relation), *parameters, *profile_of("Content-Profile", options)],
-        "responses": _answers(key, "200", "204") | refused("change"),
+        "parameters": [*filters, *parameters, *profile_of("Content-Profile", options)],
+        "responses": _answers(key, "200", "204") | REFUSED["change"],
     }
 
 

@@ -10,6 +10,7 @@ Parameters are sent without a type, so Postgres infers it from the place, as for
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import LiteralString
 
 
@@ -24,35 +25,87 @@ class Slot:
 Param = bytes | None | Slot
 
 
-@dataclass(frozen=True, slots=True)
-class Sql:
-    """A fragment: pieces of text with the parameters between them (`len(texts) == len(params) + 1`)."""
+_Hole = tuple[Param]
 
-    texts: tuple[str, ...]
-    params: tuple[Param, ...] = ()
+
+class Sql:
+    """A fragment: text, holes for parameters, and other fragments, in their order.
+
+    Fragments are joined by reference and flattened once, when the statement is rendered: a large statement is made of
+    thousands of them, and copying texts at each level took most of the time of planning.
+    """
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, pieces: "tuple[str | _Hole | Sql, ...]") -> None:
+        self._pieces = pieces
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Give the text between the parameters: one piece more than there are of them."""
+        texts = [""]
+        for piece in self.flattened():
+            if isinstance(piece, str):
+                texts[-1] += piece
+            else:
+                texts.append("")
+        return tuple(texts)
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """Give the parameters in their order."""
+        return tuple(piece[0] for piece in self.flattened() if not isinstance(piece, str))
+
+    def flattened(self) -> "list[str | _Hole]":
+        """Give text and holes without the fragments around them."""
+        flat: list[str | _Hole] = []
+        waiting: list[str | _Hole | Sql] = [self]
+        while waiting:
+            piece = waiting.pop()
+            if type(piece) is Sql:
+                waiting.extend(reversed(piece._pieces))
+            else:
+                flat.append(piece)  # type: ignore[arg-type]  # what is no fragment
+        return flat
 
     def __add__(self, other: "Sql") -> "Sql":
-        seam = self.texts[-1] + other.texts[0]
-        return Sql((*self.texts[:-1], seam, *other.texts[1:]), self.params + other.params)
+        return concat(self, other)
 
     def __bool__(self) -> bool:
-        return self.texts != ("",)
+        return bool(self._pieces)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sql) and (self.texts, self.params) == (other.texts, other.params)
+
+    def __hash__(self) -> int:
+        return hash((self.texts, self.params))
+
+    def __repr__(self) -> str:
+        return f"Sql({render(self)[0]!r})"
 
 
-EMPTY = Sql(("",))
+EMPTY = Sql(())
 _TYPE = re.compile(r"[\w $]+")
 
 
+@lru_cache(maxsize=4096)
 def raw(text: LiteralString) -> Sql:
     """Make a fragment of text known in advance (a literal in the source, never a value)."""
     return Sql((text,))
 
 
+def number(value: int) -> Sql:
+    """Write a number into the text, for places where no parameter may stand."""
+    return Sql((str(value),))
+
+
+@lru_cache(maxsize=4096)
 def ident(name: str) -> Sql:
     """Quote one identifier."""
     return Sql((quoted(name),))
 
 
+@lru_cache(maxsize=4096)
 def qualified(*names: str) -> Sql:
     """Quote a dotted name: `qualified("public", "items")` is `"public"."items"`."""
     return Sql((".".join(quoted(name) for name in names),))
@@ -73,7 +126,7 @@ def literal(text: str) -> Sql:
 
 def param(value: str | bytes | Slot | None) -> Sql:
     """Make a placeholder for a value."""
-    return Sql(("", ""), (value.encode() if isinstance(value, str) else value,))
+    return Sql(((value.encode() if isinstance(value, str) else value,),))
 
 
 def type_name(text: str) -> Sql:
@@ -93,29 +146,30 @@ def catalog_text(text: str) -> Sql:
 
 def join(separator: LiteralString, parts: Iterable[Sql]) -> Sql:
     """Put fragments side by side with a separator between them."""
-    texts: list[str] = [""]
-    params: list[Param] = []
-    for number, part in enumerate(parts):
-        if number:
-            texts[-1] += separator
-        texts[-1] += part.texts[0]
-        texts.extend(part.texts[1:])
-        params.extend(part.params)
-    return Sql(tuple(texts), tuple(params))
+    pieces: list[str | _Hole | Sql] = []
+    for place, part in enumerate(parts):
+        if place:
+            pieces.append(separator)
+        pieces.append(part)
+    return Sql(tuple(pieces))
 
 
 def concat(*parts: Sql) -> Sql:
     """Put fragments side by side."""
-    return join("", parts)
+    return Sql(tuple([part for part in parts if part._pieces]))
 
 
 def render(sql: Sql) -> tuple[str, tuple[Param, ...]]:
     """Give the statement's text with `$1`, `$2`... and its parameters in that order."""
-    pieces = [sql.texts[0]]
-    for number, text in enumerate(sql.texts[1:], start=1):
-        pieces.append(f"${number}")
-        pieces.append(text)
-    return "".join(pieces), sql.params
+    texts: list[str] = []
+    params: list[Param] = []
+    for piece in sql.flattened():
+        if isinstance(piece, str):
+            texts.append(piece)
+        else:
+            params.append(piece[0])
+            texts.append(f"${len(params)}")
+    return "".join(texts), tuple(params)
 
 
 def bind(params: Sequence[Param], values: Sequence[str]) -> list[bytes | None]:

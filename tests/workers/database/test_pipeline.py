@@ -47,8 +47,9 @@ async def scenario(url: str) -> None:
     assert big == [(b"x" * 3000000,)] * 3
 
     sleeping = asyncio.ensure_future(pipeline.command("select pg_sleep(60)"))
-    await asyncio.sleep(0)
-    await pipeline.cancel()
+    while not sleeping.done():  # a request to cancel may overtake the statement
+        await pipeline.cancel()
+        await asyncio.wait([sleeping], timeout=0.1)
     error = (await sleeping).error
     assert error is not None
     assert error.code == "57014"

@@ -130,7 +130,7 @@ def test_all_answers_vary_with_what_was_looked_at() -> None:
 def test_the_schema_is_named_where_there_is_a_choice(
     schemas: tuple[str, ...], headers: dict[str, str], profile: str | None
 ) -> None:
-    found = answer("GET", "/clients", page(1), schemas=schemas, **headers)
+    found = answer("GET", "/clients", page(1), schemas=schemas, **headers)  # type: ignore[arg-type]  # headers alone
 
     assert header(found.headers, "content-profile") == profile
 

@@ -15,6 +15,8 @@ from workers.rest.parse.filters import parse_group, parse_operation
 from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_field
 from workers.rest.parse.select import parse_aggregate
 
+ADDED_ANYWHERE = frozenset({"distinct", "having"})
+"""Those that may stand behind the path of an embedded resource."""
 ADDED = frozenset({"distinct", "having", "key", "cursor", "nested"})
 _cursor = msgspec.json.Decoder(tuple[bool, list[str | None]])
 

@@ -11,7 +11,14 @@ from typing import NamedTuple
 from urllib.parse import quote_plus, unquote_plus
 
 from workers.rest.model import Filter, Logic, Operand, Path, Query, Range
-from workers.rest.parse.additions import ADDED, parse_cursor, parse_distinct, parse_having, parse_nested
+from workers.rest.parse.additions import (
+    ADDED,
+    ADDED_ANYWHERE,
+    parse_cursor,
+    parse_distinct,
+    parse_having,
+    parse_nested,
+)
 from workers.rest.parse.filters import is_filter, parse_filter, parse_logic, parse_logic_path, parse_tree_path
 from workers.rest.parse.lexer import Scanner, parse_name
 from workers.rest.parse.order import parse_order
@@ -119,7 +126,9 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
 
 def _is_added(each: Parameter) -> bool:
     """Tell whether a parameter is one beyond the standard grammar; a filter on a column of that name is not."""
-    return each.key.rpartition(".")[2] in ADDED and not is_filter(each.value)
+    word = each.key.rpartition(".")[2]
+    is_named = each.key in ADDED or word in ADDED_ANYWHERE
+    return is_named and not is_filter(each.value)
 
 
 def _last(pairs: Parameters, word: str) -> Parameters:

@@ -3,11 +3,15 @@
 Source: reference page "rest", sections 6 (grammar), 8, 9, 10.
 """
 
+import re
+
 from workers.rest.model import STAR, Field, SelectColumn, SelectEmbed, SelectItem
 from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, parse_name
 
 MAX_DEPTH = 60
 """Embeds inside one another; deeper is refused before it can exhaust the stack."""
+
+_ALIAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[\w$][\w $]*(?:-(?!>)[\w $]+)*):(?!:)', re.DOTALL)
 
 AGGREGATES = ("sum", "avg", "count", "max", "min")
 
@@ -56,14 +60,11 @@ def _item(scan: Scanner, depth: int) -> SelectItem:
 
 def _alias(scan: Scanner) -> str | None:
     """Read `alias:` if it stands here; `name::type` is no alias."""
-    start = scan.position
-    if scan.peek() == '"' or scan.peek().isalnum() or scan.peek() in ("_", "$"):
-        name = parse_name(scan)
-        if scan.peek() == ":" and scan.peek(2) != "::":
-            scan.position += 1
-            return name
-    scan.position = start
-    return None
+    if not _ALIAS.match(scan.text, scan.position):
+        return None
+    name = parse_name(scan)
+    scan.position += 1
+    return name
 
 
 def _embed(scan: Scanner, name: str, alias: str | None, depth: int, *, is_spread: bool) -> SelectEmbed:

@@ -117,6 +117,8 @@ def _hint(
         known = sorted({name for space, name in catalog.functions if space == schema})
         near = options.similar(asked.target, known, _NAME_SCORE)
         return f"Perhaps you meant to call the function {schema}.{near}" if near else None
+    if not names:
+        return None
     by_text = {_arguments_text(each): each for each in overloads}
     near = options.similar(", ".join(names), sorted(by_text), _ARGUMENTS_SCORE)
     if near is None:

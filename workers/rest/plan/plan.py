@@ -109,7 +109,7 @@ def _write(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options
         relation=relation,
         output=negotiate(asked, catalog, options, relation, None),
         read_only=False,
-        counts_exactly=asked.preferences.count == "exact",
+        counts_exactly=asked.preferences.count in ("exact", "estimated"),
         warnings=warnings,
         returns_rows=shown,
         nested=nested,

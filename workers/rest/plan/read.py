@@ -65,17 +65,35 @@ def plan_read(
     tree = plant(asked, relation.name if relation else asked.target, options)
     max_rows = options.max_rows if asked.action in (Action.READ, Action.CALL) else None
     building = Building(catalog, options, asked.schema, tree, max_rows)
-    return _resolve(building, tree.root, relation, alias), tuple(tree.warnings)
+    _find_ways(building, tree.root, relation)
+    return _resolve(building, tree.root, relation, alias, max_rows), tuple(tree.warnings)
 
 
-def _resolve(building: Building, node: Node, relation: Relation | None, alias: str) -> Read:
+def _find_ways(building: Building, node: Node, relation: Relation | None) -> None:
+    """Find the relationships of the whole tree: one that is not there is refused before anything else is.
+
+    Raises: NoRelationship, AmbiguousRelationship.
+    """
+    origin = relation.name if relation else node.name
+    for child in node.children:
+        hint = child.embed.hint if child.embed else None
+        child.way = find_relationship(
+            building.catalog, building.options, building.schema, origin, child.name, hint
+        )
+        _find_ways(building, child, building.catalog.relations.get(child.way.target))
+
+
+def _resolve(
+    building: Building, node: Node, relation: Relation | None, alias: str, max_rows: int | None
+) -> Read:
     scope = Scope(building.catalog, building.options, relation)
     origin = relation.name if relation else node.name
     embeds = [(child, _embed(building, child, origin)) for child in node.children]
     order = tuple(_order(building, scope, node, embeds, origin, term) for term in node.order)
     where = tuple(plan_condition(scope, embeds, each) for each in node.conditions)
     matters = {each.embed for each in null_filters(where)}
-    embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
+    if matters or any(term.embed for term in order):
+        embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
     groups = _groups(node, embeds)
     if groups and not building.options.aggregates_enabled:
         raise AggregatesDisabled
@@ -87,7 +105,7 @@ def _resolve(building: Building, node: Node, relation: Relation | None, alias: s
         items=_items(scope, node, embeds, spelled_out),
         where=where,
         order=order if distinct is None else _leading(distinct, order),
-        range=_capped(node.range, building.max_rows),
+        range=_capped(node.range, max_rows),
         groups=groups,
         row_type=(relation.schema, relation.name) if relation else None,
         having=tuple(plan_condition(scope, [], each) for each in node.having),
@@ -96,19 +114,15 @@ def _resolve(building: Building, node: Node, relation: Relation | None, alias: s
 
 
 def _embed(building: Building, child: Node, origin: str) -> Embed:
-    asked = child.embed
+    asked, found = child.embed, child.way
     assert asked is not None  # only the root has none
-    found = find_relationship(
-        building.catalog, building.options, building.schema, origin, asked.name, asked.hint
-    )
+    assert found is not None
     inner = building.alias(found.target[1])
-    read = _resolve(building, child, building.catalog.relations.get(found.target), inner)
+    # Of one row at most, a cap would only keep the database's planner from joining.
+    max_rows = None if found.is_to_one else building.max_rows
+    read = _resolve(building, child, building.catalog.relations.get(found.target), inner, max_rows)
     if isinstance(found, ComputedRelationship):
         read = replace(read, source=found.function)
-    if found.is_to_one:
-        read = replace(
-            read, range=child.range
-        )  # one row at most: a cap would only keep the planner from joining
     spread: tuple[SpreadColumn, ...] = ()
     if asked.is_spread:
         read, spread = lifted(read, is_to_one=found.is_to_one)

@@ -5,6 +5,7 @@ An unknown path is refused here, so before an unknown relationship. Source: refe
 
 from dataclasses import dataclass, field
 
+from workers.database.catalog import ComputedRelationship, Relationship
 from workers.rest.errors import NotEmbedded
 from workers.rest.model import (
     ALL_ROWS,
@@ -34,6 +35,8 @@ class Node:
     having: list[Condition] = field(default_factory=list)
     distinct: tuple[Field, ...] | None = None
     children: "list[Node]" = field(default_factory=list)
+    way: Relationship | ComputedRelationship | None = None
+    """How its rows are related to those of the resource around it; the root has none."""
 
     @property
     def key(self) -> str:

@@ -12,7 +12,7 @@ from workers.rest.model import (
     PlannedOrder,
     PlannedRelated,
 )
-from workers.rest.query.joins import Place, joined
+from workers.rest.query.joins import Place, joined, whole
 from workers.sql.compose import EMPTY, Slot, Sql, concat, ident, join, param, qualified, raw, type_name
 from workers.sql.operators import IS_WORDS, OPERATORS, array_literal
 
@@ -123,7 +123,7 @@ def distinct_sql(place: Place, fields: tuple[PlannedField, ...] | None) -> Sql:
 def _related(parent: Place, condition: PlannedRelated) -> Sql:
     """Give whether some related row meets the conditions."""
     name = ident(condition.alias)
-    place = Place(name, name)
+    place = whole(name)
     source = concat(qualified(*condition.source), raw(" as "), name)
     source, ties = joined(condition.relationship, source, condition.alias, place, parent)
     where = where_sql(place, condition.where, *ties)

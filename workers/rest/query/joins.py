@@ -14,6 +14,11 @@ class Place:
     row: Sql
 
 
+def whole(name: Sql) -> Place:
+    """Give the place of a relation under a name. `name.*` is its row even where a column has the same name."""
+    return Place(name, concat(name, raw(".*")))
+
+
 def joined(
     relationship: Relationship | ComputedRelationship, source: Sql, alias: str, place: Place, parent: Place
 ) -> tuple[Sql, tuple[Sql, ...]]:

@@ -7,6 +7,7 @@ Source: docs/rest-additions.md, "Nested inserts".
 from workers.rest.model import NestedInsert, WriteColumn
 from workers.rest.query.write import filled_sql, typed_sql, value_sql
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, literal, param, qualified, raw
+from workers.sql.compose import number as number_sql
 
 _EACH = raw("hw_each.value")
 
@@ -56,7 +57,7 @@ def made_sql(insert: NestedInsert, number: int, key: tuple[WriteColumn, ...], re
 
 def counted_sql(insert: NestedInsert) -> Sql:
     """Give as many rows as an insert made, where nobody asks what is in them."""
-    return concat(raw("select 1 from pg_catalog.generate_series(1, "), Sql((str(insert.count),)), raw(")"))
+    return concat(raw("select 1 from pg_catalog.generate_series(1, "), number_sql(insert.count), raw(")"))
 
 
 def _values(insert: NestedInsert, *, fills_defaults: bool) -> Sql:
@@ -95,7 +96,7 @@ def _sources(insert: NestedInsert) -> Sql:
 
 def _tie(insert: NestedInsert, place: int) -> Sql:
     """Give what a tie adds to a row: the columns that refer to the other, if the row has one."""
-    number = concat(_EACH, raw(" -> 'of' -> "), Sql((str(place),)))
+    number = concat(_EACH, raw(" -> 'of' -> "), number_sql(place))
     other = concat(raw("hw_before."), ident(f"made_{place}"), raw(" -> ("), number, raw(")::int"))
     pairs = [
         concat(literal(own), raw(", "), other, raw(" -> "), literal(theirs))

@@ -7,7 +7,7 @@ again when it is put together. Source: docs/rest-additions.md, "Pages by cursor"
 from collections.abc import Sequence
 
 from workers.rest.model import Cursor, PlannedOrder, Range, Read
-from workers.sql.compose import Sql, concat, join, param, raw
+from workers.sql.compose import Sql, concat, join, number, param, raw
 
 ROW, KEYS = raw("hw_row"), raw("hw_keys")
 _NUMBER = raw("hw_number")
@@ -15,8 +15,12 @@ _NUMBER = raw("hw_number")
 
 def one_more(rows: Range) -> Range:
     """Give the range that shows whether rows follow a page."""
+    return Range(0, _limit(rows) + 1)
+
+
+def _limit(rows: Range) -> int:
     assert isinstance(rows.limit, int)  # the plan saw to it
-    return Range(0, rows.limit + 1)
+    return rows.limit
 
 
 def turned(order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
@@ -99,7 +103,7 @@ def numbered_sql(rows: Sql) -> Sql:
 
 def page_columns(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
     """Give the number of rows, the body and the edges of a page."""
-    limit = Sql((str(read.range.limit),))
+    limit = number(_limit(read.range))
     inside = concat(raw(" filter (where "), _NUMBER, raw(" <= "), limit, raw(")"))
     is_backward = read.cursor is not None and read.cursor.is_backward
     direction = concat(raw(" order by "), _NUMBER, raw(" desc)") if is_backward else raw(")"))

@@ -18,7 +18,7 @@ from workers.rest.query.fields import (
     order_value,
     where_sql,
 )
-from workers.rest.query.joins import Place, joined
+from workers.rest.query.joins import Place, joined, whole
 from workers.rest.query.paging import (
     ROW,
     beyond_sql,
@@ -28,7 +28,7 @@ from workers.rest.query.paging import (
     ordered_by,
     turned,
 )
-from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, qualified, raw
+from workers.sql.compose import EMPTY, Sql, concat, ident, join, number, param, qualified, raw
 
 _ROWS, _ROW = "hw_rows", "hw_row"
 
@@ -87,7 +87,7 @@ def range_sql(rows: Range) -> Sql:
 
 
 def _number(bound: Bound) -> Sql:
-    return Sql((str(bound),)) if isinstance(bound, int) else param(bound)
+    return number(bound) if isinstance(bound, int) else param(bound)
 
 
 def _bound(bound: Bound) -> Sql:
@@ -96,8 +96,8 @@ def _bound(bound: Bound) -> Sql:
 
 def _place(read: Read) -> Place:
     if read.source[0] and read.alias == read.source[1]:
-        return Place(qualified(*read.source), ident(read.alias))
-    row = ident(read.alias)
+        return whole(qualified(*read.source))
+    row = whole(ident(read.alias)).row
     if read.row_columns and read.row_type is not None:
         columns = [concat(ident(read.alias), raw("."), ident(name)) for name in read.row_columns]
         row = concat(raw("(row("), join(", ", columns), raw(")::"), qualified(*read.row_type), raw(")"))
@@ -162,8 +162,8 @@ def _items(read: Read, place: Place, *, as_jsonb: bool) -> tuple[list[Sql], list
     return items or [raw("true as hw_found")], grouped
 
 
-def _position(number: int) -> Sql:
-    return Sql((str(number),))
+def _position(place: int) -> Sql:
+    return number(place)
 
 
 # --- embeds --------------------------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def _to_one(embed: Embed, parent: Place) -> Sql:
     read = embed.read
     place = _place(read)
     carried = [
-        concat(field_sql(place, term.field), raw(" as "), ident(order_name(number)))
-        for number, term in enumerate(embed.ordered_by)
+        concat(field_sql(place, term.field), raw(" as "), ident(order_name(place_in)))
+        for place_in, term in enumerate(embed.ordered_by)
     ]
     items, _ = _items(read, place, as_jsonb=False)
     if not embed.is_spread:
@@ -243,7 +243,7 @@ def _to_many(embed: Embed, parent: Place) -> Sql:
             for column in embed.spread
         ] or [raw("pg_catalog.count(*) as hw_found")]
     else:
-        arrays = [concat(raw("pg_catalog.json_agg("), name, raw(") as "), ident(_ROWS))]
+        arrays = [concat(raw("pg_catalog.json_agg("), name, raw(".*) as "), ident(_ROWS))]
     some = raw(" having pg_catalog.count(*) > 0") if embed.drops_parents else EMPTY
     return concat(raw("select "), join(", ", arrays), raw(" from ("), rows, raw(") as "), name, some)
 

@@ -6,7 +6,7 @@ Source: reference page "rest", sections 13 and 24.
 
 from workers.rest.model import PAYLOAD, Action, Write, WriteColumn
 from workers.rest.query.fields import where_sql
-from workers.rest.query.joins import Place
+from workers.rest.query.joins import whole
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, literal, param, qualified, raw
 
 _BODY = raw("hw_body")
@@ -37,7 +37,7 @@ def _table(write: Write) -> Sql:
 def _where(write: Write) -> Sql:
     keys = [each for each in write.columns if each.name in write.matched_by]
     ties = [concat(_table(write), raw("."), ident(each.name), raw(" = "), value_sql(each)) for each in keys]
-    return where_sql(Place(_table(write), ident(write.relation.name)), write.where, *ties)
+    return where_sql(whole(_table(write)), write.where, *ties)
 
 
 def returning_sql(write: Write) -> Sql:

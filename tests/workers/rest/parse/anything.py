@@ -11,7 +11,7 @@ from workers.rest.errors import RestError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=100, deadline=None)
 """No deadline: the machine of a test run is shared."""
 
 _WORDS = [

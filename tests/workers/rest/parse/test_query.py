@@ -288,9 +288,11 @@ def _filled(query: Query, values: list[str]) -> list[tuple[object, ...]]:
     ]
 
 
-def _operand(operand: Operand | tuple[str, ...], values: list[str]) -> bytes:
+def _operand(operand: Operand | tuple[str, ...] | Field, values: list[str]) -> object:
     if isinstance(operand, tuple):
         return parse_literal(operand)
+    if isinstance(operand, Field):
+        return operand
     if isinstance(operand, str):
         return operand.encode()
     value = values[operand.index]
@@ -311,6 +313,7 @@ def test_any_query_string_is_a_query_or_refused(text: str) -> None:
         quote(text, safe="=&"),
         f"a=eq.{text}",
         f"{text}=eq.1",
+        f"cursor={text}",
         f"{text}.order=a",
         f"select=a({text})",
     ):

@@ -40,9 +40,8 @@ def ask(method: str, target: str, body: str | None = None, /, **headers: str | b
 
     Raises: RestError.
     """
-    options = replace(
-        OPTIONS, **{name: headers.pop(name) for name in list(headers) if name in Options.__slots__}
-    )
+    own = {name: headers.pop(name) for name in list(headers) if name in Options.__slots__}
+    options = replace(OPTIONS, **own)  # type: ignore[arg-type]  # names and values of the options
     path, _, query = target.partition("?")
     sent = [(name.replace("_", "-"), str(value)) for name, value in headers.items()]
     shape, values = shape_of(query, is_call=is_call_path(path) and method in ("GET", "HEAD"))

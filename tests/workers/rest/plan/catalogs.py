@@ -75,15 +75,15 @@ def _both_ways(
     there, back = Cardinality.MANY_TO_ONE, Cardinality.ONE_TO_MANY
     if is_one:
         there = back = Cardinality.ONE_TO_ONE
-    views = {"origin_is_view": origin in _VIEWS, "target_is_view": target in _VIEWS}
-    swapped = {"origin_is_view": target in _VIEWS, "target_is_view": origin in _VIEWS}
-    own = {"is_self": origin == target}
-    return [
-        Relationship(_public(origin), _public(target), there, constraint, ((column, their),), **own, **views),
-        Relationship(
-            _public(target), _public(origin), back, constraint, ((their, column),), is_parent=is_one, **own, **swapped
-        ),
-    ]  # fmt: skip
+    forward = Relationship(
+        _public(origin), _public(target), there, constraint, ((column, their),),
+        is_self=origin == target, origin_is_view=origin in _VIEWS, target_is_view=target in _VIEWS,
+    )  # fmt: skip
+    backward = Relationship(
+        _public(target), _public(origin), back, constraint, ((their, column),), is_parent=is_one,
+        is_self=origin == target, origin_is_view=target in _VIEWS, target_is_view=origin in _VIEWS,
+    )  # fmt: skip
+    return [forward, backward]
 
 
 def _through(origin: str, junction: str, target: str, own: str, theirs: str) -> Relationship:

@@ -120,10 +120,7 @@ FORM = {"content_type": "application/x-www-form-urlencoded"}
         ("POST", "/rpc/letters", "<x/>", {"content_type": "text/xml"}, "letters", "letters with a single unnamed xml parameter", None),
         ("POST", "/rpc/takes_text", "x", {"content_type": "application/octet-stream"}, "takes_text", "takes_text with a single unnamed bytea parameter", None),
         ("POST", "/rpc/letters", "x=1", FORM, "letters(x)", "letters with parameter x", None),
-        pytest.param(
-            "GET", "/rpc/takes_text", None, {}, "takes_text without parameters", "takes_text without parameters", None,
-            marks=pytest.mark.xfail(reason="plan/call.py suggests the very call that was not found"),
-        ),
+        ("GET", "/rpc/takes_text", None, {}, "takes_text without parameters", "takes_text without parameters", None),
     ],
 )  # fmt: skip
 def test_no_function_is_refused_with_what_was_searched(

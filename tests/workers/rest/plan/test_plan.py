@@ -66,15 +66,7 @@ def test_reads_are_read_only_and_writes_show_nothing_by_default(
         ("GET", "/rpc/all_projects", "count=estimated", True, False, None),
         ("POST", "/clients", "count=exact", True, False, None),
         ("DELETE", "/clients", "count=planned", False, False, None),
-        pytest.param(
-            "POST",
-            "/clients",
-            "count=estimated",
-            True,
-            False,
-            None,
-            marks=pytest.mark.xfail(reason="plan/plan.py counts writes with count=exact only (reference 12)"),
-        ),
+        ("POST", "/clients", "count=estimated", True, False, None),
     ],
 )
 def test_counts(

@@ -254,11 +254,6 @@ def test_max_rows_does_not_bound_writes() -> None:
     assert (found.read.range, found.read.embeds[0].read.range) == (ALL_ROWS, ALL_ROWS)
 
 
-ORDER = pytest.mark.xfail(
-    reason="plan/read.py resolves each resource wholly before the next one (reference 1)"
-)
-
-
 @pytest.mark.parametrize(
     ("target", "code"),
     [
@@ -270,10 +265,8 @@ ORDER = pytest.mark.xfail(
         ("/orders?select=count(),addresses(*)", "PGRST201"),
         ("/projects?select=count(),tasks(*)&order=tasks(id)", "PGRST118"),
         ("/clients?select=count(),...projects(id.sum())", "PGRST123"),
-        pytest.param(
-            "/clients?select=projects(tasks(*)),nope(*)&projects.order=tasks(id)", "PGRST200", marks=ORDER
-        ),
-        pytest.param("/clients?select=projects(count()),nope(*)", "PGRST200", marks=ORDER),
+        ("/clients?select=projects(tasks(*)),nope(*)&projects.order=tasks(id)", "PGRST200"),
+        ("/clients?select=projects(count()),nope(*)", "PGRST200"),
     ],
 )
 def test_refusals_win_in_their_order(target: str, code: str) -> None:

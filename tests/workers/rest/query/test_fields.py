@@ -154,8 +154,5 @@ def test_orders(order: str, text: str) -> None:
     assert after_from(f"/projects?order={order}")[0] == f'"public"."projects" order by {text}'
 
 
-@pytest.mark.xfail(
-    reason="query/read.py: a whole row is named by its table, which a column of that name hides"
-)
 def test_a_whole_row_is_no_column_of_the_same_name() -> None:
     assert '"public"."shout"("public"."projects".*)' in rows("/projects?select=shout")[0]

@@ -39,14 +39,14 @@ def test_the_limit_stands_in_the_text_and_the_offset_beside_it(
         (
             "/clients?select=id,projects!inner(name)",
             'select "public"."clients"."id", coalesce("clients_projects_1"."hw_rows", \'[]\') as "projects" from "public"."clients" '
-            'inner join lateral (select pg_catalog.json_agg("projects_1") as "hw_rows" from (select "projects_1"."name" '
+            'inner join lateral (select pg_catalog.json_agg("projects_1".*) as "hw_rows" from (select "projects_1"."name" '
             'from "public"."projects" as "projects_1" where "projects_1"."client_id" = "public"."clients"."id") as "projects_1" '
             'having pg_catalog.count(*) > 0) as "clients_projects_1" on true',
         ),
         (
             "/users?select=tasks(id)",
             'select coalesce("users_tasks_1"."hw_rows", \'[]\') as "tasks" from "public"."users" left join lateral '
-            '(select pg_catalog.json_agg("tasks_1") as "hw_rows" from (select "tasks_1"."id" from "public"."tasks" as "tasks_1" '
+            '(select pg_catalog.json_agg("tasks_1".*) as "hw_rows" from (select "tasks_1"."id" from "public"."tasks" as "tasks_1" '
             'inner join "public"."users_tasks" as "users_tasks_1_j" on true where "users_tasks_1_j"."user_id" = "public"."users"."id" '
             'and "users_tasks_1_j"."task_id" = "tasks_1"."id") as "tasks_1") as "users_tasks_1" on true',
         ),
