@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 from broker.observations import (
     DrainFailed,
@@ -27,7 +28,7 @@ from broker.observations import (
     SettingsRefused,
 )
 from broker.observe import configure, observe, traceback_of, watch_loop
-from schemas.settings import Settings, SettingsError
+from schemas.settings import Settings, SettingsError, load_settings
 
 if sys.platform == "win32":
     from asyncio import new_event_loop
@@ -123,6 +124,23 @@ def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings:
         code = runner.run(_live(name, main, settings))
     observe(ProcessEnded(code))
     return code
+
+
+def process_settings() -> Settings:
+    """Read the settings of this process: `HEADWATER_CONFIG` names a file, the rest comes from the environment.
+
+    Without a supervisor, which has told them already, warnings go to stderr. Raises: SettingsError.
+    """
+    path = os.environ.get("HEADWATER_CONFIG", "")
+    try:
+        config = Path(path).read_bytes() if path else b""
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+    settings, warnings = load_settings(config, source=path or "config.toml")
+    if READY_FD not in os.environ:
+        for warning in warnings:
+            print(f"headwater: {warning}", file=sys.stderr)
+    return settings
 
 
 async def _live(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:

@@ -31,7 +31,19 @@ class ApiError(Exception):
         own = self.headers()
         typed = any(name == "content-type" for name, _ in own)
         headers = own if typed else [("content-type", "application/json; charset=utf-8"), *own]
-        return Response(self.status, headers, msgspec.json.encode(self.body()), self.reason())
+        return Response(self.status, headers, _encoded(self.body()), self.reason())
+
+
+def _encoded(body: dict[str, object]) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # half a character that a client sent, quoted in a message
+        shown = {key: _whole(value) if isinstance(value, str) else value for key, value in body.items()}
+        return msgspec.json.encode(shown)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 class Unavailable(ApiError):

@@ -8,11 +8,10 @@ import argparse
 import importlib
 import os
 import sys
-from pathlib import Path
 
 from broker.observe import configure
-from broker.process import Process, run_process
-from schemas.settings import Settings, SettingsError, load_settings
+from broker.process import Process, process_settings, run_process
+from schemas.settings import SettingsError
 
 POOLS = {"rest": "workers.rest.pool"}
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
@@ -22,9 +21,11 @@ def main() -> int:
     """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
     parser.add_argument("names", nargs="+", choices=[*POOLS, "migrate"], help="pools to run, or: migrate")
-    names: list[str] = parser.parse_args().names
+    names: list[str] = list(dict.fromkeys(parser.parse_args().names))
+    if "migrate" in names and len(names) > 1:
+        parser.error("migrate stands alone: pools start when it is done")
     try:
-        settings = read_settings()
+        settings = process_settings()
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
@@ -40,17 +41,6 @@ def main() -> int:
         )
 
     return run_process("workers", start, settings)
-
-
-def read_settings() -> Settings:
-    """Read the settings of this process and tell their warnings. Raises: SettingsError."""
-    path = os.environ.get("HEADWATER_CONFIG", "")
-    try:
-        config = Path(path).read_bytes() if path else b""
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-    settings, _ = load_settings(config, source=path or "config.toml")
-    return settings
 
 
 if __name__ == "__main__":

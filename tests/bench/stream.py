@@ -163,6 +163,7 @@ def _measure(one: Platform, name: str, request: bytes, connections: int, repeat:
         for _ in range(repeat):
             runs += threads.map(lambda _: take(address, request), range(connections))
         took = time.perf_counter() - began
+    pids |= cpu.groups_of([one.pid])  # the server may have begun processes for it
     used = cpu.difference(spent, cpu.spent(pids), pids)
     size = runs[0].size / MB
     first, whole = (

@@ -15,9 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.workers.database.sessions import session_database, until, work
-from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.pipeline import Pipeline, Statements
+from workers.database.pipeline import Pipeline
 from workers.database.transaction import perform
 
 
@@ -172,44 +171,6 @@ async def test_a_statement_that_did_not_parse_is_not_taken_as_prepared(pipeline)
         assert (caught.value.code, caught.value.statement_index) == ("42703", 1)
 
     assert await rows(pipeline, "select 2", "select 1") == [[(b"2",)], [(b"1",)]]
-
-
-def test_known_statements_need_no_parse():
-    statements, out = Statements(2), []
-
-    first = statements.find("select 1", out)
-    statements.settle(1)
-    again = statements.find("select 1", out)
-
-    assert first is again
-    assert out == [wire.parse(first.name, "select 1")]
-
-
-def test_evicted_statements_are_closed_at_the_head_of_the_next_exchange():
-    statements, out = Statements(2), []
-    first = statements.find("select 1", out)
-    statements.find("select 2", out)
-    statements.find("select 1", out)
-
-    statements.find("select 3", out)
-
-    assert len(statements) == 2
-    second = statements.leave()
-    assert len(second) == 1
-    assert second != [wire.close(first.name)]
-    assert statements.leave() == []
-
-
-def test_statements_that_were_not_confirmed_are_asked_for_again():
-    statements, out = Statements(9), []
-    statements.find("select 1", out)
-    statements.find("select 2", out)
-
-    statements.settle(1)
-    statements.find("select 1", out)
-    statements.find("select 2", out)
-
-    assert len(out) == 3
 
 
 async def test_bytes_that_make_no_sense_end_the_connection(pipeline):
