@@ -18,15 +18,14 @@ until the connection's life is over: sequences' `lastval()`, cursors WITH HOLD, 
 (until the first notification), and variables that procedural languages keep.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import NoReturn
 
 from workers.database import wire
-from workers.database.errors import DatabaseError, Disconnected
+from workers.database.dialogue import STALE, conclude, leave, put
+from workers.database.errors import DatabaseError
 from workers.database.pipeline import Pipeline, Reply, broken_off
-from workers.database.session import Decision, End, Found, Rows, Statement, Work
+from workers.database.session import Decision, End, Found, Rows, Work
 
 ISOLATION_LEVELS = frozenset({"read uncommitted", "read committed", "repeatable read", "serializable"})
 
@@ -35,15 +34,6 @@ _ALARM = "headwater: the session is not clean"
 _TEMPORARY_ALARM = f"{_ALARM}: temporary objects"
 _DEFAULTS_ALARM = f"{_ALARM}: defaults of the transaction"
 _TEMPORARY_SCHEMA = "pg_catalog.pg_my_temp_schema()"
-_ROLLBACK_WITH_CHECKS = "set constraints all immediate; rollback"
-
-_STALE = frozenset({
-    ("26000", "FetchPreparedStatement"),  # a statement was deallocated by SQL
-    ("42P05", "StorePreparedStatement"),  # SQL took our name
-    ("0A000", "RevalidateCachedQuery"),  # DDL changed the columns of a bare `select *`
-    ("08P01", "PortalSetResultFormat"),  # the same, with columns wanted in binary
-})  # fmt: skip
-"""Errors of a prepared statement that is not what we took it for: SQLSTATE and the routine that raised."""
 
 
 async def perform(pipeline: Pipeline, work: Work, decide: Decision | None = None) -> list[Rows]:
@@ -60,7 +50,7 @@ async def perform(pipeline: Pipeline, work: Work, decide: Decision | None = None
         await _refuse(pipeline, work, reply, before)
     results = reply.results[before : before + len(work.statements)]
     if decide is not None:
-        await _conclude(pipeline, decide, results)
+        await conclude(pipeline, decide, results)
     return results
 
 
@@ -89,7 +79,7 @@ def _is_well(pipeline: Pipeline, work: Work, reply: Reply) -> bool:
 
 async def _refuse(pipeline: Pipeline, work: Work, reply: Reply, before: int) -> NoReturn:
     """End what is open and say why the work was not done. Raises: DatabaseError."""
-    await _leave(pipeline)
+    await leave(pipeline)
     if reply.error is not None:
         raise _placed(reply.error, len(reply.results) - before, work)
     raise broken_off()
@@ -115,7 +105,7 @@ def _messages(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int]:
     try:
         before = _open(pipeline, work, out)
         for statement in work.statements:
-            _put(pipeline, statement, out)
+            put(pipeline, statement, out)
         if work.end is End.ROLLBACK:
             _add(pipeline, out, "set constraints all immediate")
             _add(pipeline, out, "rollback")
@@ -125,16 +115,6 @@ def _messages(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int]:
         pipeline.statements.settle(0)
         raise
     return out, before
-
-
-def _put(pipeline: Pipeline, statement: Statement, out: list[bytes]) -> None:
-    """Put the messages that run a statement."""
-    head = pipeline.statements.find(statement.text, out).head
-    if statement.binary:
-        columns = pipeline.statements.columns[statement.text]
-        out.append(wire.run(head, statement.params, wire.result_formats(columns, statement.binary)))
-    else:
-        out.append(wire.run(head, statement.params))
 
 
 def _open(pipeline: Pipeline, work: Work, out: list[bytes]) -> int:
@@ -242,79 +222,16 @@ async def _is_mended(pipeline: Pipeline, reply: Reply, before: int) -> bool:
     error = reply.error
     if error is None:
         return False
-    is_stale = error.context is None and (error.code, error.routine) in _STALE
+    is_stale = error.context is None and (error.code, error.routine) in STALE
     is_alarm = _ALARM in error.message and len(reply.results) == before - 1
     if not is_stale and not is_alarm:
         return False
-    await _leave(pipeline)
+    await leave(pipeline)
     if is_stale:
         pipeline.statements.clear()
         return pipeline.lost is None
     pipeline.has_temporary = pipeline.has_temporary or _TEMPORARY_ALARM in error.message
     return (await pipeline.command("reset all")).error is None
-
-
-async def _conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) -> None:
-    """Ask what to do next and whether to keep the work, and end the transaction so.
-
-    Whatever `decide` raises passes, after a rollback.
-    """
-    try:
-        is_kept = decide(results)
-        while not isinstance(is_kept, bool):
-            is_kept = decide(await _go_on(pipeline, is_kept))
-    except BaseException:
-        await _leave(pipeline)
-        raise
-    reply = await pipeline.command("commit" if is_kept else _ROLLBACK_WITH_CHECKS)
-    if reply.error is not None:
-        await _leave(pipeline)
-        raise reply.error
-    if is_kept and reply.tag != b"COMMIT":
-        raise broken_off()
-
-
-async def _go_on(pipeline: Pipeline, statements: Sequence[Statement]) -> list[Rows]:
-    """Run more statements in the open transaction. Raises: DatabaseError, Disconnected."""
-    known = pipeline.statements.columns
-    asked = [each.text for each in statements if each.binary and each.text not in known]
-    if asked:
-        described = await _in_transaction(pipeline, _descriptions(pipeline, asked))
-        for text, count in zip(asked, described.columns, strict=True):
-            pipeline.statements.learn_columns(text, count)
-    out: list[bytes] = []
-    try:
-        for statement in statements:
-            _put(pipeline, statement, out)
-    except BaseException:
-        pipeline.statements.settle(0)
-        raise
-    return (await _in_transaction(pipeline, out)).results
-
-
-async def _in_transaction(pipeline: Pipeline, messages: list[bytes]) -> Reply:
-    reply = await pipeline.exchange(messages)
-    if reply.error is not None:
-        if (reply.error.code, reply.error.routine) in _STALE:
-            pipeline.statements.clear()
-        raise reply.error
-    if pipeline.status != wire.IN_TRANSACTION:
-        raise broken_off()
-    return reply
-
-
-def _descriptions(pipeline: Pipeline, texts: list[str]) -> list[bytes]:
-    out: list[bytes] = []
-    for text in texts:
-        out.append(wire.describe(pipeline.statements.find(text, out).name))
-    return out
-
-
-async def _leave(pipeline: Pipeline) -> None:
-    """End the transaction that is open, if one is. A connection that breaks meanwhile has ended it too."""
-    if pipeline.status != wire.IDLE:
-        with suppress(Disconnected, DatabaseError):
-            await pipeline.command("rollback")
 
 
 def _placed(error: DatabaseError, index: int, work: Work) -> DatabaseError:
