@@ -28,7 +28,8 @@ from broker.observations import (
     SettingsRefused,
 )
 from broker.observe import configure, observe, traceback_of, watch_loop
-from schemas.settings import Settings, SettingsError, load_settings
+from schemas.settings import Settings, SettingsError
+from schemas.settings_reading import load_settings
 
 if sys.platform == "win32":
     from asyncio import new_event_loop

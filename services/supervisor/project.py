@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.settings import ENVIRONMENT_PREFIX, Settings, SettingsError, load_settings
+from schemas.settings import Settings, SettingsError
+from schemas.settings_reading import ENVIRONMENT_PREFIX, load_settings
 from services.supervisor.dotenv import parse_dotenv
 from services.supervisor.errors import StartRefused
 

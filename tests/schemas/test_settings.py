@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.secret import Secret
-from schemas.settings import (
+from schemas.settings import Settings, SettingsError
+from schemas.settings_reading import (
     FOREIGN_KEYS,
     FOREIGN_SECTIONS,
     RESERVED_ENVIRONMENT,
-    Settings,
-    SettingsError,
     environment_names,
     load_settings,
 )

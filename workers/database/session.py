@@ -6,9 +6,10 @@ arrives. Settings are transaction-local, always
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from workers.database.long_value import LongValue
 
@@ -23,8 +24,7 @@ class End(StrEnum):
     """The transaction stays open for `Decision`: the caller looks at the rows, then commits or rolls back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement in the extended protocol: text with `$1`..., parameters in text format (None is NULL).
 
     `binary` are the result columns wanted in binary format (a json or text value: its bytes; bytea: raw).
@@ -35,8 +35,7 @@ class Statement:
     binary: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What one transaction does.
 
     `settings` are (name, value) pairs applied in order with `set_config(name, value, true)` before anything else;

@@ -5,10 +5,11 @@ is set before anything runs. Source: reference page "rest", section 4.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
 import msgspec
+from msgspec import Struct
 
 from schemas.http import Request
 from workers.database.catalog import Role
@@ -38,8 +39,7 @@ class Surroundings:
         return ", ".join(quoted(name) for name in dict.fromkeys((schema, *self.extra_search_path)))
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """The request that a transaction serves, and as whom."""
 
     request: Request
@@ -48,8 +48,7 @@ class Around:
     surroundings: Surroundings
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A planned request with what it brings: the values of its URL and its body."""
 
     plan: Plan
@@ -239,4 +238,4 @@ def _with_estimate(plan: Plan, result: Result, rows: Rows) -> Result:
         total = exact
     else:
         total = max(exact, estimated)
-    return replace(result, total=total)
+    return msgspec.structs.replace(result, total=total)

@@ -20,6 +20,7 @@ from workers.rest.openapi31_relations import relation_path, relation_schemas, wr
 from workers.rest.openapi31_types import Types
 from workers.rest.openapi_named import Named
 from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, scope_of, summary_of
+from workers.rest.parse.batch import METHODS, MOST_OPERATIONS
 
 
 def openapi31_document(
@@ -77,17 +78,55 @@ def _tags(relations: list[Relation]) -> list[Object]:
 
 def _root_path() -> Object:
     kinds = ("application/openapi+json", "application/vnd.oai.openapi+json;version=3.1")
+    described = {kind: {"schema": {"type": "object"}} for kind in kinds}
+    several = {"schema": {"type": "array", "items": _operation(), "minItems": 1, "maxItems": MOST_OPERATIONS}}
+    results = {"schema": {"type": "array", "items": _result()}}
     return {
         "get": {
             "tags": ["Introspection"],
             "summary": "OpenAPI description (this document)",
             "operationId": "describe",
+            "responses": {"200": {"description": "OK", "content": described}, **REFUSED["read"]},
+        },
+        "post": {
+            "tags": ["Transactions"],
+            "summary": "Several operations, of which all happen or none",
+            "operationId": "operate",
+            "requestBody": {"required": True, "content": {"application/json": several}},
             "responses": {
-                "200": {
-                    "description": "OK",
-                    "content": {kind: {"schema": {"type": "object"}} for kind in kinds},
-                },
-                **REFUSED["read"],
+                "200": {"description": "All have happened", "content": {"application/json": results}},
+                **REFUSED["call"],
             },
-        }
+        },
+    }
+
+
+def _operation() -> Object:
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": {
+            "method": {"type": "string", "enum": list(METHODS)},
+            "path": {"type": "string", "pattern": "^/[^?]"},
+            "headers": {**texts, "description": "Prefer, Accept, Range, Content-Type and the profiles"},
+            "body": {
+                "description": 'Its `{"$ref": "name.0.column"}` stand for results of earlier operations'
+            },
+            "as": {"type": ["string", "null"], "description": "Name of the result; its number when absent"},
+        },
+        "required": ["method", "path"],
+        "additionalProperties": False,
+    }
+
+
+def _result() -> Object:
+    return {
+        "type": "object",
+        "properties": {
+            "as": {"type": "string"},
+            "status": {"type": "integer"},
+            "headers": {"type": "object"},
+            "body": {},
+        },
+        "required": ["as", "status"],
     }

@@ -1,6 +1,6 @@
 """What every operation of the OpenAPI 3.1 document shares: parameters, headers, refusals, security. Pure.
 
-Source: reference page "rest", sections 6, 7, 11, 12, 19 and 20.
+Source: reference page "rest", sections 6, 7, 11, 12, 19 and 20; docs/rest-additions.md.
 """
 
 import re
@@ -14,6 +14,8 @@ READ = ("select", "order", "limit", "offset", "and", "or", "range", "rangeUnit",
 """Parameters of every read, in the order shown."""
 RESERVED = frozenset({"select", "columns", "on_conflict", "order", "limit", "offset", "and", "or"})
 """Keys of the query string that name no column."""
+ADDED = {"read": ("distinct", "having", "cursor"), "insert": ("nested",), "update": ("key",)}
+"""Parameters beyond the standard grammar. A filter on a column of such a name stands in their place."""
 ERROR = reference("error.body")
 
 _FILTER = rf"^(not\.)?({'|'.join(OPERATORS)})(\([^()]*\))?\."
@@ -37,6 +39,7 @@ _STATUS = {
     "405": "The method does not fit",
     "406": "None of the media types asked for can be produced, or not exactly one row was found",
     "409": "A unique or foreign key refuses the row",
+    "412": "The rows are not as `If-Match` or `If-None-Match` wants them",
     "413": "The body is too long",
     "416": "The rows asked for cannot exist",
     "default": "Any other refusal",
@@ -44,7 +47,7 @@ _STATUS = {
 _REFUSALS = {
     "read": ("300", "400", "401", "403", "404", "406", "416", "default"),
     "write": ("400", "401", "403", "404", "406", "409", "413", "default"),
-    "change": ("400", "401", "403", "404", "405", "406", "409", "413", "default"),
+    "change": ("400", "401", "403", "404", "405", "406", "409", "412", "413", "default"),
     "call": ("300", "400", "401", "403", "404", "405", "406", "409", "413", "416", "default"),
 }
 REFUSED: dict[str, Object] = {
@@ -65,9 +68,16 @@ def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: st
         "or": _query("or", "Filters of which one holds: `(a.eq.1,b.gt.2)`", {"type": "string", "pattern": r"^\(.+\)$"}),
         "columns": _query("columns", "Keys of the body to use; others are ignored", {"type": "string", "minLength": 1}),
         "on_conflict": _query("on_conflict", "Columns of the unique constraint that decides an upsert", {"type": "string", "minLength": 1}),
+        "distinct": _query("distinct", "`true` drops equal rows; columns keep the first row of each combination"),
+        "having": _query("having", "What aggregates of groups must meet: `qty.sum().gt.2`"),
+        "cursor": _query("cursor", "A place between rows, as the `Link` of another page gives it"),
+        "nested": _query("nested", "Whether objects hold related rows as well", {"type": "boolean"}),
+        "key": _query("key", "Columns that name the row which each object of an array changes", {"type": "string", "minLength": 1}),
+        "ifMatch": _header("If-Match", "Entity tag that the rows must still have", {"type": "string"}),
+        "ifNoneMatch": _header("If-None-Match", "Entity tag that the rows must not have", {"type": "string"}),
         "range": _header("Range", "First and last row, counted from 0", {"type": "string", "pattern": r"^\d+-\d*$"}),
         "rangeUnit": _header("Range-Unit", "Unit of Range", {"type": "string", "default": "items"}),
-        "preferCount": _prefer([*_COUNT, "handling=strict", "handling=lenient"]),
+        "preferCount": _prefer([*_COUNT, "pagination=cursor", "handling=strict", "handling=lenient"]),
         "preferReturn": _prefer([*_RETURN, "count=exact", *_ANY_WRITE]),
         "preferPost": _prefer([*_RETURN, "resolution=ignore-duplicates", "resolution=merge-duplicates", "count=exact", *_ANY_WRITE]),
         "preferParams": _prefer([*_COUNT, "tx=commit", "tx=rollback", "handling=strict", "handling=lenient"]),
@@ -89,6 +99,11 @@ def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: st
 def filters_of(relation: Relation) -> list[Object]:
     """Refer to the row filters of a relation."""
     return [parameter(filter_key(relation, name)) for name in relation.columns if name not in RESERVED]
+
+
+def added_to(relation: Relation, kind: str) -> list[Object]:
+    """Refer to the parameters beyond the standard grammar that a kind of operation takes (`ADDED`)."""
+    return [parameter(name) for name in ADDED[kind] if name not in relation.columns]
 
 
 def profile_of(header: str, options: OpenApiOptions) -> list[Object]:
@@ -122,10 +137,11 @@ def shared_responses() -> Object:
     """Give `components.responses` but for the rows of relations: every refusal has the same body."""
     content = {"application/json": {"schema": ERROR}}
     done = {"description": "No Content", "headers": headers("Content-Range", "Preference-Applied")}
+    unchanged = {"description": "Not Modified", "headers": headers("ETag")}
     refusals = {
         f"refused.{status}": {"description": text, "content": content} for status, text in _STATUS.items()
     }
-    return {"done": done, **refusals}
+    return {"done": done, "unchanged": unchanged, **refusals}
 
 
 def error_schema(options: OpenApiOptions) -> Object:
@@ -138,6 +154,10 @@ def error_schema(options: OpenApiOptions) -> Object:
             "message": {"type": "string"},
             "details": {"type": ["string", "array", "null"], "items": {"type": "object"}},
             "hint": {"type": ["string", "null"]},
+            "operation": {
+                "type": "integer",
+                "description": "Of several operations, the number of the one that failed",
+            },
         },
         "required": ["code", "message"] + ([] if options.errors_are_minimal else ["details", "hint"]),
     }
@@ -152,6 +172,8 @@ def response_headers() -> Object:
             "schema": {"type": "string", "pattern": r"^(\d+-\d+|\*)/(\d+|\*)$"},
         },
         "Content-Location": {"description": "The canonical path of what was read", "schema": text},
+        "ETag": {"description": "Entity tag of the rows", "schema": text},
+        "Link": {"description": "The next and the previous page", "schema": text},
         "Location": {"description": "Where the row is", "schema": text},
         "Preference-Applied": {"description": "The preferences that took effect", "schema": text},
     }

@@ -2,7 +2,8 @@
 
 Each relation has three schemas: `name` is a whole row as it is read (`select` may ask for less, more or other names),
 `name.update` the columns that may be written, `name.insert` the same with those that must be given.
-Source: reference page "rest", sections 1, 11 to 13 and 15.
+Neither is closed: objects hold related rows as well when they are inserted with `nested=true`.
+Source: reference page "rest", sections 1, 11 to 13 and 15; docs/rest-additions.md.
 """
 
 from workers.database.catalog import Catalog, Relation
@@ -10,6 +11,7 @@ from workers.rest.openapi31_components import (
     READ,
     REFUSED,
     RESERVED,
+    added_to,
     filters_of,
     headers,
     parameter,
@@ -35,7 +37,7 @@ def relation_schemas(relation: Relation, types: Types) -> Object:
     written = {name: shape for name, shape in properties.items() if "readOnly" not in shape}
     given = [name for name in always if name in written and relation.columns[name].default is None]
     if relation.insertable or relation.updatable:
-        found[f"{key}.update"] = {"type": "object", "properties": written, "additionalProperties": False}
+        found[f"{key}.update"] = {"type": "object", "properties": written}
     if relation.insertable:
         found[f"{key}.insert"] = {"allOf": [reference(f"{key}.update")]} | _required(given)
     return found
@@ -69,11 +71,13 @@ def relation_path(relation: Relation, catalog: Catalog, options: OpenApiOptions)
     key = component_key(relation.name)
     about: Object = {"tags": [relation.name], **summary_of(relation.comment)}
     content, filters = _content(relation, catalog), filters_of(relation)
-    path: Object = {"get": {**about, "operationId": f"read_{key}", **_read(filters, content, options)}}
+    path: Object = {
+        "get": {**about, "operationId": f"read_{key}", **_read(relation, filters, content, options)}
+    }
     if relation.insertable:
-        path["post"] = {**about, "operationId": f"insert_{key}", **_insert(key, options)}
+        path["post"] = {**about, "operationId": f"insert_{key}", **_insert(relation, options)}
     if relation.updatable:
-        path["patch"] = {**about, "operationId": f"update_{key}", **_update(key, filters, options)}
+        path["patch"] = {**about, "operationId": f"update_{key}", **_update(relation, filters, options)}
     key_is_plain = relation.primary_key and RESERVED.isdisjoint(relation.primary_key)
     if relation.insertable and relation.updatable and key_is_plain:
         path["put"] = {**about, "operationId": f"upsert_{key}", **_upsert(relation, options)}
@@ -98,21 +102,32 @@ def _content(relation: Relation, catalog: Catalog) -> Object:
     } | {("application/octet-stream" if name == "*/*" else name): _TEXT for name in own}
 
 
-def _read(filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
-    told = headers("Content-Range", "Content-Location", "Preference-Applied")
+def _read(relation: Relation, filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
+    told = headers("Content-Range", "Content-Location", "Preference-Applied", "ETag", "Link")
     return {
-        "parameters": [*filters, *map(parameter, READ), *profile_of("Accept-Profile", options)],
+        "parameters": [
+            *filters,
+            *map(parameter, READ),
+            *added_to(relation, "read"),
+            parameter("ifNoneMatch"),
+            *profile_of("Accept-Profile", options),
+        ],
         "responses": {
             "200": {"description": "OK", "headers": told, "content": content},
             "206": {"description": "Partial Content", "headers": told, "content": content},
+            "304": {"$ref": "#/components/responses/unchanged"},
             **REFUSED["read"],
         },
     }
 
 
-def _insert(key: str, options: OpenApiOptions) -> Object:
+def _insert(relation: Relation, options: OpenApiOptions) -> Object:
+    key = component_key(relation.name)
     one = reference(f"{key}.insert")
-    parameters = map(parameter, ("select", "columns", "on_conflict", "preferPost"))
+    parameters = [
+        *map(parameter, ("select", "columns", "on_conflict", "preferPost")),
+        *added_to(relation, "insert"),
+    ]
     return {
         "parameters": [*parameters, *profile_of("Content-Profile", options)],
         "requestBody": _rows({"anyOf": [one, {"type": "array", "items": one}]}, one),
@@ -120,13 +135,16 @@ def _insert(key: str, options: OpenApiOptions) -> Object:
     }
 
 
-def _update(key: str, filters: list[Object], options: OpenApiOptions) -> Object:
+def _update(relation: Relation, filters: list[Object], options: OpenApiOptions) -> Object:
+    key = component_key(relation.name)
     one = reference(f"{key}.update")
-    only = {"type": "array", "items": one, "maxItems": 1}
-    parameters = map(parameter, ("select", "columns", "preferReturn"))
+    parameters = [
+        *map(parameter, ("select", "columns", "preferReturn", "ifMatch")),
+        *added_to(relation, "update"),
+    ]
     return {
         "parameters": [*filters, *parameters, *profile_of("Content-Profile", options)],
-        "requestBody": _rows({"anyOf": [one, only]}, one),
+        "requestBody": _rows({"anyOf": [one, {"type": "array", "items": one}]}, one),
         "responses": _answers(key, "200", "204") | REFUSED["change"],
     }
 
@@ -140,7 +158,7 @@ def _upsert(relation: Relation, options: OpenApiOptions) -> Object:
          "schema": {"type": "string", "pattern": r"^eq\."}}
         for name in relation.primary_key
     ]  # fmt: skip
-    parameters = map(parameter, ("select", "columns", "preferReturn"))
+    parameters = map(parameter, ("select", "columns", "preferReturn", "ifMatch", "ifNoneMatch"))
     return {
         "parameters": [*keys, *parameters, *profile_of("Content-Profile", options)],
         "requestBody": _rows({"anyOf": [one, only]}, one),
@@ -149,7 +167,7 @@ def _upsert(relation: Relation, options: OpenApiOptions) -> Object:
 
 
 def _delete(key: str, filters: list[Object], options: OpenApiOptions) -> Object:
-    parameters = map(parameter, ("select", "preferReturn"))
+    parameters = map(parameter, ("select", "preferReturn", "ifMatch"))
     return {
         "parameters": [*filters, *parameters, *profile_of("Content-Profile", options)],
         "responses": _answers(key, "200", "204") | REFUSED["change"],

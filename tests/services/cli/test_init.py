@@ -1,6 +1,7 @@
 from importlib import resources
 
-from schemas.settings import Settings, load_settings
+from schemas.settings import Settings
+from schemas.settings_reading import load_settings
 
 
 def test_the_template_holds_known_keys_with_their_defaults():

@@ -1,6 +1,7 @@
 import json
 
-from schemas.settings import DEVELOPMENT_JWT_SECRET, load_settings
+from schemas.settings import DEVELOPMENT_JWT_SECRET
+from schemas.settings_reading import load_settings
 from services.supervisor.dotenv import parse_dotenv
 from services.supervisor.exposure import development_secrets
 

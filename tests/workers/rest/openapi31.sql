@@ -42,6 +42,7 @@ create table atlas.bridges (
 create view atlas.long_names as select name from atlas.rivers group by name;
 create view atlas.river_names as select id, name from atlas.rivers;
 create table atlas."odd {name}/é" (id int primary key, "a.b" int, "say ""hi""" text, "order" int, "or" int, "x-y" int);
+create table atlas.named_alike (id int primary key, key text, cursor text, "distinct" text);
 create table atlas.hidden (id int primary key);
 create table annex.notes (id int primary key);
 

@@ -1,0 +1,146 @@
+"""What plan gives: a `Plan`, with the write or the call it does and the form of its answer."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workers.database.catalog import Function, MediaHandler, Relation
+from workers.database.session import End
+from workers.rest.model.asked import Action, ApiRequest, Operand
+from workers.rest.model.read import PlannedCondition, Read
+
+
+@dataclass(frozen=True, slots=True)
+class WriteColumn:
+    """A column that a payload fills."""
+
+    name: str
+    type: str
+    default: str | None = None
+    from_json: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An insert, update, upsert or delete."""
+
+    action: Action
+    relation: Relation
+    columns: tuple[WriteColumn, ...] = ()
+    where: tuple[PlannedCondition, ...] = ()
+    conflict: tuple[str, ...] = ()
+    resolution: str | None = None
+    fills_defaults: bool = False
+    is_array: bool = False
+    is_no_op: bool = False
+    """An update of nothing."""
+    returning: tuple[str, ...] = ()
+    location: tuple[str, ...] = ()
+    """Key columns that make the `Location` header."""
+    key_check: tuple[tuple[str, Operand], ...] = ()
+    """PUT: key columns with the values of the URL."""
+    matched_by: tuple[str, ...] = ()
+    """PATCH with many rows: columns by which a row of the payload finds the row it changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestedTie:
+    """How rows of a nested insert refer to rows of one before: its number, and pairs (own column, their column)."""
+
+    insert: int
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedInsert:
+    """The rows that a nested insert brings to one relation.
+
+    `rows` is a JSON array of `{"row": columns, "of": [number of the row referred to, or null, for each tie]}`.
+    """
+
+    relation: Relation
+    columns: tuple[WriteColumn, ...]
+    ties: tuple[NestedTie, ...]
+    rows: bytes
+    count: int
+    keeps: tuple[str, ...]
+    """Columns remembered for later inserts, and for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call."""
+
+    function: Function
+    arguments: tuple[str, ...] = ()
+    """Names that are given."""
+    direct: tuple[tuple[str, tuple[Operand, ...]], ...] = ()
+    """By GET or form: name with its text values (several for a variadic one)."""
+    takes_json: bool = False
+    """Arguments come from a JSON object in the payload."""
+    takes_body: bool = False
+    """The single unnamed argument takes the raw payload."""
+
+
+class Shape(StrEnum):
+    """How the rows become a body."""
+
+    ARRAY = "array"
+    SINGLE = "single"
+    """The first row alone (object media type, or a function with one result)."""
+    CSV = "csv"
+    HANDLER = "handler"
+    GEOJSON = "geojson"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The negotiated media type."""
+
+    shape: Shape
+    content_type: str
+    strips_nulls: bool = False
+    is_singular: bool = False
+    """Exactly one row is demanded."""
+    handler: MediaHandler | None = None
+    explain: "Explain | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """An execution plan is wanted instead of the rows."""
+
+    format: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one request does, decided against the catalog."""
+
+    request: ApiRequest
+    read: Read
+    write: Write | None = None
+    call: Call | None = None
+    relation: Relation | None = None
+    output: Output = Output(Shape.ARRAY, "application/json; charset=utf-8")
+    read_only: bool = True
+    isolation: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of the function that hold for the transaction."""
+    timezone: str | None = None
+    end: End = End.COMMIT
+    tx_applied: bool = False
+    """`Prefer: tx` took effect."""
+    max_affected: int | None = None
+    counts_exactly: bool = False
+    counts_by_plan: bool = False
+    count_limit: int | None = None
+    """With an estimated count: count up to this many rows and one more."""
+    warnings: tuple[tuple[str, str], ...] = ()
+    """(name, alias) of embeds that were referenced by name although they have an alias."""
+    returns_rows: bool = True
+    nested: tuple[NestedInsert, ...] = ()
+    """A nested insert: what is done before the statement that answers, in this order."""
+    root: int = 0
+    """Which of them brings the rows of the relation asked for."""

@@ -1,0 +1,81 @@
+"""What query and execute give, a `Prepared` statement and its `Result`; and the `Options` of all steps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from msgspec import Struct
+
+from workers.database.long_value import LongValue
+from workers.sql.compose import Param, Slot
+
+
+class Out(StrEnum):
+    """The columns that a statement may give, in the order of `Prepared.columns`."""
+
+    BODY = "body"
+    PAGE_TOTAL = "page_total"
+    TOTAL = "total"
+    HEADERS = "headers"
+    STATUS = "status"
+    LOCATION = "location"
+    INSERTED = "inserted"
+    EDGES = "edges"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A rendered statement: text with `$1`..., parameters with slots, and what its columns are.
+
+    `estimate` is the EXPLAIN of the count query, when a planned count is wanted.
+    """
+
+    text: str
+    params: tuple[Param, ...]
+    columns: tuple[Out, ...] = ()
+    before: "tuple[Prepared, ...]" = ()
+    """Statements that are run before it."""
+    estimate: "Prepared | None" = None
+
+
+PAYLOAD = Slot(-1)
+"""The place of the request's body among the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Both ends of a cursor's page: the order values of its first and last row, and whether more rows follow."""
+
+    first: tuple[str | None, ...] | None
+    last: tuple[str | None, ...] | None
+    has_more: bool
+
+
+class Result(Struct, frozen=True):
+    """What the database answered. A long `body` is still on its way: somebody must read or abandon it."""
+
+    body: bytes | LongValue = b""
+    page_total: int = 0
+    total: int | None = None
+    location: tuple[str | None, ...] = ()
+    inserted: int | None = None
+    edges: "Edges | None" = None
+    headers: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the steps need of the settings, resolved once per configuration."""
+
+    schemas: tuple[str, ...]
+    max_rows: int | None
+    tx_end: str
+    aggregates_enabled: bool
+    plan_enabled: bool
+    legacy_target_names: bool
+    root_spec: str | None
+    openapi_mode: str
+    hoisted: frozenset[str]
+    anonymous_role: str | None
+    similar: Callable[[str, list[str], float], str | None] = field(repr=False, default=lambda *_: None)
