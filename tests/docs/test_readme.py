@@ -1,7 +1,5 @@
 """The README's two minutes, as a newcomer types them: the shell's lines, and the Python client's."""
 
-import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import ROOT, block, shell
 from tests.platform import Platform, platform
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-_BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-BLOCKS = [(kind, text) for kind, text in _BLOCK.findall(README)]
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +30,6 @@ def installed_clients() -> Path:
     return home / "node_modules"
 
 
-def block(kind: str, holding: str) -> str:
-    (found,) = [text for each, text in BLOCKS if each == kind and holding in text]
-    return found
-
-
-def shell(place: Platform, folder: Path, *lines: str) -> str:
-    """Run lines in bash, with the command `headwater` meaning the platform of the test."""
-    command = f'headwater() {{ "{sys.executable}" -P -m services.cli.main "$@" --data "{place.data}"; }}'
-    done = subprocess.run(
-        ["bash", "-c", "\n".join(["set -e", command, *lines])],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the examples, with the clients that the conformance tests have installed."""
@@ -58,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_shell_s_lines_answer_with_the_example_s_rows(place: Platform, folder: Path) -> None:
-    lines = block("sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "")
+    lines = block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "")
 
     shell(place, folder, lines.split("\ncurl")[0])
     place.wait_for_catalog("todos")
@@ -73,12 +53,14 @@ def test_the_shell_s_lines_answer_with_the_example_s_rows(place: Platform, folde
 def test_the_javascript_example_shows_two_people_their_own_rows(
     place: Platform, folder: Path, installed_clients: Path
 ) -> None:
-    lines = block("sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
+    lines = (
+        block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
+    )
     (folder / "examples" / "todos" / "node_modules").symlink_to(installed_clients)
     shell(place, folder, lines)
     place.wait_for_catalog("todos")
 
-    shown = shell(place, folder, lines, block("sh", "npm install").replace("npm install && ", ""))
+    shown = shell(place, folder, lines, block(README, "sh", "npm install").replace("npm install && ", ""))
 
     assert "Ada sees [{" in shown
     assert "Grace sees []" in shown
@@ -86,10 +68,12 @@ def test_the_javascript_example_shows_two_people_their_own_rows(
 
 
 def test_the_python_client_writes_and_reads(place: Platform, folder: Path) -> None:
-    lines = block("sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
+    lines = (
+        block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
+    )
     shell(place, folder, lines)
     place.wait_for_catalog("todos")
-    code = block("python", "create_client").replace("http://127.0.0.1:54321", place.url)
+    code = block(README, "python", "create_client").replace("http://127.0.0.1:54321", place.url)
     script = folder / "snippet.py"
     script.write_text(code)
 

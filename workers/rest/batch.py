@@ -86,7 +86,7 @@ class _Batch:
     ) -> None:
         self._state, self._request, self._identity, self._dialect = state, request, identity, dialect
         self._operations = operations
-        self._room = most
+        self._most = self._room = most
         self._role = state.role(identity.role)
         end, _ = end_of(
             state.options.tx_end, parse_preferences([v for n, v in request.headers if n == "prefer"]).tx
@@ -121,7 +121,7 @@ class _Batch:
     def _prepare(self) -> tuple[Settings, list[Statement]]:
         """Plan the operation whose turn it is; give its settings and statements."""
         operation = self._operations[self.number]
-        ready = resolved(operation, self._results)
+        ready = resolved(operation, self._results, self._most)
         request = self._inner(ready)
         state = self._state
         is_read = request.method in ("GET", "HEAD")

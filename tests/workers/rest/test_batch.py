@@ -243,3 +243,15 @@ async def test_values_of_results_are_values(trial: House) -> None:
     )  # fmt: skip
 
     assert answers(response)[1]["body"] == [{"id": 208}]
+
+
+async def test_references_cannot_grow_without_end(trial: House) -> None:
+    first: dict[str, object] = {"method": "POST", "path": "/rpc/whole", "body": [1] * 10}
+    later = [
+        {"method": "POST", "path": "/rpc/whole", "body": [{"$ref": str(number)}] * 10} for number in range(11)
+    ]
+
+    response = await batch(trial, first, *later)
+
+    assert response.status == 400
+    assert "too long" in json.loads(response.body)["message"]

@@ -12,7 +12,7 @@ import msgspec
 from workers.rest.errors import BadQuery
 from workers.rest.model import Condition, Cursor, Field, Filter
 from workers.rest.parse.filters import parse_group, parse_operation
-from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_field
+from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_name
 from workers.rest.parse.select import parse_aggregate
 
 ADDED_ANYWHERE = frozenset({"distinct", "having"})
@@ -29,7 +29,7 @@ def parse_distinct(text: str) -> tuple[Field, ...]:
     fields = []
     while True:
         scan.blanks()
-        fields.append(parse_field(scan))
+        fields.append(Field(parse_name(scan)))
         scan.blanks()
         if not scan.accept(","):
             break

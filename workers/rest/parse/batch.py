@@ -18,6 +18,7 @@ METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE")
 
 _REFERENCE = "$ref"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_INDEX = re.compile("[0-9]{1,9}")
 _OWN_HEADERS = frozenset({
     "accept", "accept-profile", "content-profile", "content-type", "prefer", "range", "range-unit",
 })  # fmt: skip
@@ -74,13 +75,19 @@ def name_of(number: int, operation: Operation) -> str:
     return operation.as_ if operation.as_ is not None else str(number)
 
 
-def resolved(operation: Operation, results: Results) -> Ready:
-    """Put the results of earlier operations in the place of references to them. Raises: BadBody."""
+def resolved(operation: Operation, results: Results, most: int) -> Ready:
+    """Put the results of earlier operations in the place of references to them, `most` bytes of them at most.
+
+    Raises: BadBody.
+    """
     path, _, query = operation.path.partition("?")
     headers = [(name.lower(), value) for name, value in operation.headers.items()]
     body = bytes(operation.body)
     if _REFERENCE.encode() in body:
-        body = msgspec.json.encode(_replaced(_any.decode(body), results))
+        try:
+            body = msgspec.json.encode(_replaced(_any.decode(body), results, _Room(most - len(body))))
+        except RecursionError:
+            raise _refused("values lie too deep inside one another") from None
     return Ready(
         operation.method,
         _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), path),
@@ -100,13 +107,27 @@ def _check(number: int, operation: Operation) -> None:
         raise _refused(f"operation {number} cannot set the header {unknown[0]}")
 
 
-def _replaced(value: object, results: Results) -> object:
+class _Room:
+    """Bytes that references may still put into a body: results of results grow without end otherwise."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def take(self, value: object) -> object:
+        """Count a value that is put in. Raises: BadBody."""
+        self._left -= len(msgspec.json.encode(value))
+        if self._left < 0:
+            raise _refused("its references make it too long")
+        return value
+
+
+def _replaced(value: object, results: Results, room: _Room) -> object:
     if isinstance(value, dict):
         if value.keys() == {_REFERENCE}:
-            return _found(value[_REFERENCE], results)
-        return {key: _replaced(inner, results) for key, inner in value.items()}
+            return room.take(_found(value[_REFERENCE], results))
+        return {key: _replaced(inner, results, room) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_replaced(inner, results) for inner in value]
+        return [_replaced(inner, results, room) for inner in value]
     return value
 
 
@@ -130,7 +151,7 @@ def _found(reference: object, results: Results) -> object:
     for step in steps:
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
             value = value[int(step)]
         else:
             raise _refused(f"{reference} is not in the result: ask for it with Prefer: return=representation")

@@ -92,6 +92,9 @@ def parse_quoted(scan: Scanner) -> str:
     if not found:
         scan.position = len(scan.text)
         scan.fail("closing quote")
+    if "\0" in found[1]:
+        scan.position = scan.text.index("\0", found.start())
+        scan.fail("text without NUL")
     return _ESCAPE.sub(r"\1", found[1])
 
 

@@ -27,6 +27,11 @@ texts = st.text(max_size=60) | grammar_like
 """Any text, or a heap of the grammar's own words."""
 
 
+def storable(most: int) -> st.SearchStrategy[str]:
+    """Texts that Postgres can hold: without NUL, which no name may have."""
+    return st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=most)
+
+
 def outcome(parse: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | RestError:
     """Give what a parser gives or how it refuses; any other exception is a defect and passes."""
     try:

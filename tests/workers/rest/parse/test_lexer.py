@@ -4,9 +4,8 @@ import re
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.workers.rest.parse.anything import FEW, outcome, texts
+from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
 from workers.rest.errors import BadQuery
 from workers.rest.model import Field, JsonStep
 from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, parse_name, parse_quoted
@@ -145,7 +144,7 @@ def test_an_error_quotes_the_text_that_was_sent() -> None:
 
 
 @FEW
-@given(st.text(max_size=50))
+@given(storable(50))
 def test_every_text_comes_back_out_of_its_quotes(text: str) -> None:
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     scan = scanner(quoted)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workers.rest.parse.anything import FEW, outcome, texts
+from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
 from workers.rest.errors import BadQuery
 from workers.rest.model import Field, JsonStep, OrderTerm
 from workers.rest.parse.order import parse_order
@@ -63,10 +63,10 @@ def test_what_is_no_order_is_refused_with_its_place(text: str, column: int, deta
 
 _terms = st.builds(
     OrderTerm,
-    st.builds(Field, st.text(max_size=8)),
+    st.builds(Field, storable(8)),
     st.sampled_from([None, True, False]),
     st.sampled_from([None, "first", "last"]),
-    st.none() | st.text(max_size=8),
+    st.none() | storable(8),
 )
 
 
