@@ -30,7 +30,7 @@ async def conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) ->
     try:
         is_kept = decide(results)
         while not isinstance(is_kept, bool):
-            is_kept = decide(await _go_on(pipeline, is_kept))
+            is_kept = decide(await go_on(pipeline, is_kept))
     except BaseException:
         await leave(pipeline)
         raise
@@ -42,7 +42,7 @@ async def conclude(pipeline: Pipeline, decide: Decision, results: list[Rows]) ->
         raise broken_off()
 
 
-async def _go_on(pipeline: Pipeline, statements: Sequence[Statement]) -> list[Rows]:
+async def go_on(pipeline: Pipeline, statements: Sequence[Statement]) -> list[Rows]:
     """Run more statements in the open transaction. Raises: DatabaseError, Disconnected."""
     known = pipeline.statements.columns
     asked = [each.text for each in statements if each.binary and each.text not in known]

@@ -9,8 +9,8 @@ after another is made in the background, ever slower up to a second apart.
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.interactive import Transaction
 from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
 from workers.database.session import Decision, Found, Rows, Sessions, Work
@@ -167,6 +168,27 @@ class Pool(Sessions):
         if long is not None:
             long.when_over(partial(self._release, pipeline))
         return found
+
+    @asynccontextmanager
+    async def transaction(self, settings: Sequence[tuple[str, str]] = ()) -> AsyncIterator[Transaction]:
+        """Give a transaction for a block, with its settings (`workers/database/interactive.py`).
+
+        The block's end commits, an exception rolls back. Raises, at the first statement: as `run`.
+        """
+        transaction = Transaction(self._take, settings)
+        try:
+            try:
+                yield transaction
+            except BaseException:
+                await transaction.roll_back()
+                raise
+            await transaction.commit()
+        finally:
+            if transaction.pipeline is not None:
+                self._release(transaction.pipeline)
+
+    async def _take(self) -> Pipeline:
+        return self._idle.pop() if self._idle else await self._acquire()
 
     async def close(self, grace: float = 5.0) -> None:
         """Refuse new work, let what runs finish within `grace` seconds, and close every connection."""

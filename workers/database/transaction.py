@@ -45,13 +45,24 @@ async def perform(pipeline: Pipeline, work: Work, decide: Decision | None = None
     is_decided = work.end is End.DECIDE or decide is not None
     if is_decided and (decide is None or work.end is not End.DECIDE):
         raise ValueError("a decision goes with End.DECIDE, and End.DECIDE with a decision")
+    if decide is None:
+        reply, before = await _exchange(pipeline, work)
+        if not _is_well(pipeline, work, reply):
+            await _refuse(pipeline, work, reply, before)
+        return reply.results[before : before + len(work.statements)]
+    results = await perform_open(pipeline, work)
+    await conclude(pipeline, decide, results)
+    return results
+
+
+async def perform_open(pipeline: Pipeline, work: Work) -> list[Rows]:
+    """Begin a transaction and run its first statements; it stays open (`dialogue.py` goes on). Raises: as `perform`."""
+    if work.end is not End.DECIDE:
+        raise ValueError("a transaction that stays open ends by a decision")
     reply, before = await _exchange(pipeline, work)
     if not _is_well(pipeline, work, reply):
         await _refuse(pipeline, work, reply, before)
-    results = reply.results[before : before + len(work.statements)]
-    if decide is not None:
-        await conclude(pipeline, decide, results)
-    return results
+    return reply.results[before : before + len(work.statements)]
 
 
 async def perform_long(pipeline: Pipeline, work: Work) -> Found:
