@@ -11,6 +11,9 @@ from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, par
 MAX_DEPTH = 60
 """Embeds inside one another; deeper is refused before it can exhaust the stack."""
 
+MOST_ITEMS = 1600
+"""Columns and embeds of one resource: what a table can have, and a little less than Postgres can give."""
+
 _ALIAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[\w$][\w $]*(?:-(?!>)[\w $]+)*):(?!:)', re.DOTALL)
 
 AGGREGATES = ("sum", "avg", "count", "max", "min")
@@ -35,6 +38,8 @@ def _forest(scan: Scanner, depth: int) -> tuple[SelectItem, ...]:
         return ()
     while True:
         scan.blanks()
+        if len(items) == MOST_ITEMS:
+            scan.fail(f"at most {MOST_ITEMS} columns and resources side by side")
         items.append(_item(scan, depth))
         scan.blanks()
         if not scan.accept(","):

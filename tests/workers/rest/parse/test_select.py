@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.workers.rest.parse.anything import FEW, outcome, texts
 from workers.rest.errors import BadQuery
 from workers.rest.model import STAR, Field, JsonStep, SelectColumn, SelectEmbed, SelectItem
-from workers.rest.parse.select import MAX_DEPTH, parse_select
+from workers.rest.parse.select import MAX_DEPTH, MOST_ITEMS, parse_select
 
 ID = SelectColumn(Field("id"))
 NAME = SelectColumn(Field("name"))
@@ -205,3 +205,9 @@ def test_what_is_written_is_read_again(items: list[SelectItem]) -> None:
 @given(texts)
 def test_any_text_is_a_selection_or_refused(text: str) -> None:
     assert isinstance(outcome(parse_select, text), tuple | BadQuery)
+
+
+def test_more_columns_than_a_table_can_have_are_refused() -> None:
+    assert len(parse_select(",".join(["a"] * MOST_ITEMS))) == MOST_ITEMS
+    with pytest.raises(BadQuery, match="failed to parse select parameter"):
+        parse_select(",".join(["a"] * (MOST_ITEMS + 1)))
