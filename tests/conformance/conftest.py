@@ -1,33 +1,81 @@
 """One platform for the official clients, with their tables in it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import jwt
 import pytest
 
+from tests.conformance.callers import KINDS, Caller, connect
 from tests.platform import Platform, platform
 
 HERE = Path(__file__).parent
 
+SETTINGS = {
+    "HEADWATER_API_SCHEMAS": "public,graphql_public,warehouse",
+    "HEADWATER_API_TX_END": "commit-allow-override",
+    "HEADWATER_API_PLAN_ENABLED": "true",
+    "HEADWATER_API_AGGREGATES_ENABLED": "true",
+}
+
 
 @pytest.fixture(scope="session")
 def client_platform() -> Iterator[Platform]:
-    """A platform on the embedded default, with the schema of the client tests."""
-    with platform() as one:
-        done = one.command("psql", "-f", str(HERE / "schema.sql"))
+    """A platform on the embedded default that allows all that the clients offer, with their schema in it."""
+    with platform(environment=SETTINGS) as one:
+        done = one.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "schema.sql"))
         assert done.returncode == 0, done.stderr
-        one.wait_for_catalog("secrets")
+        one.wait_for_catalog("parcels")
         yield one
 
 
 @pytest.fixture(scope="session")
 def tokens(client_platform: Platform) -> dict[str, str]:
-    """Access tokens of two people, signed with the platform's secret."""
+    """Access tokens of two people, and one that has expired, signed with the platform's secret."""
     secret, now = client_platform.values["JWT_SECRET"], int(time.time())
-    claims = {"role": "authenticated", "aud": "authenticated", "exp": now + 3600}
+    claims = {"role": "authenticated", "aud": "authenticated"}
+    people = {"ada": ("ada", now + 3600), "bob": ("bob", now + 3600), "expired": ("ada", now - 3600)}
     return {
-        f"TOKEN_{name.upper()}": jwt.encode({**claims, "sub": name}, secret, algorithm="HS256")
-        for name in ("ada", "bob")
+        f"TOKEN_{name.upper()}": jwt.encode({**claims, "sub": who, "exp": until}, secret, algorithm="HS256")
+        for name, (who, until) in people.items()
     }
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which of the two forms of the Python client."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+async def db(kind: str, client_platform: Platform) -> AsyncIterator[Caller]:
+    """The Python client with the key of the service."""
+    one = await connect(kind, client_platform.url, client_platform.values["SERVICE_ROLE_KEY"])
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+async def parcels(db: Caller) -> AsyncIterator[None]:
+    """The tables to write in, emptied behind the test."""
+    yield
+    await db.run(db.table("parcels").delete().gte("id", 0))
+    await db.run(db.table("readings").delete().gte("hour", 0))
+
+
+@pytest.fixture
+async def people(
+    kind: str, client_platform: Platform, tokens: dict[str, str]
+) -> AsyncIterator[dict[str, Caller]]:
+    """Clients by name: of two people, of one whose token has expired, and of nobody."""
+    key = client_platform.values["ANON_KEY"]
+    clients = {"nobody": await connect(kind, client_platform.url, key)}
+    for name, token in tokens.items():
+        headers = {"Authorization": f"Bearer {token}"}
+        clients[name.removeprefix("TOKEN_").lower()] = await connect(
+            kind, client_platform.url, key, headers=headers
+        )
+    yield clients
+    for each in clients.values():
+        await each.close()
