@@ -4,12 +4,12 @@ from workers.database.catalog import Argument, Returns
 from workers.rest.model import PAYLOAD, Call, Operand
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, param, qualified, raw
 
-SCALAR = "hw_scalar"
+SCALAR = "pgrst_scalar"
 """Column that holds the result of a function without columns."""
 
 
 def call_sql(call: Call) -> Sql:
-    """Give the rows of a call: its columns, or one column `hw_scalar`."""
+    """Give the rows of a call: its columns, or one column (`SCALAR`)."""
     invocation = concat(
         qualified(call.function.schema, call.function.name), raw("("), _arguments(call), raw(")")
     )

@@ -184,7 +184,7 @@ def _csv(is_scalar: bool) -> Sql:
     """Give a header of keys and the rows as Postgres writes composite values."""
     if is_scalar:
         return raw(
-            "'hw_scalar' || E'\\n' || coalesce(pg_catalog.string_agg(hw_t.hw_scalar::text, E'\\n'), '')"
+            "'pgrst_scalar' || E'\\n' || coalesce(pg_catalog.string_agg(hw_t.pgrst_scalar::text, E'\\n'), '')"
         )
     return raw(
         "(select coalesce(pg_catalog.string_agg(hw_key, ','), '') from (select pg_catalog.json_object_keys(hw_row) as hw_key "

@@ -144,11 +144,11 @@ def test_totals(target: str, headers: dict[str, str], total: str) -> None:
         ("/clients", {"accept": "application/vnd.pgrst.object+json"}, "coalesce(pg_catalog.json_agg(hw_t) -> 0, 'null')"),
         ("/clients", {"accept": "application/vnd.pgrst.array+json;nulls=stripped"}, "coalesce(pg_catalog.json_strip_nulls(pg_catalog.json_agg(hw_t)), '[]')"),
         ("/clients", {"accept": "application/x-lines"}, '"public"."as_lines"(hw_t::"public"."clients")'),
-        ("/rpc/letters", {}, "coalesce(pg_catalog.json_agg(hw_t.\"hw_scalar\"), '[]')"),
-        ("/rpc/add?a=1", {}, "coalesce(pg_catalog.json_agg(hw_t.\"hw_scalar\") -> 0, 'null')"),
+        ("/rpc/letters", {}, "coalesce(pg_catalog.json_agg(hw_t.\"pgrst_scalar\"), '[]')"),
+        ("/rpc/add?a=1", {}, "coalesce(pg_catalog.json_agg(hw_t.\"pgrst_scalar\") -> 0, 'null')"),
         ("/rpc/one_project?wanted=1", {}, "coalesce(pg_catalog.json_agg(hw_t) -> 0, 'null')"),
         ("/rpc/nothing", {}, "null::text"),
-        ("/rpc/page", {"accept": "text/html"}, '(pg_catalog.array_agg(hw_t."hw_scalar"))[1]'),
+        ("/rpc/page", {"accept": "text/html"}, '(pg_catalog.array_agg(hw_t."pgrst_scalar"))[1]'),
     ],
 )  # fmt: skip
 def test_bodies(target: str, headers: dict[str, str], body: str) -> None:
