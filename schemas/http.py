@@ -40,6 +40,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     budget_ms: int = 60_000
     body: bytes = b""
     stream: Stream | None = None
+    client: str = ""
+    """Address of the client, where an area asks for it: the door's finding, whatever the client says of itself."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):

@@ -1,32 +1,19 @@
 """Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
 
-`settings_reading.py` makes the tree from a file and the environment. The sections and keys are those of the `config.toml`
+`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`. The sections and keys are those of the `config.toml`
 of the official project folder (reference page "platform", section 2), besides our own.
 """
 
-from typing import Annotated
+from msgspec import Struct, field
 
-from msgspec import Meta, Struct, field
-
+from schemas.auth_settings import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECRET
+from schemas.auth_settings import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUBLISHABLE_KEY
+from schemas.auth_settings import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
+from schemas.auth_settings import Auth as Auth
 from schemas.secret import Secret
+from schemas.setting_types import Amount, Bytes, Count, Port, Rate, Seconds
 
-DEVELOPMENT_JWT_SECRET = "super-secret-jwt-token-with-at-least-32-characters-long"  # noqa: S105 - published on purpose
-DEVELOPMENT_PUBLISHABLE_KEY = "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH"
-DEVELOPMENT_SECRET_KEY = "sb_secret_N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz"  # noqa: S105 - published on purpose
 DEVELOPMENT_DB_PASSWORD = "postgres"  # noqa: S105 - published on purpose
-
-MOST = 2**31 - 1
-"""The highest count that a setting takes."""
-
-Port = Annotated[int, Meta(ge=0, le=65535, description="a port, 0 to 65535")]
-Count = Annotated[int, Meta(ge=1, le=MOST, description="a whole number above 0")]
-Amount = Annotated[int, Meta(ge=0, le=MOST, description="a whole number, 0 or more")]
-Bytes = Annotated[int, Meta(ge=1, le=2**63 - 1, description="a whole number of bytes above 0")]
-Seconds = Annotated[
-    float, Meta(gt=0, le=86400, description="a number of seconds above 0 and at most 86400, a day")
-]
-Rate = Annotated[float, Meta(ge=0, le=MOST, description="a number, 0 or more")]
-JwtExpiry = Annotated[int, Meta(ge=1, le=604800, description="a whole number of seconds, 1 to 604800")]
 
 
 class Jwt(Struct, frozen=True):
@@ -152,28 +139,6 @@ class Db(Struct, frozen=True):
     seed: Seed = field(default_factory=Seed)
     settings: dict[str, str] = field(default_factory=dict)
     """Extra server settings of the embedded Postgres."""
-
-
-class Auth(Struct, frozen=True):
-    """[auth]: accounts; for now only the keys that the gateway needs."""
-
-    enabled: bool = True
-    site_url: str = "http://127.0.0.1:3000"
-    additional_redirect_urls: list[str] = field(default_factory=list)
-    external_url: str = ""
-    jwt_expiry: JwtExpiry = 3600
-    """Seconds an access token is valid, at most 604800."""
-    jwt_issuer: str = ""
-    jwt_secret: Secret = Secret(DEVELOPMENT_JWT_SECRET)
-    """HS256 secret of the platform's tokens, 16 characters or more."""
-    signing_keys_path: str = ""
-    """File with a list of JWKs (ES256, RS256); the first signs."""
-    anon_key: Secret | None = None
-    """Legacy public key (a JWT). Unset: signed with `jwt_secret`."""
-    service_role_key: Secret | None = None
-    """Legacy secret key (a JWT). Unset: signed with `jwt_secret`."""
-    publishable_key: Secret = Secret(DEVELOPMENT_PUBLISHABLE_KEY)
-    secret_key: Secret = Secret(DEVELOPMENT_SECRET_KEY)
 
 
 class RateLimit(Struct, frozen=True):

@@ -1,32 +1,47 @@
-"""Checks of the settings as a whole: values of the right type that still cannot work, alone or beside one another."""
+"""Checks of the settings as a whole: values of the right type that still cannot work, alone or beside one another.
+
+A fault is a sentence in which the keys stand in braces; `Spelling` puts the names in that the user wrote. [auth] has its
+own checks in `auth_settings_checks.py`.
+"""
 
 import ipaddress
 
 import msgspec
 
-from schemas.settings import MOST, Gateway, Settings, SettingsError
+from schemas.auth_settings_checks import auth_fault, settled
+from schemas.setting_types import MOST
+from schemas.settings import Gateway, Settings, SettingsError
+from schemas.settings_spelling import Spelling
 
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
 
-def checked(settings: Settings, source: str) -> Settings:
+def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]]:
     """Refuse values that are of the right type and still cannot work; turn the empty ones that mean none into None.
 
-    Raises: SettingsError that names the key.
+    Give the settings with what is to be told about them. Raises: SettingsError that names the key.
     """
-    fault = _choice_fault(settings) or _network_fault(settings.gateway) or _key_fault(settings)
+    fault = (
+        _choice_fault(settings)
+        or _network_fault(settings.gateway)
+        or _key_fault(settings)
+        or auth_fault(settings.auth)
+    )
     if fault:
-        raise SettingsError(f"{source}: {fault}")
+        raise SettingsError(spelling.sentence(fault))
     replace = msgspec.structs.replace
     api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
-    return replace(
+    auth, told = settled(settings.auth)
+    made = replace(
         settings,
         api=replace(api, max_rows=api.max_rows or None, anon_role=api.anon_role or None),
+        auth=auth,
         db=replace(db, url=db.url or None, authenticator_password=db.authenticator_password or None),
         broker=replace(broker, url=broker.url or None),
         gateway=replace(gateway, metrics_token=gateway.metrics_token or None),
     )
+    return made, [spelling.sentence(each) for each in told]
 
 
 def _choice_fault(settings: Settings) -> str | None:
@@ -40,20 +55,20 @@ def _choice_fault(settings: Settings) -> str | None:
     }
     for key, (value, *allowed) in choices.items():
         if value not in allowed:
-            return f"{key} is '{value}' but must be one of {', '.join(allowed)}"
+            return f"{{{key}}} is '{value}' but must be one of {', '.join(allowed)}"
     if not 0 <= (api.max_rows or 0) <= MOST:
-        return "api.max_rows must be a whole number, 0 or more"
-    return None if api.schemas else "api.schemas must name at least one schema"
+        return "{api.max_rows} must be a whole number, 0 or more"
+    return None if api.schemas else "{api.schemas} must name at least one schema"
 
 
 def _network_fault(gateway: Gateway) -> str | None:
     if not gateway.host:
-        return "gateway.host must not be empty; 0.0.0.0 listens on every address of IPv4, :: on all"
+        return "{gateway.host} must not be empty; 0.0.0.0 listens on every address of IPv4, :: on all"
     for text in gateway.trusted_proxies:
         try:
             ipaddress.ip_network(text, strict=False)
         except ValueError:
-            return f"gateway.trusted_proxies has '{text}', which is no network such as 10.0.0.0/8, and no address"
+            return f"{{gateway.trusted_proxies}} has '{text}', which is no network such as 10.0.0.0/8, and no address"
     return None
 
 
@@ -61,12 +76,12 @@ def _key_fault(settings: Settings) -> str | None:
     """Say which key or secret cannot work. An empty API key would be everybody's."""
     auth, jwt = settings.auth, settings.api.jwt
     if len(auth.jwt_secret.reveal()) < _LEAST_JWT_SECRET:
-        return f"auth.jwt_secret must have {_LEAST_JWT_SECRET} characters or more"
+        return f"{{auth.jwt_secret}} must have {_LEAST_JWT_SECRET} characters or more"
     for name, key in (("publishable_key", auth.publishable_key), ("secret_key", auth.secret_key)):
         if not key.reveal().strip():
-            return f"auth.{name} must not be empty"
+            return f"{{auth.{name}}} must not be empty"
     text = jwt.secret.reveal() if jwt.secret else ""
     size = len(text.rstrip("=")) * 3 // 4 if jwt.secret_is_base64 else len(text.encode())
     if text and text.lstrip()[:1] not in ("{", "[") and size < _LEAST_DATA_SECRET:
-        return f"api.jwt.secret must have {_LEAST_DATA_SECRET} bytes or more, or be a JWK or a JWK set"
+        return f"{{api.jwt.secret}} must have {_LEAST_DATA_SECRET} bytes or more, or be a JWK or a JWK set"
     return None

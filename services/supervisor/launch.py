@@ -47,6 +47,7 @@ from services.supervisor.supervise import Supervisor
 
 _COMPUTED = (
     "DATABASE_URL",
+    "GOTRUE_DB_DATABASE_URL",
     "NATS_URL",
     "HEADWATER_DB_URL",
     "HEADWATER_BROKER_URL",

@@ -17,7 +17,7 @@ from services.supervisor.system_user import SystemUser
 
 EDGES = ("gateway",)
 """The edges there are: `python -P -m services NAME...`."""
-POOLS = ("rest",)
+POOLS = ("rest", "auth")
 """The worker pools there are: `python -P -m workers NAME...`."""
 NONE = "none"
 """Chosen instead of a name: run none of this kind."""
@@ -150,9 +150,10 @@ def make_plan(
                 "migrate", migrate, owner, Ready.EXIT, after("postgres"), stage=1, label="database schema"
             )
         )
-    if choice.pools:
+    names = [name for name in choice.pools if name != "auth" or settings.auth.enabled]
+    if names:
         pools = {"HEADWATER_DB_URL": links.db, "HEADWATER_BROKER_URL": links.pool_broker}
-        children.append(ours("pools", 1, ("workers", *choice.pools), pools, after("migrate", "nats")))
+        children.append(ours("pools", 1, ("workers", *names), pools, after("migrate", "nats")))
     if choice.edges:
         edges = {"HEADWATER_BROKER_URL": links.edge_broker}
         children.append(ours("edges", 2, ("services", *choice.edges), edges, after("nats")))

@@ -1,8 +1,8 @@
 """A project: its folder, its `config.toml`, its `.env` files, and the settings they make.
 
 Order: defaults < config.toml < `.env` < `.env.local` < the process' environment < options of the command line. The env
-files of the project's folder and of the folder of config.toml are read. From them come only `HEADWATER_...` names and
-what `env(NAME)` in config.toml asks for: an application keeps its own DATABASE_URL there.
+files of the project's folder and of the folder of config.toml are read. From them come only `HEADWATER_...` and
+`GOTRUE_...` names and what `env(NAME)` in config.toml asks for: an application keeps its own DATABASE_URL there.
 """
 
 import os
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemas.settings import Settings, SettingsError
-from schemas.settings_reading import ENVIRONMENT_PREFIX, load_settings
+from schemas.settings_environment import is_setting
+from schemas.settings_reading import load_settings
 from services.supervisor.dotenv import parse_dotenv
 from services.supervisor.errors import StartRefused
 
@@ -92,11 +93,7 @@ def _env_files(root: Path, beside: Path, asked: set[str]) -> tuple[dict[str, str
     for path in [folder / name for folder in dict.fromkeys((root, beside)) for name in _ENV_FILES]:
         if path.is_file():
             found, told = parse_dotenv(_read(path).decode(errors="replace"), str(path))
-            values |= {
-                name: text
-                for name, text in found.items()
-                if name.startswith(ENVIRONMENT_PREFIX) or name in asked
-            }
+            values |= {name: text for name, text in found.items() if is_setting(name) or name in asked}
             warnings += told
     return values, warnings
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from datetime import UTC, datetime
 from typing import Any, get_args, get_origin
 
 import msgspec
@@ -9,19 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.auth_settings import Hooks
+from schemas.auth_settings_delivery import SENDERS
+from schemas.auth_settings_providers import External
 from schemas.secret import Secret
+from schemas.setting_types import Duration, Quota
 from schemas.settings import Settings, SettingsError
-from schemas.settings_reading import (
-    FOREIGN_KEYS,
-    FOREIGN_SECTIONS,
-    RESERVED_ENVIRONMENT,
-    environment_names,
-    load_settings,
-)
+from schemas.settings_environment import RESERVED_ENVIRONMENT, environment_names
+from schemas.settings_forms import keys as keys_of_table
+from schemas.settings_reading import FOREIGN_KEYS, FOREIGN_SECTIONS, load_settings
+from tests.schemas.rsa_key import RSA_KEY
 
 NAMES = environment_names()
 PATHS = {".".join(path): kind for path, kind in NAMES.values()}
-SECRETS = [key for key, kind in PATHS.items() if kind is Secret or Secret in get_args(kind)]
+SECRETS = [
+    key for key, kind in PATHS.items() if Secret in (kind, *get_args(kind)) and get_origin(kind) is not dict
+]
 LONG = "a secret that is long enough for every key of the tree"
 
 OFFICIAL_DEFAULTS = {
@@ -65,15 +69,84 @@ SPECIAL = {
     "log.level": "debug",
     "log.format": "json",
     "gateway.trusted_proxies": ["10.0.0.0/8", "::1"],
+    "auth.site_url": "myapp://home",
+    "auth.external_url": "https://example.org/auth/v1",
+    "auth.redirect_url": "https://example.org/callback",
+    "auth.saml.external_url": "https://example.org/auth/v1",
+    "auth.jwt_keys": '[{"kty": "oct", "kid": "one", "k": "AAAA", "key_ops": ["sign", "verify"]}]',
+    "auth.refresh_token_algorithm_version": 1,
+    "auth.refresh_token_upgrade_percentage": 77,
+    "auth.minimum_password_length": 12,
+    "auth.password_requirements": "letters_digits",
+    "auth.password.argon2.time_cost": 3,
+    "auth.password.argon2.parallelism": 4,
+    "auth.email.otp_length": 8,
+    "auth.sms.otp_length": 8,
+    "auth.mfa.phone.otp_length": 8,
+    "auth.mfa.recovery_codes.count": 12,
+    "auth.mfa.recovery_codes.code_length": 20,
+    "auth.mfa.recovery_codes.max_verify_attempts": 7,
+    "auth.email.smtp.headers": {"X-Kind": ["$messageType"]},
+    "auth.email.smtp.admin_email": "admin@example.org",
+    "auth.email.smtp.enabled": False,
+    "auth.sms.test_otp_valid_until": datetime(2030, 1, 31, 12, tzinfo=UTC),
+    "auth.database_encryption.decryption_keys": {"one": "A" * 43},
 }
 """Values of keys that do not take just any value of their type."""
+
+COMPANIONS = {
+    "auth.email.smtp.host": {"email_smtp_admin_email": "admin@example.org"},
+    "auth.email.allow_unverified_email_sign_ins": {"email_enable_confirmations": "true"},
+    "auth.captcha.enabled": {"captcha_secret": "x"},
+    "auth.oauth_server.enabled": {"oauth_server_authorization_url_path": "/consent"},
+    "auth.passkey.enabled": {"webauthn_rp_id": "example.org", "webauthn_rp_origins": "https://example.org"},
+    "auth.saml.enabled": {"saml_private_key": RSA_KEY},
+    "auth.database_encryption.encrypt": {
+        "database_encryption_encryption_key_id": "one",
+        "database_encryption_encryption_key": "A" * 43,
+        "database_encryption_decryption_keys": json.dumps({"one": "A" * 43}),
+    },
+    "auth.third_party.firebase.enabled": {"third_party_firebase_project_id": "x"},
+    "auth.third_party.auth0.enabled": {"third_party_auth0_tenant": "x"},
+    "auth.third_party.aws_cognito.enabled": {
+        "third_party_aws_cognito_user_pool_id": "x",
+        "third_party_aws_cognito_user_pool_region": "x",
+    },
+    "auth.third_party.clerk.enabled": {"third_party_clerk_domain": "x"},
+    "auth.third_party.workos.enabled": {"third_party_workos_issuer_url": "x"},
+    **{
+        f"auth.sms.{sender}.enabled": {f"sms_{sender}_{key}": "x" for key in needed}
+        for sender, needed in SENDERS.items()
+    },
+    **{
+        f"auth.external.{name}.enabled": {
+            f"external_{name}_client_id": "x",
+            f"external_{name}_secret": "x",
+            f"external_{name}_url": "https://example.org",
+        }
+        for name in External.__struct_fields__
+    },
+    **{
+        f"auth.hook.{name}.enabled": {f"hook_{name}_uri": "pg-functions://postgres/public/hook"}
+        for name in Hooks.__struct_fields__
+    },
+}
+"""What keys of [auth] need beside them, under their names of the environment."""
+
+
+def companions(key: str) -> dict[str, str]:
+    """Give the environment that a key cannot do without."""
+    return {f"HEADWATER_AUTH_{name.upper()}": text for name, text in COMPANIONS.get(key, {}).items()}
 
 
 def value_of(settings: Settings, key: str) -> Any:
     """Give the value of a key; a secret as its text."""
     found: Any = settings
     for part in key.split("."):
-        found = getattr(found, part)
+        names = {each.encode_name: each.name for each in msgspec.structs.fields(found)}
+        found = getattr(found, names[part])
+    if isinstance(found, dict):
+        return {name: each.reveal() if isinstance(each, Secret) else each for name, each in found.items()}
     return found.reveal() if isinstance(found, Secret) else found
 
 
@@ -83,6 +156,12 @@ def sample(key: str) -> Any:
     if key in SPECIAL:
         return SPECIAL[key]
     plain = {each for each in (kind, get_origin(kind), *get_args(kind)) if isinstance(each, type)}
+    if Duration in plain:
+        return Duration(777)
+    if Quota in plain:
+        return Quota("77")
+    if key.endswith((".redirect_uri", ".url")) and key.startswith("auth.external."):
+        return "https://example.org/callback"
     if list in plain:
         return ["one", "two"]
     if dict in plain:
@@ -105,6 +184,10 @@ def toml(value: object) -> str:
             return "[" + ", ".join(map(toml, value)) + "]"
         case bool():
             return str(value).lower()
+        case Duration():
+            return f'"{value}"'
+        case datetime():
+            return value.isoformat()
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)
@@ -137,7 +220,7 @@ def test_a_key_of_the_official_file_has_its_official_default(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(PATHS))
 def test_every_key_is_read_from_the_file(key: str) -> None:
-    settings, warnings = load_settings(file_with(key, sample(key)), {})
+    settings, warnings = load_settings(file_with(key, sample(key)), companions(key))
 
     assert value_of(settings, key) == sample(key)
     assert type(value_of(settings, key)) is type(sample(key))
@@ -150,11 +233,12 @@ def test_every_key_is_read_from_the_environment_which_wins_over_the_file(variabl
     wanted = sample(key)
     default = value_of(Settings(), key)
     config = b"" if default is None else file_with(key, default)
+    spelled = wanted.isoformat() if isinstance(wanted, datetime) else wanted
     text = (
-        wanted if isinstance(wanted, str) else json.dumps(wanted)
+        spelled if isinstance(spelled, str) else json.dumps(spelled)
     )  # also the spelling of numbers and truth values
 
-    settings, warnings = load_settings(config, {variable: text})
+    settings, warnings = load_settings(config, {**companions(key), variable: text})
 
     assert variable == "HEADWATER_" + key.upper().replace(".", "_")
     assert value_of(settings, key) == wanted
@@ -163,7 +247,7 @@ def test_every_key_is_read_from_the_environment_which_wins_over_the_file(variabl
 
 def test_no_two_keys_share_an_environment_name() -> None:
     def leaves(struct: type[msgspec.Struct]) -> int:
-        kinds = [each.type for each in msgspec.structs.fields(struct)]
+        kinds = keys_of_table(struct).values()
         return sum(leaves(kind) if kind in msgspec.Struct.__subclasses__() else 1 for kind in kinds)
 
     assert len(NAMES) == leaves(Settings)
@@ -419,7 +503,8 @@ def test_settings_cannot_be_changed() -> None:
 
 
 def test_no_secret_shows_in_a_representation() -> None:
-    environment = {name: f"{LONG} {name}" for name, (path, _) in NAMES.items() if ".".join(path) in SECRETS}
+    keys = {name: ".".join(path) for name, (path, _) in NAMES.items()}
+    environment = {name: SPECIAL.get(key, f"{LONG} {name}") for name, key in keys.items() if key in SECRETS}
     settings, warnings = load_settings(b"", environment)
 
     assert LONG not in f"{settings!r} {settings} {warnings}"

@@ -1,5 +1,6 @@
 import json
 
+from schemas.settings_reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.folder import make_folder
 from services.supervisor.launch import children_environment, prepare
@@ -23,6 +24,19 @@ def test_children_hear_of_the_settled_ports_and_of_no_url_with_higher_rights(ope
     assert environment["HOME"] == "/h"
     assert "DATABASE_URL" not in environment
     assert "HEADWATER_CONFIG" not in environment
+
+
+def test_children_hear_the_names_of_the_official_auth_server_but_not_its_database_url(open_tmp):
+    (open_tmp / ".env").write_text("GOTRUE_SITE_URL=https://shop.example\nSITE_URL=x")
+    project = project_of(open_tmp, GOTRUE_SMTP_PORT="25", GOTRUE_DB_DATABASE_URL="postgres://auth:pw@h/d")
+    folder = make_folder(project.data)
+    environment = children_environment(project, folder, Ports(7, 8, 9), keys_of(project.settings.auth))
+    settings, warnings = load_settings(b"", environment)
+
+    assert (settings.auth.site_url, settings.auth.email.smtp.port) == ("https://shop.example", 25)
+    assert warnings == []
+    assert "GOTRUE_DB_DATABASE_URL" not in environment
+    assert "SITE_URL" not in environment
 
 
 def test_a_platform_is_prepared_from_nothing(open_tmp, notes):

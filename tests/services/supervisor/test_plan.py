@@ -73,7 +73,7 @@ def test_our_processes_do_not_look_for_modules_in_the_present_folder():
     children = plan()
 
     assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway")
-    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest")
+    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "auth")
     assert children["migrate"].argv == ("python", "-P", "-m", "workers", "migrate")
 
 
@@ -123,7 +123,7 @@ def test_naming_one_kind_leaves_the_other_out():
 
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
-    with pytest.raises(StartRefused, match=r"'nope'.*(gateway|rest), or none"):
+    with pytest.raises(StartRefused, match=r"'nope'.*(gateway|rest, auth), or none"):
         choose(edges, pools)
 
 

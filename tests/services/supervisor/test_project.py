@@ -49,6 +49,20 @@ def test_names_in_the_config_are_replaced_from_env_files(root):
     assert "OTHER" not in project.environment
 
 
+def test_names_of_the_official_auth_server_are_read_from_env_files(root):
+    (root / ".env").write_text(
+        "GOTRUE_JWT_SECRET=0123456789abcdef\nAPI_EXTERNAL_URL=https://a.example/auth/v1\nGOTRUE_SITE_URI=x\nSITE_URL=x"
+    )
+    project = load(root)
+
+    assert project.settings.auth.jwt_secret.reveal() == "0123456789abcdef"
+    assert project.settings.auth.external_url == "https://a.example/auth/v1"
+    assert project.warnings == (
+        "unknown environment variable GOTRUE_SITE_URI is ignored; did you mean GOTRUE_SITE_URL?",
+    )
+    assert "SITE_URL" not in project.environment
+
+
 def test_the_database_url_of_an_application_is_not_ours(root):
     (root / ".env").write_text("DATABASE_URL=postgresql://app@h/d")
 

@@ -1,0 +1,101 @@
+"""Access tokens signed, and the public halves of keys for those who verify. Pure. Source: RFC 7515, 7517, 7519."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import jwt
+import msgspec
+from jwt.algorithms import AllowedPrivateKeys
+from jwt.exceptions import PyJWTError
+from jwt.warnings import InsecureKeyLengthWarning
+
+ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
+"""What may sign."""
+
+_PUBLIC = ("kty", "crv", "x", "y", "n", "e", "kid")
+_USUAL = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA", "oct": "HS256"}
+_USUAL_OF_CURVE = {"P-521": "ES512"}
+_entries = msgspec.json.Decoder(list[dict[str, object]] | dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """What signs tokens: a secret for HS256, or a private key; `id` is the `kid` of its tokens."""
+
+    material: "str | bytes | AllowedPrivateKeys" = field(repr=False)
+    algorithm: str = "HS256"
+    id: str = ""
+
+
+def sign(claims: Mapping[str, object], key: SigningKey) -> str:
+    """Sign the claims of a token."""
+    headers = {"kid": key.id} if key.id else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureKeyLengthWarning)  # the settings say how long a secret must be
+        return jwt.encode(
+            dict(claims), key.material, algorithm=key.algorithm, headers=headers, sort_headers=False
+        )
+
+
+def read_signing_key(text: str) -> SigningKey:
+    """Read the key that signs from a list of private JWKs: the one with `sign` in its `key_ops`, or a single first.
+
+    Raises: ValueError, whose words hold nothing of a key.
+    """
+    entries = _listed(text)
+    signers = [entry for entry in entries if "sign" in _operations(entry)]
+    if len(signers) > 1:
+        raise ValueError("only one key may have `sign` in its key_ops")
+    if not signers and any("key_ops" in entry for entry in entries):
+        raise ValueError("one key must have `sign` in its key_ops")
+    entry = signers[0] if signers else entries[0]
+    algorithm = _algorithm(entry)
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"the key that signs must be of one of {', '.join(ALGORITHMS)}")
+    try:
+        key = SigningKey(jwt.PyJWK(entry, algorithm=algorithm).key, algorithm, str(entry.get("kid") or ""))
+        sign({}, key)
+    except (PyJWTError, ValueError, TypeError, LookupError, AttributeError):  # a public half has no `sign`
+        raise ValueError("the key that signs cannot be read, or has no private half") from None
+    return key
+
+
+def public_keys(text: str) -> list[dict[str, object]]:
+    """Give the public halves of a list of JWKs; keys with a shared secret are left out. Raises: ValueError."""
+    shown: list[dict[str, object]] = []
+    for entry in _listed(text) if text else ():
+        kind = str(entry.get("kty"))
+        if kind not in ("RSA", "EC", "OKP"):
+            continue
+        public = {name: entry[name] for name in _PUBLIC if name in entry}
+        shown.append({**public, "alg": _algorithm(entry), "use": "sig", "key_ops": ["verify"]})
+    return shown
+
+
+def _listed(text: str) -> Sequence[dict[str, object]]:
+    try:
+        value = _entries.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        raise ValueError("signing keys are a JSON list of JWKs") from None
+    if isinstance(value, dict):
+        keys = value.get("keys", [value])
+        entries: list[dict[str, object]] = (
+            [each for each in keys if isinstance(each, dict)] if isinstance(keys, list) else []
+        )
+    else:
+        entries = value
+    if not entries:
+        raise ValueError("the list of signing keys is empty")
+    return entries
+
+
+def _algorithm(entry: Mapping[str, object]) -> str:
+    """Give the algorithm of a key: its own word, else the usual one of its kind; empty if there is none."""
+    usual = _USUAL_OF_CURVE.get(str(entry.get("crv"))) or _USUAL.get(str(entry.get("kty")), "")
+    return str(entry.get("alg") or usual)
+
+
+def _operations(entry: Mapping[str, object]) -> list[object]:
+    operations = entry.get("key_ops")
+    return operations if isinstance(operations, list) else []
