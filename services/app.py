@@ -9,11 +9,12 @@ from broker.call import Calls
 from broker.connection import Connection
 from broker.metrics import answer_collect
 from broker.process import Process
-from schemas.settings import Settings, SettingsError
+from schemas.settings import Auth, Settings, SettingsError
 from schemas.tokens import KeySet, Verifier, read_keys
 from services.gateway.edge import Doorkeeper, Edge
 from services.gateway.health import Health
 from services.gateway.listener import Listener
+from services.gateway.routes import POOLS
 from services.middleware.apikey import Keys
 from services.supervisor.api_keys import keys_of
 
@@ -33,7 +34,10 @@ async def serve_edges(process: Process, settings: Settings, edges: list[str]) ->
     answer_collect(connection)
     calls = Calls(connection, max_in_flight=settings.gateway.max_in_flight)
     edge = Edge(
-        settings, calls, doorkeeper(settings), Health(connection, calls, settings.gateway.metrics_token)
+        settings,
+        calls,
+        doorkeeper(settings),
+        Health(connection, calls, settings.gateway.metrics_token, pools_of(settings)),
     )
     await _listen(process, settings, edge)
     process.ready()
@@ -44,7 +48,7 @@ def doorkeeper(settings: Settings) -> Doorkeeper:
     """Make the keys and verifiers of the settings. Raises: SettingsError if a key cannot be read."""
     own, jwt = keys_of(settings.auth), settings.api.jwt
     try:
-        platform = read_keys(own.jwt_secret) + _signing_keys(settings.auth.signing_keys_path)
+        platform = read_keys(own.jwt_secret) + _signing_keys(settings.auth)
         data = (
             platform if jwt.secret is None else read_keys(jwt.secret.reveal(), is_base64=jwt.secret_is_base64)
         )
@@ -61,11 +65,18 @@ def doorkeeper(settings: Settings) -> Doorkeeper:
     )
 
 
-def _signing_keys(path: str) -> KeySet:
-    if not path:
-        return KeySet()
-    with open(path, encoding="utf-8") as file:
-        return read_keys(file.read())
+def pools_of(settings: Settings) -> tuple[str, ...]:
+    """Give the pools of the areas that are switched on."""
+    return tuple(pool for pool in POOLS if pool != "auth" or settings.auth.enabled)
+
+
+def _signing_keys(auth: Auth) -> KeySet:
+    """Read the asymmetric keys of the accounts, from the settings and from a file."""
+    keys = read_keys(auth.jwt_keys.reveal()) if auth.jwt_keys else KeySet()
+    if not auth.signing_keys_path:
+        return keys
+    with open(auth.signing_keys_path, encoding="utf-8") as file:
+        return keys + read_keys(file.read())
 
 
 async def _listen(process: Process, settings: Settings, edge: Edge) -> None:

@@ -13,7 +13,7 @@ from broker.observe import configure
 from broker.process import Process, process_settings, run_process
 from schemas.settings import SettingsError
 
-POOLS = {"rest": "workers.rest.pool"}
+POOLS = {"rest": "workers.rest.pool", "auth": "workers.auth.pool"}
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
 
 

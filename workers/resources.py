@@ -8,6 +8,7 @@ import importlib
 import time
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from broker import subjects
 from broker.codec import encode
@@ -54,6 +55,25 @@ class Resources:
     def api(self) -> Api:
         """Give the options as they are now, those kept in the database included."""
         return self.cache.api
+
+    async def login_as(self, role: str) -> Pool:
+        """Open connections of a login role of the platform, with the platform's password; they close at the drain.
+
+        Raises: SettingsError if the address cannot be read.
+        """
+        pool = await Pool.open(
+            _as_role(self._url(), role, self.settings.db.password.reveal()),
+            self.settings.db.pool_size,
+            prepared=self.settings.api.prepared_statements,
+            on_event=_PoolObserver(),
+        )
+        self.process.on_drain(pool.close)
+        return pool
+
+    def _url(self) -> str:
+        if self.settings.db.url is None:
+            raise SettingsError("a worker needs db.url (DATABASE_URL)")
+        return self.settings.db.url.reveal()
 
     async def serve(self, subject: Subject, handler: Handler) -> None:
         """Answer a subject, and its pool's health, until the process drains."""
@@ -130,6 +150,13 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     )
     await cache.load()
     return Resources(process, settings, connection, database, cache)
+
+
+def _as_role(url: str, role: str, password: str) -> str:
+    """Give the address with another login."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{quote(role, safe='')}:{quote(password, safe='')}@{place}"))
 
 
 def _tell(connection: Connection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:

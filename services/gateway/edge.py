@@ -75,6 +75,7 @@ class Edge:
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
         self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
+        self._off = frozenset() if settings.auth.enabled else frozenset({"auth"})
         self._policies = {"rest": cors.rest_policy(settings.api.cors_allowed_origins)}
         self._policy = cors.common_policy(settings.api.cors_allowed_origins)
 
@@ -155,6 +156,10 @@ class Edge:
             self._limit(asked)
         if not asked.route.is_built:
             return refusal(asked.area, 501, f"The {asked.area} interface is not built yet in this version")
+        if asked.area in self._off:
+            return refusal(
+                asked.area, 501, f"The {asked.area} interface is switched off ({asked.area}.enabled)"
+            )
         return None
 
     async def _without_route(self, asked: "_Asked") -> Response:
@@ -181,8 +186,9 @@ class Edge:
         assert asked.route is not None  # else it is answered above
         key, authorization = asked.key(), asked.first.get("authorization")
         caller = self._doorkeeper.caller(asked.route, key, authorization, time.time())
+        client = self._address(asked) if asked.route.tells_client else ""
         return await self._forwarder.ask(
-            asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers
+            asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers, client
         )
 
     def _limit(self, asked: "_Asked") -> None:

@@ -63,6 +63,7 @@ class Forwarder:
         id: str,
         caller: Caller,
         headers: Headers,
+        client: str = "",
     ) -> Answer:
         """Ask the pool of a route. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
         assert route.subject is not None  # routes without one are answered before
@@ -85,6 +86,7 @@ class Forwarder:
             caller=caller,
             budget_ms=self._budget_ms,
             body=body,
+            client=client,
         )
         return await self._calls.call(route.subject, asked, body=rest)
 

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import ipaddress
+from collections.abc import Sequence
 
 import msgspec
 
@@ -28,10 +29,17 @@ class _Said(msgspec.Struct):
 class Health:
     """Answers /health/live, /health/ready and /metrics."""
 
-    def __init__(self, connection: Connection, calls: Calls, metrics_token: Secret | None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        calls: Calls,
+        metrics_token: Secret | None,
+        pools: Sequence[str] = POOLS,
+    ) -> None:
         self._connection = connection
         self._calls = calls
         self._token = metrics_token
+        self._pools = tuple(pools)
 
     async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
         """Answer one of the three paths."""
@@ -45,10 +53,8 @@ class Health:
     async def _ready(self) -> Response:
         """Ask every pool whether it can work: 200, or 503 with what is not ready."""
         states = {"broker": "ok" if self._connection.is_connected else "not connected"}
-        for pool, state in zip(
-            POOLS, await asyncio.gather(*(self._ask(pool) for pool in POOLS)), strict=True
-        ):
-            states[pool] = state
+        answers = await asyncio.gather(*(self._ask(pool) for pool in self._pools))
+        states |= dict(zip(self._pools, answers, strict=True))
         status = 200 if all(state == "ok" for state in states.values()) else 503
         body = {"status": "ready" if status == 200 else "not ready", "parts": states}
         return Response(status, [JSON], msgspec.json.encode(body))

@@ -22,18 +22,23 @@ class Route:
     is_built: bool = False
     mount: str | None = None
 
+    @property
+    def tells_client(self) -> bool:
+        """Whether the pool is told the client's address: REST, on the hottest path, has no use for it."""
+        return self.area != "rest"
+
 
 ROUTES = (
     Route("rest", "/rest/v1", REST, is_built=True),
     Route("graphql", "/graphql/v1", GRAPHQL),
-    Route("auth", "/auth/v1/verify", AUTH, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/callback", AUTH, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/authorize", AUTH, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/sso/saml", AUTH, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/sso/saml", AUTH, needs_key=False, mount=""),
-    Route("auth", "/.well-known/oauth-authorization-server", AUTH, needs_key=False, mount=""),
-    Route("auth", "/auth/v1", AUTH),
+    Route("auth", "/auth/v1/verify", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/callback", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/sso/saml", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/sso/saml", AUTH, is_built=True, needs_key=False, mount=""),
+    Route("auth", "/.well-known/oauth-authorization-server", AUTH, is_built=True, needs_key=False, mount=""),
+    Route("auth", "/auth/v1", AUTH, is_built=True),
     Route("storage", "/storage/v1/s3", STORAGE, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/object/sign", STORAGE, needs_key=False, mount="/storage/v1"),
@@ -44,8 +49,8 @@ ROUTES = (
     Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
 )
 
-POOLS = tuple(route.subject.pool for route in ROUTES if route.is_built and route.subject)
-"""Pools that must be ready for the platform to be."""
+POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.is_built and route.subject))
+"""Pools that must be ready for the platform to be, unless their area is switched off."""
 
 _BY_FIRST = {
     first: tuple(route for route in ROUTES if route.prefix.split("/")[1] == first)

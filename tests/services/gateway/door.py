@@ -96,6 +96,7 @@ async def running_door(
     settings = Settings(
         api=Api(port=free_port(), **(api or {})),  # type: ignore[arg-type]  # options of a test
         broker=Broker(url=Secret(nats_url)),
+        auth=Auth(enabled=False),  # one pool stands behind these doors
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )

@@ -1,0 +1,41 @@
+"""One bootstrapped database for the tests of the accounts, and workers on it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from schemas.settings import Settings
+from tests.workers.auth.house import CHEAP, OPEN, Clock, CountingHashing, House, at_role, default_key
+from tests.workers.database.server import connected, temporary_server
+from workers.auth.context import Accounts
+from workers.auth.pool import LOGIN
+from workers.database.migrate import migrate
+from workers.database.pool import Pool
+
+
+@pytest.fixture(scope="session")
+async def whole_house() -> AsyncIterator[House]:
+    """A worker with default settings; one server, one database, one pool for the whole run."""
+    settings = Settings()
+    with temporary_server() as server:
+        await migrate(server.url(), settings)
+        pool = await Pool.open(at_role(server.url(), LOGIN, settings.db.password.reveal()), 8)
+        hashing = CountingHashing(CHEAP, threads=2, queue=256)
+        async with connected(server.url()) as admin:
+            own = settings.auth
+            yield House(Accounts(own, pool, hashing, default_key(own)), admin)
+        hashing.close()
+        await asyncio.wait_for(pool.close(), 10)
+
+
+@pytest.fixture
+def plain(whole_house: House) -> House:
+    """A worker with the settings of a new project, and a clock of the test's own."""
+    return House(whole_house.accounts, whole_house.admin, Clock()).having()
+
+
+@pytest.fixture
+def house(plain: House) -> House:
+    """A worker where every way in that is built is open."""
+    return plain.having(**OPEN)

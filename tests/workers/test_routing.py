@@ -1,0 +1,123 @@
+"""Routing: which endpoint a method and a path mean."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.routing import Found, MethodNotAllowed, NotFound, Route, Router
+
+ROUTER = Router(
+    [
+        Route("GET", "/", "root"),
+        Route("GET", "/user", "get user"),
+        Route("PUT", "/user", "put user"),
+        Route("POST", "/factors", "enroll"),
+        Route("DELETE", "/factors/{id}", "unenroll"),
+        Route("GET", "/factors/recovery-codes", "codes"),
+        Route("POST", "/factors/recovery-codes/verify", "verify codes"),
+        Route("POST", "/factors/{id}/verify", "verify"),
+        Route("GET", "/admin/users/{user_id}/factors/{id}", "factor of user"),
+        Route("GET", "/object/{bucket}/{path...}", "object"),
+        Route("GET", "/object/info/{path...}", "info"),
+        Route("GET", "/name with blank", "blank"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "endpoint", "parameters"),
+    [
+        ("GET", "/", "root", {}),
+        ("GET", "/user", "get user", {}),
+        ("PUT", "/user", "put user", {}),
+        ("DELETE", "/factors/abc", "unenroll", {"id": "abc"}),
+        ("GET", "/factors/recovery-codes", "codes", {}),
+        ("POST", "/factors/recovery-codes/verify", "verify codes", {}),
+        ("POST", "/factors/abc/verify", "verify", {"id": "abc"}),
+        ("GET", "/admin/users/u/factors/f", "factor of user", {"user_id": "u", "id": "f"}),
+        ("GET", "/object/b/a/b/c.txt", "object", {"bucket": "b", "path": "a/b/c.txt"}),
+        ("GET", "/object/info/a/b", "info", {"path": "a/b"}),
+        ("GET", "/object/info", None, {}),
+        ("GET", "/object/b/a//c", "object", {"bucket": "b", "path": "a//c"}),
+        ("GET", "/%75ser", "get user", {}),
+        ("GET", "/name%20with%20blank", "blank", {}),
+        ("DELETE", "/factors/a%2Fb", "unenroll", {"id": "a/b"}),
+        ("DELETE", "/factors/a%2fverify", "unenroll", {"id": "a/verify"}),
+        ("DELETE", "/factors/%E5%90%8D", "unenroll", {"id": "名"}),
+        ("DELETE", "/factors/%25", "unenroll", {"id": "%"}),
+        ("DELETE", "/factors/a+b", "unenroll", {"id": "a+b"}),
+        ("DELETE", "/factors/{id}", "unenroll", {"id": "{id}"}),
+    ],
+)
+def test_a_path_means_the_most_particular_endpoint(
+    method: str, path: str, endpoint: str | None, parameters: dict[str, str]
+) -> None:
+    expected = NotFound() if endpoint is None else Found(endpoint, parameters)
+
+    assert ROUTER.find(method, path) == expected
+
+
+def test_a_name_stands_in_where_the_text_has_not_the_method() -> None:
+    assert ROUTER.find("DELETE", "/factors/recovery-codes") == Found("unenroll", {"id": "recovery-codes"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "methods"),
+    [
+        ("DELETE", "/user", ("GET", "PUT")),
+        ("get", "/user", ("GET", "PUT")),
+        ("HEAD", "/user", ("GET", "PUT")),
+        ("PATCH", "/factors/recovery-codes", ("DELETE", "GET")),
+        ("GET", "/factors/x/verify", ("POST",)),
+    ],
+)
+def test_a_path_with_other_methods_lists_them(method: str, path: str, methods: tuple[str, ...]) -> None:
+    assert ROUTER.find(method, path) == MethodNotAllowed(methods)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "user", "/nothing", "/user/", "//user", "/factors//verify", "/factors/", "/User", "/user%2F", "/factors%2Fabc", "/%", "/%zz",
+     "/factors/%ff", "/factors/a%00", "/factors/a\0", "/object/b/", "/object/b"],
+)  # fmt: skip
+def test_other_paths_are_found_nowhere(path: str) -> None:
+    assert ROUTER.find("DELETE", path) == NotFound()
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [
+        [Route("GET", "/a", 1), Route("GET", "/a", 2)],
+        [Route("GET", "/{a}", 1), Route("GET", "/{b}", 2)],
+        [Route("GET", "a", 1)],
+        [Route("GET", "/{a}/{a}", 1)],
+        [Route("GET", "/x{a}", 1)],
+        [Route("GET", "/{A}", 1)],
+        [Route("GET", "/{}", 1)],
+        [Route("GET", "/{a...}/b", 1)],
+    ],
+)
+def test_routes_that_cannot_mean_anything_are_refused(routes: list[Route[int]]) -> None:
+    with pytest.raises(ValueError, match=r"slash|taken|braces|last"):
+        Router(routes)
+
+
+def test_names_may_differ_by_method() -> None:
+    router = Router([Route("GET", "/{a}", 1), Route("PUT", "/{b}", 2)])
+
+    assert router.find("GET", "/x") == Found(1, {"a": "x"})
+    assert router.find("PUT", "/x") == Found(2, {"b": "x"})
+
+
+@given(
+    st.sampled_from(["GET", "DELETE", "X"]), st.text(max_size=30) | st.text("/%user2Ff0factors", max_size=30)
+)
+def test_any_path_has_an_answer(method: str, path: str) -> None:
+    assert isinstance(ROUTER.find(method, path), Found | MethodNotAllowed | NotFound)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))
+def test_a_value_comes_back_from_its_encoding(value: str) -> None:
+    encoded = "".join(f"%{byte:02X}" for byte in value.encode())
+
+    assert ROUTER.find("DELETE", f"/factors/{encoded}") == Found("unenroll", {"id": value})

@@ -1,0 +1,109 @@
+"""What every endpoint of the accounts has: the settings, the database, the threads that hash, the key that signs."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
+from schemas.setting_types import Duration
+from schemas.signing import SigningKey, sign
+from workers.auth.claims import TokenSession, TokenUser, access_claims, expiry
+from workers.auth.hashing import Hashing
+from workers.auth.rows import User
+from workers.auth.sessions import Granted, Limits
+from workers.auth.shown import Shown, user_shown
+from workers.auth.strength import StrengthRules
+from workers.database.interactive import Transaction
+from workers.database.pool import Pool
+
+_SETTINGS = (("search_path", "auth"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """One configuration of the accounts, with what it works on."""
+
+    settings: Auth
+    database: Pool
+    hashing: Hashing
+    key: SigningKey
+    clock: Callable[[], float] = field(default=time.time)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Give a transaction as the role that owns the accounts."""
+        async with self.database.transaction(_SETTINGS) as transaction:
+            yield transaction
+
+    def now(self) -> datetime:
+        """Give the present time."""
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+    @property
+    def strength(self) -> StrengthRules:
+        """Give what is asked of a new password."""
+        own = self.settings
+        required = (*PASSWORD_REQUIREMENTS[own.password_requirements], *own.password.required_characters)
+        return StrengthRules(own.minimum_password_length, own.password.max_length, required)
+
+    @property
+    def limits(self) -> Limits:
+        """Give the limits of sessions."""
+        own = self.settings
+        return Limits(
+            timebox=_span(own.sessions.timebox),
+            inactivity=_span(own.sessions.inactivity_timeout),
+            low_aal=_span(own.sessions.allow_low_aal),
+            single_per_user=own.sessions.single_per_user,
+            reuse_interval=timedelta(seconds=own.refresh_token_reuse_interval),
+            allows_reuse=own.refresh_token_allow_reuse,
+            rotates=own.enable_refresh_token_rotation,
+        )
+
+    def session_shown(self, user: User, granted: Granted) -> Shown:
+        """Give the object of a session, with a new access token."""
+        issued_at = int(self.clock())
+        session, low_aal = granted.session, self.limits.low_aal
+        expires_at = expiry(
+            issued_at,
+            self.settings.jwt_expiry,
+            amr=granted.methods,
+            has_verified_factor=user.has_verified_factor,
+            session_began_at=int(session.created_at.timestamp()),
+            low_aal_s=None if low_aal is None else int(low_aal.total_seconds()),
+        )
+        claims = access_claims(
+            _token_user(user),
+            TokenSession(str(session.id), granted.methods),
+            issued_at=issued_at,
+            expires_at=expires_at,
+            issuer=self.settings.jwt_issuer or self.settings.external_url,
+        )
+        return {
+            "access_token": sign(claims, self.key),
+            "token_type": "bearer",
+            "expires_in": expires_at - issued_at,
+            "expires_at": expires_at,
+            "refresh_token": granted.refresh_token,
+            "user": user_shown(user),
+        }
+
+
+def _token_user(user: User) -> TokenUser:
+    return TokenUser(
+        id=str(user.id),
+        aud=user.aud or "",
+        role=user.role or "",
+        email=user.email or "",
+        phone=user.phone or "",
+        app_metadata=user.raw_app_meta_data or {},
+        user_metadata=user.raw_user_meta_data or {},
+        is_anonymous=user.is_anonymous,
+    )
+
+
+def _span(duration: Duration | None) -> timedelta | None:
+    """Read a duration of the settings; 0 is none."""
+    return timedelta(seconds=float(duration)) if duration else None

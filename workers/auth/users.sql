@@ -1,0 +1,136 @@
+-- Users and identities (users.py). All run as supabase_auth_admin. Each that gives users gives one JSON object a row.
+
+-- name: by_id
+select row_to_json(shown) from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where users.id = $1
+) shown
+
+-- name: by_email
+select row_to_json(shown) from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where lower(users.email) = $1 and users.aud = $2 and users.deleted_at is null and not users.is_sso_user
+  order by users.created_at
+  limit 1
+) shown
+
+-- name: by_phone
+select row_to_json(shown) from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where users.phone = $1 and users.aud = $2 and users.deleted_at is null
+) shown
+
+-- name: lock
+-- Keeps others from changing a user until the transaction ends; sessions may begin meanwhile.
+select 1 from auth.users where id = $1 for no key update
+
+-- name: page
+-- Newest first; $3 is a part of the address or of the full name, empty for all; $4 an exact address, empty for any.
+select row_to_json(shown) from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where users.deleted_at is null
+    and ($3 = '' or strpos(lower(users.email), lower($3)) > 0
+      or strpos(lower(users.raw_user_meta_data ->> 'full_name'), lower($3)) > 0)
+    and ($4 = '' or lower(users.email) = lower($4))
+  order by
+    case when $5 = 'asc' then users.created_at end asc,
+    case when $5 <> 'asc' then users.created_at end desc,
+    users.id
+  limit $1::int offset $2::bigint
+) shown
+
+-- name: count
+select count(*) from auth.users
+where deleted_at is null
+  and ($1 = '' or strpos(lower(email), lower($1)) > 0 or strpos(lower(raw_user_meta_data ->> 'full_name'), lower($1)) > 0)
+  and ($2 = '' or lower(email) = lower($2))
+
+-- name: insert
+insert into auth.users (
+  instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at,
+  raw_app_meta_data, raw_user_meta_data, is_super_admin, is_anonymous, banned_until, confirmation_token, recovery_token,
+  email_change_token_new, email_change, created_at, updated_at
+) values (
+  '00000000-0000-0000-0000-000000000000', $1, $2, $3, nullif($4, ''), nullif($5, ''), $6, $7, $8,
+  $9, $10, false, $11, $12, '', '', '', '', now(), now()
+)
+
+-- name: insert_identity
+insert into auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+values ($1, $2, $3, $4, now(), now(), now())
+
+-- name: update
+-- A null keeps what is there.
+update auth.users set
+  email = coalesce($2, email),
+  phone = coalesce($3, phone),
+  encrypted_password = coalesce($4, encrypted_password),
+  raw_user_meta_data = coalesce($5, raw_user_meta_data),
+  raw_app_meta_data = coalesce($6, raw_app_meta_data),
+  role = coalesce($7, role),
+  email_confirmed_at = coalesce($8, email_confirmed_at),
+  phone_confirmed_at = coalesce($9, phone_confirmed_at),
+  is_anonymous = coalesce($10, is_anonymous),
+  updated_at = now()
+where id = $1
+
+-- name: renew_hash
+-- Unless the password was changed meanwhile.
+update auth.users set encrypted_password = $2 where id = $1 and encrypted_password = $3
+
+-- name: ban
+update auth.users set banned_until = $2, updated_at = now() where id = $1
+
+-- name: move_identity
+-- The identity of an address follows it.
+update auth.identities set identity_data = identity_data || $3::jsonb, updated_at = now()
+where user_id = $1 and provider = $2
+returning 1
+
+-- name: delete
+delete from auth.users where id = $1 returning 1
+
+-- name: soften
+-- Deleted for everybody but those who hold its id: addresses are hashed, what can sign in goes.
+update auth.users set
+  email = translate(encode(sha256(convert_to(id || email, 'UTF8')), 'base64'), E'+/=\n', '-_'),
+  phone = left(translate(encode(sha256(convert_to(id || phone, 'UTF8')), 'base64'), E'+/=\n', '-_'), 15),
+  encrypted_password = '', raw_user_meta_data = '{}', raw_app_meta_data = '{}', email_change = '', phone_change = '',
+  confirmation_token = '', recovery_token = '', email_change_token_new = '', email_change_token_current = '',
+  phone_change_token = '', reauthentication_token = '', deleted_at = now(), updated_at = now()
+where id = $1 and deleted_at is null
+returning 1
+
+-- name: soften_identities
+update auth.identities set
+  provider_id = translate(encode(sha256(convert_to(user_id || provider_id, 'UTF8')), 'base64'), E'+/=\n', '-_'),
+  identity_data = '{}', updated_at = now()
+where user_id = $1
+
+-- name: forget_factors
+delete from auth.mfa_factors where user_id = $1
+
+-- name: forget_passkeys
+delete from auth.webauthn_credentials where user_id = $1
+
+-- name: forget_codes
+with columns as (
+  update auth.users set
+    confirmation_token = '', recovery_token = '', email_change_token_new = '', email_change_token_current = '',
+    phone_change_token = '', reauthentication_token = ''
+  where id = $1 and concat(confirmation_token, recovery_token, email_change_token_new, email_change_token_current,
+    phone_change_token, reauthentication_token) <> ''
+)
+delete from auth.one_time_tokens where user_id = $1
