@@ -1,0 +1,1 @@
+"""Text messages: one file a provider, all behind one protocol."""

@@ -1,0 +1,53 @@
+"""Vonage (Nexmo). Source: its public reference of the SMS interface."""
+
+import aiohttp
+
+from schemas.auth_settings_delivery import Vonage as Account
+from workers.auth.delivery.sms.post import TIMEOUT_S, post_form, refused, revealed
+from workers.auth.delivery.sms.sender import SMS_ONLY, SmsMessage, demand_channel, digits
+
+_NAME = "Vonage"
+_PASSING = frozenset({"1", "5"})
+"""Throttled; an error of theirs."""
+
+
+class Vonage:
+    """Sends by Vonage."""
+
+    channels = SMS_ONLY
+
+    def __init__(
+        self,
+        account: Account,
+        session: aiohttp.ClientSession,
+        *,
+        base_url: str = "https://rest.nexmo.com",
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._account = account
+        self._session = session
+        self._url = f"{base_url}/sms/json"
+        self._timeout_s = timeout_s
+
+    async def send(self, message: SmsMessage) -> str:
+        """Hand over a message and give its id. Raises: DeliveryFailed."""
+        demand_channel(self, message, _NAME)
+        form = {
+            "from": self._account.from_,
+            "to": digits(message.phone),
+            "text": message.text,
+            "api_key": self._account.api_key,
+            "api_secret": revealed(self._account.api_secret),
+        }
+        if not message.text.isascii():
+            form["type"] = "unicode"
+        reply = await post_form(self._session, _NAME, self._url, form, timeout_s=self._timeout_s)
+        parts = reply.objects("messages")
+        if not reply.is_ok or not parts:
+            raise refused(_NAME, reply)
+        for part in parts:
+            status = str(part.get("status", ""))
+            if status != "0":
+                said = str(part.get("error-text", ""))
+                raise refused(_NAME, reply, status, said, may_pass=status in _PASSING)
+        return str(parts[0].get("message-id", ""))
