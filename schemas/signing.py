@@ -32,7 +32,9 @@ def sign(claims: Mapping[str, object], key: SigningKey) -> str:
     """Sign the claims of a token."""
     headers = {"kid": key.id} if key.id else None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsecureKeyLengthWarning)  # the settings say how long a secret must be
+        warnings.simplefilter(
+            "ignore", InsecureKeyLengthWarning
+        )  # the settings say how long a secret must be
         return jwt.encode(
             dict(claims), key.material, algorithm=key.algorithm, headers=headers, sort_headers=False
         )

@@ -1,5 +1,6 @@
 """One platform for the official clients, with their tables in it."""
 
+import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import jwt
 import pytest
 
+from tests.conformance.auth_callers import People, http_session
 from tests.conformance.callers import KINDS, Caller, connect
 from tests.platform import Platform, platform
 
@@ -17,6 +19,10 @@ SETTINGS = {
     "HEADWATER_API_TX_END": "commit-allow-override",
     "HEADWATER_API_PLAN_ENABLED": "true",
     "HEADWATER_API_AGGREGATES_ENABLED": "true",
+    "HEADWATER_AUTH_ENABLE_ANONYMOUS_SIGN_INS": "true",
+    "HEADWATER_AUTH_RATE_LIMIT_ANONYMOUS_USERS": "10000",
+    "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "10000",
+    "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "10000",
 }
 
 
@@ -28,6 +34,24 @@ def client_platform() -> Iterator[Platform]:
         assert done.returncode == 0, done.stderr
         one.wait_for_catalog("parcels")
         yield one
+
+
+@pytest.fixture(scope="session")
+def accounts(client_platform: Platform) -> Platform:
+    """The same platform with what a project builds on its accounts: policies, and triggers on sign-up."""
+    done = client_platform.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "auth_schema.sql"))
+    assert done.returncode == 0, done.stderr
+    client_platform.wait_for_catalog("profiles")
+    return client_platform
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> None:
+    """Install the pinned JavaScript client."""
+    if not (HERE / "node_modules" / "@supabase" / "supabase-js").exists():
+        subprocess.run(
+            ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
+        )
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +78,13 @@ async def db(kind: str, client_platform: Platform) -> AsyncIterator[Caller]:
     one = await connect(kind, client_platform.url, client_platform.values["SERVICE_ROLE_KEY"])
     yield one
     await one.close()
+
+
+@pytest.fixture(scope="session")
+async def persons(kind: str, accounts: Platform) -> AsyncIterator[People]:
+    """Makes people with accounts, who use the Python client."""
+    async with http_session(kind) as session:
+        yield People(kind, accounts, session)
 
 
 @pytest.fixture

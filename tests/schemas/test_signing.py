@@ -48,7 +48,9 @@ def test_the_shared_secret_signs_with_hs256():
     token = sign(CLAIMS, SigningKey(SECRET))
 
     assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT"}
-    assert Verifier(read_keys(SECRET)).verify(token, NOW) == User(json.dumps(CLAIMS, separators=(",", ":")).encode())
+    assert Verifier(read_keys(SECRET)).verify(token, NOW) == User(
+        json.dumps(CLAIMS, separators=(",", ":")).encode()
+    )
 
 
 def test_the_id_of_a_key_stands_in_its_tokens():
@@ -114,7 +116,10 @@ P384 = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP384R1()), as_dict=True)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (keys({**KEYS["ES256"], "key_ops": ["sign"]}, {**KEYS["RS256"], "key_ops": ["sign"]}), "only one key"),
+        (
+            keys({**KEYS["ES256"], "key_ops": ["sign"]}, {**KEYS["RS256"], "key_ops": ["sign"]}),
+            "only one key",
+        ),
         (keys({**KEYS["ES256"], "key_ops": ["verify"]}), "must have `sign`"),
         (keys({**KEYS["ES256"], "key_ops": "sign"}), "must have `sign`"),
         (keys(without(KEYS["ES256"], "d")), "private half"),
@@ -153,9 +158,16 @@ def test_no_words_and_no_repr_hold_a_key():
 
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["sign", "oct", "EC", "RSA", "OKP", "AA", "P-256"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["kty", "crv", "k", "x", "y", "n", "e", "d", "alg", "keys", "key_ops"]), inner),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["sign", "oct", "EC", "RSA", "OKP", "AA", "P-256"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kty", "crv", "k", "x", "y", "n", "e", "d", "alg", "keys", "key_ops"]), inner
+        )
+    ),
     max_leaves=12,
 )
 

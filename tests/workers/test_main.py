@@ -96,8 +96,8 @@ def test_every_pool_names_a_module_that_serves_it() -> None:
     ("names", "said"),
     [
         ({"HEADWATER_DB_POOL_SIZE": SECRET}, "HEADWATER_DB_POOL_SIZE must be a whole number above 0"),
-        ({"HEADWATER_GATEWAY_TRUSTED_PROXIES": "here"}, "gateway.trusted_proxies has 'here', which is no network"),
-        ({"HEADWATER_API_JWT_SECRET": SECRET}, "api.jwt.secret must have 32 bytes or more"),
+        ({"HEADWATER_GATEWAY_TRUSTED_PROXIES": "here"}, "HEADWATER_GATEWAY_TRUSTED_PROXIES has 'here', which is no network"),
+        ({"HEADWATER_API_JWT_SECRET": SECRET}, "HEADWATER_API_JWT_SECRET must have 32 bytes or more"),
         ({"HEADWATER_CONFIG": "/no/such/config.toml"}, "/no/such/config.toml cannot be read: No such file or directory"),
         ({"HEADWATER_CONFIG": "/"}, "/ cannot be read: Is a directory"),
     ],

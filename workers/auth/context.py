@@ -1,7 +1,7 @@
 """What every endpoint of the accounts has: the settings, the database, the threads that hash, the key that signs."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,6 +30,8 @@ class Accounts:
     hashing: Hashing
     key: SigningKey
     clock: Callable[[], float] = field(default=time.time)
+    public_keys: tuple[Mapping[str, object], ...] = ()
+    """The JWKs that verify access tokens, for everybody to see."""
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

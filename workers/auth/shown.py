@@ -86,5 +86,13 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
     return {key: value for key, value in whole.items() if key not in new or value is not None}
 
 
+def with_providers(metadata: Metadata | None, added: list[str]) -> Metadata:
+    """Add ways in to app metadata: `providers` lists all, `provider` is the first."""
+    old = (metadata or {}).get("providers")
+    known = [str(each) for each in old] if isinstance(old, list) else []
+    providers = list(dict.fromkeys([*known, *added]))
+    return {**(metadata or {}), "provider": providers[0], "providers": providers}
+
+
 def _moment(moment: datetime | None) -> str | None:
     return None if moment is None else iso(moment)

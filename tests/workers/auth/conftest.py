@@ -6,7 +6,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from schemas.settings import Settings
-from tests.workers.auth.house import CHEAP, OPEN, Clock, CountingHashing, House, at_role, default_key
+from tests.workers.auth.house import (
+    CHEAP,
+    OPEN,
+    UNLIMITED,
+    Clock,
+    CountingHashing,
+    House,
+    at_role,
+    default_key,
+)
 from tests.workers.database.server import connected, temporary_server
 from workers.auth.context import Accounts
 from workers.auth.pool import LOGIN
@@ -31,8 +40,8 @@ async def whole_house() -> AsyncIterator[House]:
 
 @pytest.fixture
 def plain(whole_house: House) -> House:
-    """A worker with the settings of a new project, and a clock of the test's own."""
-    return House(whole_house.accounts, whole_house.admin, Clock()).having()
+    """A worker with the settings of a new project, but for rate limits, and a clock of the test's own."""
+    return House(whole_house.accounts, whole_house.admin, Clock()).having(**UNLIMITED)
 
 
 @pytest.fixture

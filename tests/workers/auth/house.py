@@ -3,8 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,10 +23,15 @@ from workers.auth.passwords import Cost, Verdict
 from workers.auth.worker import AuthWorker
 
 PASSWORD = "correct horse"
+ANYBODY = Anonymous()
 CHEAP = Cost(memory_kib=64, passes=1)
 Y2024 = "2024-01-01"
 OPEN = {"email__double_confirm_changes": False, "sms__enable_signup": True, "enable_anonymous_sign_ins": True}
 """Settings under which every way in that is built is open."""
+UNLIMITED = dict.fromkeys(
+    ("rate_limit__token_refresh", "rate_limit__sign_in_sign_ups", "rate_limit__anonymous_users"), 0.0
+)
+"""All tests come from one address."""
 
 
 class CountingHashing(Hashing):
@@ -98,7 +102,7 @@ class House:
         accounts = self.accounts
         settings = reduce(_changed, changes.items(), accounts.settings)
         counting = CountingHashing(CHEAP, threads=2, queue=256)
-        made = Accounts(settings, accounts.database, counting, accounts.key, self.clock)
+        made = replace(accounts, settings=settings, hashing=counting, clock=self.clock)
         return House(made, self.admin, self.clock)
 
     @property
@@ -112,7 +116,7 @@ class House:
         method: str,
         target: str,
         body: object = None,
-        caller: Caller = Anonymous(),
+        caller: Caller = ANYBODY,
         *,
         client: str = "192.0.2.7",
         **headers: str,
@@ -123,7 +127,7 @@ class House:
         request = Request("req-1", method, path, query, sent, caller, body=data, client=client)
         return await AuthWorker(self.accounts).answer(request, Inline(data))  # type: ignore[arg-type]  # as Body is read
 
-    async def ok(self, method: str, target: str, body: object = None, caller: Caller = Anonymous()) -> Any:
+    async def ok(self, method: str, target: str, body: object = None, caller: Caller = ANYBODY) -> Any:
         """Send a request that must succeed, and give the body of its answer."""
         response = await self.send(method, target, body, caller)
         assert response.status in (200, 204), response
@@ -134,7 +138,7 @@ class House:
         method: str,
         target: str,
         body: object = None,
-        caller: Caller = Anonymous(),
+        caller: Caller = ANYBODY,
         **headers: str,
     ) -> tuple[int, str, str]:
         """Send a request that must be refused, and give the status, the code and the message."""
@@ -214,6 +218,3 @@ def _changed(settings: Any, change: tuple[str, object]) -> Any:
     if rest:
         value = _changed(getattr(settings, section), (rest, value))
     return msgspec.structs.replace(settings, **{section: value})
-
-
-Json = Mapping[str, Any]

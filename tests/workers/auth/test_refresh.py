@@ -119,7 +119,9 @@ def test_another_version_is_refused(version: int):
     assert read_token(crafted(bytes([version]) + SESSION.bytes + b"\x00")) is None
 
 
-@pytest.mark.parametrize("text", ["", "a", "=", "====", "é" * 50, "\ud800" * 52, "abcdefgh2345", "A" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["", "a", "=", "====", "é" * 50, "\ud800" * 52, "abcdefgh2345", "A" * 10_000]
+)
 def test_what_is_no_token_is_refused(text: str):
     assert read_token(text) is None
 

@@ -46,7 +46,10 @@ def test_times_are_in_utc_with_milliseconds():
     there = THEN.astimezone(timezone(timedelta(hours=5, minutes=30)))
 
     assert user_shown(User(ID, created_at=there))["created_at"] == SHOWN
-    assert user_shown(User(ID, created_at=THEN.replace(microsecond=0)))["created_at"] == "2026-11-21T01:30:00.000Z"
+    assert (
+        user_shown(User(ID, created_at=THEN.replace(microsecond=0)))["created_at"]
+        == "2026-11-21T01:30:00.000Z"
+    )
 
 
 def test_pending_addresses_are_shown_when_there_are_any():
@@ -87,9 +90,7 @@ def test_a_factor_is_shown_without_its_secret():
 
 
 def test_a_factor_shows_what_it_has():
-    factor = Factor(
-        OTHER, "webauthn", "unverified", THEN, THEN, "key", "4915", THEN, ID, {"challenge": "x"}
-    )
+    factor = Factor(OTHER, "webauthn", "unverified", THEN, THEN, "key", "4915", THEN, ID, {"challenge": "x"})
 
     shown = factor_shown(factor)
 

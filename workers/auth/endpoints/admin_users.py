@@ -1,6 +1,5 @@
 """Accounts in the hands of trusted servers. Source: reference page "auth", sections 16.1 to 16.5."""
 
-import re
 import secrets
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -9,21 +8,23 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
+from schemas.setting_types import Duration
 from workers.auth import sessions, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
+from workers.auth.endpoints.present import refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.passwords import UnreadableHash, read_hash
 from workers.auth.rows import Metadata, User
-from workers.auth.shown import merged, user_shown
+from workers.auth.shown import merged, user_shown, with_providers
 from workers.auth.strength import refuse_unusable
 from workers.database.interactive import Transaction
 
 _MOST_A_PAGE = 1000
 _SORTS = {"": False, "created_at desc": False, "created_at asc": True}
-_SPAN = re.compile(r"(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?")
+_KEPT_IN_LINKS = ("filter", "sort", "email")
 
 
 class Body(msgspec.Struct):
@@ -51,7 +52,7 @@ class Deletion(msgspec.Struct):
 
 async def listing(accounts: Accounts, asked: Asked) -> Response:
     """List accounts, newest first. Raises: AuthError."""
-    asked.refuse_unless_admin(accounts.settings.jwt_admin_roles)
+    await refuse_unless_admin(accounts, asked)
     number, size = _number(asked, "page", 1), min(_number(asked, "per_page", 50), _MOST_A_PAGE)
     sort = asked.query("sort")
     if sort not in _SORTS:
@@ -66,13 +67,13 @@ async def listing(accounts: Accounts, asked: Asked) -> Response:
             ascending=_SORTS[sort],
         )
     body = {"users": [user_shown(each) for each in found], "aud": accounts.settings.jwt_aud}
-    return answer(body, 200, ("x-total-count", str(total)), *_links(number, size, total))
+    return answer(body, 200, ("x-total-count", str(total)), *_links(asked, number, size, total))
 
 
 async def create(accounts: Accounts, asked: Asked) -> Response:
     """Make an account. Raises: AuthError."""
     own = accounts.settings
-    asked.refuse_unless_admin(own.jwt_admin_roles)
+    await refuse_unless_admin(accounts, asked)
     body, now = asked.read(Body), accounts.now()
     if not body.email and not body.phone:
         raise AuthError(Code.VALIDATION_FAILED, "Cannot create a user without either an email or phone")
@@ -101,7 +102,7 @@ async def create(accounts: Accounts, asked: Asked) -> Response:
 
 async def show(accounts: Accounts, asked: Asked) -> Response:
     """Give an account. Raises: AuthError."""
-    asked.refuse_unless_admin(accounts.settings.jwt_admin_roles)
+    await refuse_unless_admin(accounts, asked)
     async with accounts.transaction() as transaction:
         found = await _named(transaction, asked)
     return answer(user_shown(found))
@@ -109,10 +110,12 @@ async def show(accounts: Accounts, asked: Asked) -> Response:
 
 async def update(accounts: Accounts, asked: Asked) -> Response:
     """Change an account; all of it takes effect at once. Raises: AuthError."""
-    asked.refuse_unless_admin(accounts.settings.jwt_admin_roles)
+    await refuse_unless_admin(accounts, asked)
     body, now = asked.read(Body), accounts.now()
     digest = await _digest(accounts, body)
     async with accounts.transaction() as transaction:
+        user = await _named(transaction, asked)
+        await users.lock(transaction, user.id)
         user = await _named(transaction, asked)
         metadata = None if body.user_metadata is None else merged(user.raw_user_meta_data, body.user_metadata)
         if body.email_confirm:
@@ -125,15 +128,13 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
             phone=normal_phone(body.phone) if body.phone else None,
             password_hash=digest,
             user_metadata=metadata,
-            app_metadata=None
-            if body.app_metadata is None
-            else merged(user.raw_app_meta_data, body.app_metadata),
+            app_metadata=_app_metadata(user, body),
             role=body.role,
             email_confirmed_at=now if body.email_confirm else None,
             phone_confirmed_at=now if body.phone_confirm else None,
             is_anonymous=False if user.is_anonymous and (body.email_confirm or body.phone_confirm) else None,
         )
-        if body.ban_duration is not None:
+        if body.ban_duration:
             await users.ban(transaction, user.id, _banned_until(body.ban_duration, now))
         changed = await users.change(transaction, user, change)
         if digest is not None:
@@ -143,7 +144,7 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
 
 async def delete(accounts: Accounts, asked: Asked) -> Response:
     """Delete an account. Raises: AuthError."""
-    asked.refuse_unless_admin(accounts.settings.jwt_admin_roles)
+    await refuse_unless_admin(accounts, asked)
     softly = asked.read(Deletion).should_soft_delete
     async with accounts.transaction() as transaction:
         user = await _named(transaction, asked)
@@ -151,6 +152,17 @@ async def delete(accounts: Accounts, asked: Asked) -> Response:
         if softly:
             await sessions.end_all(transaction, user.id)
     return answer({})
+
+
+def _app_metadata(user: User, body: Body) -> Metadata | None:
+    """Give the app metadata after a change, with the providers of new addresses; None if they stay as they are."""
+    known = {each.provider for each in user.identities}
+    given = (("email", body.email), ("phone", body.phone))
+    added = [provider for provider, address in given if address and provider not in known]
+    if not added and body.app_metadata is None:
+        return None
+    old = with_providers(user.raw_app_meta_data, added) if added else user.raw_app_meta_data
+    return merged(old, body.app_metadata or {})
 
 
 async def _named(transaction: Transaction, asked: Asked) -> User:
@@ -181,19 +193,16 @@ async def _digest(accounts: Accounts, body: Body) -> str | None:
 
 
 def _banned_until(duration: str | None, now: datetime) -> datetime | None:
-    """Read `24h30m`, or `none`. Raises: AuthError (400)."""
-    if duration in (None, "", "none"):
+    """Read `24h30m`, `300ms`, or `none`; at most a century. Raises: AuthError (400)."""
+    if not duration or duration == "none":
         return None
-    found = _SPAN.fullmatch(duration or "")
-    if found is None:
-        raise AuthError(
-            Code.VALIDATION_FAILED, "invalid format for ban duration: give hours, minutes, seconds as 24h30m"
-        )
-    hours, minutes, seconds = (int(each or 0) for each in found.groups())
     try:
-        return now + timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    except OverflowError:
-        raise AuthError(Code.VALIDATION_FAILED, "the ban duration is too long") from None
+        return now + timedelta(seconds=Duration(duration))
+    except ValueError:
+        raise AuthError(
+            Code.VALIDATION_FAILED,
+            "invalid format for ban duration: give numbers with units, as 24h30m, or none",
+        ) from None
 
 
 def _number(asked: Asked, name: str, usual: int) -> int:
@@ -207,13 +216,14 @@ def _number(asked: Asked, name: str, usual: int) -> int:
     return int(text)
 
 
-def _links(number: int, size: int, total: int) -> list[tuple[str, str]]:
-    """Give the `Link` header of a page. Source: RFC 8288."""
+def _links(asked: Asked, number: int, size: int, total: int) -> list[tuple[str, str]]:
+    """Give the `Link` header of a page; clients read the first sign after the first `=`. Source: RFC 8288."""
     last = max(1, -(-total // size))
+    kept = {name: value for name in _KEPT_IN_LINKS if (value := asked.query(name))}
     targets = [(number + 1, "next")] if number < last else []
     targets.append((last, "last"))
     listed = [
-        f'</admin/users?{urlencode({"page": page, "per_page": size})}>; rel="{name}"'
+        f'</admin/users?{urlencode({"page": page, "per_page": size, **kept})}>; rel="{name}"'
         for page, name in targets
     ]
     return [("link", ", ".join(listed))]

@@ -3,7 +3,6 @@
 from importlib import metadata
 
 from schemas.http import Response
-from schemas.signing import public_keys
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
 
@@ -48,8 +47,6 @@ async def settings(accounts: Accounts, asked: Asked) -> Response:
 async def jwks(accounts: Accounts, asked: Asked) -> Response:
     """Give the public keys that verify access tokens."""
     del asked
-    own = accounts.settings
-    keys = public_keys(own.jwt_keys.reveal() if own.jwt_keys else "")
-    response = answer({"keys": keys})
+    response = answer({"keys": accounts.public_keys})
     response.headers[1] = ("cache-control", "public, max-age=600")
     return response

@@ -92,7 +92,10 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Password) -> User | N
     if body.phone and not own.sms.enable_signup:
         raise refusals.PHONE_LOGINS_DISABLED()
     try:
-        email, phone = normal_email(body.email) if body.email else "", normal_phone(body.phone) if body.phone else ""
+        email, phone = (
+            normal_email(body.email) if body.email else "",
+            normal_phone(body.phone) if body.phone else "",
+        )
     except AuthError:  # nobody has such an address
         return None
     async with accounts.transaction() as transaction:
@@ -106,9 +109,11 @@ async def _refresh(accounts: Accounts, asked: Asked) -> Shown:
     sent = read_token(text)
     if sent is None:
         # Tokens of version 1 look so; none are issued here.
-        raise refusals.REFRESH_TOKEN_NOT_FOUND() if _VERSION_1.fullmatch(
-            text
-        ) else refusals.MALFORMED_REFRESH_TOKEN()
+        raise (
+            refusals.REFRESH_TOKEN_NOT_FOUND()
+            if _VERSION_1.fullmatch(text)
+            else refusals.MALFORMED_REFRESH_TOKEN()
+        )
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:

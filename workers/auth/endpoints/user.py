@@ -18,7 +18,7 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.limits import account_limit, take
 from workers.auth.rows import Metadata
-from workers.auth.shown import merged, user_shown
+from workers.auth.shown import merged, user_shown, with_providers
 from workers.auth.strength import refuse_unusable, weakness_of
 
 _FRESH = timedelta(hours=24)
@@ -91,7 +91,7 @@ def _change(accounts: Accounts, caller: Present, body: Body, digest: str | None)
         phone=phone,
         password_hash=digest,
         user_metadata=_metadata(user.raw_user_meta_data, body.data, is_email_confirmed=bool(email)),
-        app_metadata=_with_providers(user.raw_app_meta_data, providers) if providers else None,
+        app_metadata=with_providers(user.raw_app_meta_data, providers) if providers else None,
         email_confirmed_at=now if email else None,
         phone_confirmed_at=now if phone else None,
         is_anonymous=False if user.is_anonymous and providers else None,
@@ -148,17 +148,8 @@ async def _refuse_without_current(
         raise AuthError(Code.CURRENT_PASSWORD_INVALID, "Current password is not right", 400)
 
 
-def _metadata(
-    old: Metadata | None, given: Metadata | None, *, is_email_confirmed: bool
-) -> Metadata | None:
+def _metadata(old: Metadata | None, given: Metadata | None, *, is_email_confirmed: bool) -> Metadata | None:
     """Give the metadata after the change, None if they stay as they are."""
     if given is None and not is_email_confirmed:
         return None
     return merged(old, {**(given or {}), **({"email_verified": True} if is_email_confirmed else {})})
-
-
-def _with_providers(metadata: Metadata | None, added: list[str]) -> Metadata:
-    old = (metadata or {}).get("providers")
-    known = [str(each) for each in old] if isinstance(old, list) else []
-    providers = list(dict.fromkeys([*known, *added]))
-    return {**(metadata or {}), "provider": providers[0], "providers": providers}
