@@ -18,17 +18,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def modules() -> None:
-    """Install the pinned client."""
-    if not (HERE / "node_modules" / "@supabase" / "supabase-js").exists():
-        subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
-        )
-
-
 @pytest.mark.timeout(240)
-@pytest.mark.usefixtures("modules")
+@pytest.mark.usefixtures("node_modules")
 def test_supabase_js_does_all_of_the_data_interface(
     client_platform: Platform, tokens: dict[str, str]
 ) -> None:
