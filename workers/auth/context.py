@@ -11,10 +11,13 @@ from schemas.setting_types import Duration
 from schemas.signing import SigningKey, sign
 from workers.auth.claims import TokenSession, TokenUser, access_claims, expiry
 from workers.auth.hashing import Hashing
+from workers.auth.outgoing import Outgoing
+from workers.auth.redirects import RedirectRules
 from workers.auth.rows import User
 from workers.auth.sessions import Granted, Limits
 from workers.auth.shown import Shown, user_shown
 from workers.auth.strength import StrengthRules
+from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 
@@ -32,6 +35,14 @@ class Accounts:
     clock: Callable[[], float] = field(default=time.time)
     public_keys: tuple[Mapping[str, object], ...] = ()
     """The JWKs that verify access tokens, for everybody to see."""
+    vault: Vault = field(kw_only=True)
+    """Seals what must be read again."""
+    code_key: bytes = field(kw_only=True, repr=False)
+    """Key of the hashes of one-time codes."""
+    redirects: RedirectRules = field(kw_only=True)
+    """Where browsers may be sent."""
+    outgoing: Outgoing = field(kw_only=True)
+    """Requests to other services."""
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -64,8 +75,11 @@ class Accounts:
             rotates=own.enable_refresh_token_rotation,
         )
 
-    def session_shown(self, user: User, granted: Granted) -> Shown:
-        """Give the object of a session, with a new access token."""
+    async def session_shown(self, user: User, granted: Granted) -> Shown:
+        """Give the object of a session, with a new access token.
+
+        Not within a transaction: the project's own service may be asked for the claims.
+        """
         issued_at = int(self.clock())
         session, low_aal = granted.session, self.limits.low_aal
         expires_at = expiry(

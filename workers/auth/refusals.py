@@ -88,6 +88,9 @@ BAD_CODE_VERIFIER = Refusal(
     Code.BAD_CODE_VERIFIER, "code challenge does not match previously saved code verifier"
 )
 
+FLOW_STATE_NOT_FOUND = Refusal(Code.FLOW_STATE_NOT_FOUND, "invalid flow state, no valid flow state found")
+FLOW_STATE_EXPIRED = Refusal(Code.FLOW_STATE_EXPIRED, "invalid flow state, flow state has expired")
+
 # 5: one-time codes
 OTP_SIGNUPS_DISABLED = Refusal(Code.OTP_DISABLED, "Signups not allowed for otp")
 ONE_ADDRESS = Refusal(Code.VALIDATION_FAILED, "One of email or phone must be set")

@@ -14,10 +14,10 @@ from tests.workers.auth.house import (
     CountingHashing,
     House,
     at_role,
-    default_key,
 )
 from tests.workers.database.server import connected, temporary_server
-from workers.auth.context import Accounts
+from workers.auth.build import build_accounts
+from workers.auth.outgoing import Outgoing
 from workers.auth.pool import LOGIN
 from workers.database.migrate import migrate
 from workers.database.pool import Pool
@@ -30,11 +30,13 @@ async def whole_house() -> AsyncIterator[House]:
     with temporary_server() as server:
         await migrate(server.url(), settings)
         pool = await Pool.open(at_role(server.url(), LOGIN, settings.db.password.reveal()), 8)
+        outgoing = Outgoing()
         hashing = CountingHashing(CHEAP, threads=2, queue=256)
         async with connected(server.url()) as admin:
             own = settings.auth
-            yield House(Accounts(own, pool, hashing, default_key(own)), admin)
+            yield House(build_accounts(own, pool, hashing, outgoing), admin)
         hashing.close()
+        await outgoing.close()
         await asyncio.wait_for(pool.close(), 10)
 
 

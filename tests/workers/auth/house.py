@@ -14,9 +14,9 @@ import msgspec
 from schemas.auth_settings import Auth
 from schemas.caller import Anonymous, Caller, Service
 from schemas.http import Headers, Request, Response, header
-from schemas.signing import SigningKey
 from schemas.tokens import Verifier, read_keys
 from tests.workers.rest.bodies import Inline
+from workers.auth.build import build_accounts
 from workers.auth.context import Accounts
 from workers.auth.hashing import Hashing
 from workers.auth.passwords import Cost, Verdict
@@ -102,7 +102,8 @@ class House:
         accounts = self.accounts
         settings = reduce(_changed, changes.items(), accounts.settings)
         counting = CountingHashing(CHEAP, threads=2, queue=256)
-        made = replace(accounts, settings=settings, hashing=counting, clock=self.clock)
+        made = build_accounts(settings, accounts.database, counting, accounts.outgoing)
+        made = replace(made, key=accounts.key, clock=self.clock)
         return House(made, self.admin, self.clock)
 
     @property
@@ -206,10 +207,6 @@ def at_role(url: str, role: str, password: str) -> str:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"{role}:{password}@{place}").geturl()
-
-
-def default_key(settings: Auth) -> SigningKey:
-    return SigningKey(settings.jwt_secret.reveal())
 
 
 def _changed(settings: Any, change: tuple[str, object]) -> Any:

@@ -374,7 +374,7 @@ async def test_of_many_who_refresh_with_one_token_at_once_nobody_is_out(plain: H
 async def test_who_cannot_have_the_session_in_time_is_told_to_come_back(
     plain: House, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("workers.auth.endpoints.token._LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr("workers.auth.grants.refresh._LOCK_WAIT_S", 0.05)
     signed = await plain.sign_up()
 
     async with plain.admin.transaction():

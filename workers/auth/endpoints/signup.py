@@ -105,7 +105,7 @@ async def _with_address(
             raise refusals.ALREADY_REGISTERED() if error.code in _TAKEN else error from None
         granted = await sessions.begin(transaction, made, Method.PASSWORD, asked.device)
         found = await users.find_by_id(transaction, made.id)
-    return accounts.session_shown(found or made, granted)
+    return await accounts.session_shown(found or made, granted)
 
 
 async def _anonymous(accounts: Accounts, asked: Asked, body: Body) -> Shown:
@@ -124,4 +124,4 @@ async def _anonymous(accounts: Accounts, asked: Asked, body: Body) -> Shown:
         )
         granted = await sessions.begin(transaction, made, Method.ANONYMOUS, asked.device)
         found = await users.find_by_id(transaction, made.id)
-    return accounts.session_shown(found or made, granted)
+    return await accounts.session_shown(found or made, granted)
