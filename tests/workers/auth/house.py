@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 
-from schemas.auth_settings import Auth
 from schemas.caller import Anonymous, Caller, Service
 from schemas.http import Headers, Request, Response, header
 from schemas.tokens import Verifier, read_keys
