@@ -30,6 +30,10 @@ _AGAIN_S = (0.2, 1.0, 5.0, 30.0)
 _PATIENCE_S = 1.0
 
 
+class Later(Exception):
+    """Raised by the callback of a durable follower that has told why itself: the event shall come again later."""
+
+
 class Following:
     """A follower at work. `close` ends it after the event in hand."""
 
@@ -162,6 +166,8 @@ async def _handle(
         return _Outcome.UNREADABLE
     try:
         await callback(event)
+    except Later:
+        return _Outcome.FAILED
     except Exception as error:  # the rim of a served message
         observe(EventFailed(subject, repr(error), traceback_of(error)))
         return _Outcome.FAILED

@@ -59,6 +59,9 @@ CONFIG_CHANGED = Subject("events.config")
 KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
 
+LETTERS = Subject("mail.letters")
+"""schemas.events.Letter, kept by the stream LETTERS until it is handed to a mail server"""
+
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/metrics.py)."""
 ALIVE = "alive.>"
@@ -138,6 +141,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "_INBOX.>",
                     ALIVE,
                     "events.>",
+                    LETTERS.name,
                     "$JS.API.>",
                     "$JS.ACK.>",
                     *_asking(ASKED_BY_POOLS),

@@ -13,5 +13,14 @@ class ConfigChanged(Struct, frozen=True, tag="config-changed"):
     """Options kept in the database changed (`NOTIFY pgrst, 'reload config'`)."""
 
 
+class Letter(Struct, frozen=True, tag="letter"):
+    """A letter that waits for its mail server. `sealed` is the message (RFC 5322) in base64, encrypted under `id`."""
+
+    id: str
+    until: float
+    """Epoch seconds after which nobody wants it any more."""
+    sealed: str
+
+
 class KeysChanged(Struct, frozen=True, tag="keys-changed"):
     """Signing keys changed: verified tokens must be verified anew."""

@@ -175,6 +175,28 @@ class Gateway(Struct, frozen=True):
     rate_limit: RateLimit = field(default_factory=RateLimit)
 
 
+class Inbucket(Struct, frozen=True):
+    """[inbucket], also spelled [local_smtp]: the mail catcher, where letters and codes are seen in development.
+
+    It listens on loopback only. Letters go there while `auth.email.smtp` names no server, text messages while
+    `auth.sms` names no sender.
+    """
+
+    enabled: bool = True
+    port: Port = 54324
+    """Port of its pages and its JSON."""
+    smtp_port: Port = 54325
+    pop3_port: Port = 54326
+    """Known, and not served."""
+    admin_email: str = "admin@email.com"
+    """Sender of caught letters, where `auth.email.smtp.admin_email` names none."""
+    sender_name: str = "Admin"
+    max_letters: Count = 500
+    """Letters kept in memory; the oldest go first."""
+    max_bytes: Bytes = 64 * 1024 * 1024
+    """Bytes of all letters kept in memory."""
+
+
 class Broker(Struct, frozen=True):
     """[broker]: NATS with JetStream."""
 
@@ -212,9 +234,15 @@ class Settings(Struct, frozen=True):
     db: Db = field(default_factory=Db)
     auth: Auth = field(default_factory=Auth)
     gateway: Gateway = field(default_factory=Gateway)
+    inbucket: Inbucket = field(default_factory=Inbucket)
     broker: Broker = field(default_factory=Broker)
     pools: Pools = field(default_factory=Pools)
     log: Log = field(default_factory=Log)
+
+
+def catches_mail(settings: Settings) -> bool:
+    """Tell whether the mail catcher belongs to a platform with these settings."""
+    return settings.inbucket.enabled and settings.auth.enabled
 
 
 class SettingsError(Exception):

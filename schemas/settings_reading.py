@@ -24,9 +24,12 @@ from schemas.settings_forms import KINDS, form, holds_secret, is_table, keys, ma
 from schemas.settings_spelling import Spelling
 
 FOREIGN_SECTIONS = frozenset({
-    "realtime", "studio", "inbucket", "local_smtp", "storage", "edge_runtime", "functions", "analytics", "experimental", "remotes",
+    "realtime", "studio", "storage", "edge_runtime", "functions", "analytics", "experimental", "remotes",
 })  # fmt: skip
 """Sections of the official file that belong to areas which are not built yet, or to other tools: known, not warned about."""
+
+OTHER_NAMES = {"local_smtp": "inbucket"}
+"""Sections of the official file with two names."""
 
 FOREIGN_KEYS = frozenset({"db.network_restrictions", "db.vault", "db.ssl_enforcement", "db.root_key"})
 
@@ -43,7 +46,8 @@ def load_settings(
     Raises: SettingsError if the file is no TOML, or a value is of the wrong type or cannot work.
     """
     env = os.environ if environment is None else environment
-    known, warnings = _split_unknown(_substituted(_parsed(config, source), env), Settings, "", source)
+    tree = {OTHER_NAMES.get(name, name): value for name, value in _parsed(config, source).items()}
+    known, warnings = _split_unknown(_substituted(tree, env), Settings, "", source)
     found, written = read_environment(env), frozenset(_dotted(known))
     for each in found.given:
         _put(known, each.path, each.value)

@@ -7,7 +7,7 @@ from broker.process import Process, process_settings, run_process
 from schemas.settings import SettingsError
 from services.app import serve_edges
 
-EDGES = ("gateway",)
+EDGES = ("gateway", "mail")
 
 
 def main() -> int:

@@ -11,20 +11,37 @@ from broker.metrics import answer_collect
 from broker.process import Process
 from schemas.settings import Auth, Settings, SettingsError
 from schemas.tokens import KeySet, Verifier, read_keys
+from services.catcher.edge import Catcher, CatcherOptions
 from services.gateway.edge import Doorkeeper, Edge
 from services.gateway.health import Health
 from services.gateway.listener import Listener
 from services.gateway.routes import POOLS
 from services.middleware.apikey import Keys
 from services.supervisor.api_keys import keys_of
+from services.supervisor.ports import LOOPBACK
 
 _HALF = 0.45
 """Part of the drain that aiohttp waits for a request; it does so twice, and the rest is for what is drained after it."""
 
 
 async def serve_edges(process: Process, settings: Settings, edges: list[str]) -> None:
-    """Open the broker, listen, say that the process is ready, and wait for its end. Raises: SettingsError."""
-    del edges  # one edge for now: the gateway
+    """Open what each edge needs, listen, say that the process is ready, and wait for its end. Raises: SettingsError."""
+    if "mail" in edges:
+        await _catch_mail(process, settings)
+    if "gateway" in edges:
+        await _serve_gateway(process, settings)
+    process.ready()
+    await process.stopped()
+
+
+async def _catch_mail(process: Process, settings: Settings) -> None:
+    own = settings.inbucket
+    catcher = Catcher(CatcherOptions(LOOPBACK, own.port, own.smtp_port, own.max_letters, own.max_bytes))
+    await catcher.start()
+    process.on_drain(catcher.stop)
+
+
+async def _serve_gateway(process: Process, settings: Settings) -> None:
     if settings.broker.url is None:
         raise SettingsError("an edge needs broker.url (NATS_URL)")
     connection = await Connection.open(
@@ -40,8 +57,6 @@ async def serve_edges(process: Process, settings: Settings, edges: list[str]) ->
         Health(connection, calls, settings.gateway.metrics_token, pools_of(settings)),
     )
     await _listen(process, settings, edge)
-    process.ready()
-    await process.stopped()
 
 
 def doorkeeper(settings: Settings) -> Doorkeeper:

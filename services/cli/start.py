@@ -31,6 +31,8 @@ _PORT = click.IntRange(0, 65535)
 )
 @click.option("--db-port", type=_PORT, help="Port of the embedded Postgres.  [default: 54322]")
 @click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
+@click.option("--mail-port", type=_PORT, help="Port of the mail catcher's pages.  [default: 54324]")
+@click.option("--smtp-port", type=_PORT, help="Port of the mail catcher's SMTP.  [default: 54325]")
 @click.option("--host", help="Address the API listens on.  [default: 127.0.0.1]")
 @click.option(
     "--database-url",
@@ -60,6 +62,8 @@ def start(
     port: int | None,
     db_port: int | None,
     nats_port: int | None,
+    mail_port: int | None,
+    smtp_port: int | None,
     host: str | None,
     database_url: str | None,
     nats_url: str | None,
@@ -83,6 +87,8 @@ def start(
         "HEADWATER_API_PORT": port,
         "HEADWATER_DB_PORT": db_port,
         "HEADWATER_BROKER_PORT": nats_port,
+        "HEADWATER_INBUCKET_PORT": mail_port,
+        "HEADWATER_INBUCKET_SMTP_PORT": smtp_port,
         "HEADWATER_GATEWAY_HOST": host,
         "HEADWATER_DB_URL": database_url,
         "HEADWATER_BROKER_URL": nats_url,

@@ -73,6 +73,8 @@ def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, s
         values["DB_URL"] = settings.db.url.reveal()
     elif ports.db:
         values["DB_URL"] = database_url("postgres", settings.db.password.reveal(), ports.db)
+    if ports.mail:
+        values |= {name: f"http://{LOOPBACK}:{ports.mail}" for name in ("MAILPIT_URL", "INBUCKET_URL")}
     if ports.nats:
         values["NATS_URL"] = f"nats://{LOOPBACK}:{ports.nats}"
     return values | {

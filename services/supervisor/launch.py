@@ -36,6 +36,7 @@ from services.supervisor.plan import (
     Ready,
     Server,
     make_plan,
+    needs_mail,
     needs_nats,
     needs_postgres,
 )
@@ -98,7 +99,14 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
     settings = project.settings
     end_leftovers(folder, report)
     with_postgres, with_nats = needs_postgres(settings, choice), needs_nats(settings)
-    needed = {"api": bool(choice.edges), "db": with_postgres, "nats": with_nats}
+    with_mail = needs_mail(settings, choice)
+    needed = {
+        "api": "gateway" in choice.edges,
+        "db": with_postgres,
+        "nats": with_nats,
+        "mail": with_mail,
+        "smtp": with_mail,
+    }
     wanted = wanted_ports(
         settings, project.named_ports, needed={name for name, is_needed in needed.items() if is_needed}
     )
@@ -142,6 +150,8 @@ def children_environment(project: Project, folder: DataFolder, ports: Ports, key
         "HEADWATER_API_PORT": ports.api,
         "HEADWATER_DB_PORT": ports.db,
         "HEADWATER_BROKER_PORT": ports.nats,
+        "HEADWATER_INBUCKET_PORT": ports.mail,
+        "HEADWATER_INBUCKET_SMTP_PORT": ports.smtp,
     }
     return kept | computed | {name: str(port) for name, port in chosen.items() if port}
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from schemas.settings import Settings
+from schemas.settings import Settings, catches_mail
 from services.supervisor.errors import StartRefused
 from services.supervisor.system_user import SystemUser
 
-EDGES = ("gateway",)
+EDGES = ("gateway", "mail")
 """The edges there are: `python -P -m services NAME...`."""
 POOLS = ("rest", "auth")
 """The worker pools there are: `python -P -m workers NAME...`."""
@@ -101,6 +101,11 @@ def needs_postgres(settings: Settings, choice: Choice) -> bool:
     return settings.db.url is None and not (choice.edges and not choice.pools)
 
 
+def needs_mail(settings: Settings, choice: Choice) -> bool:
+    """Tell whether the mail catcher belongs to this platform."""
+    return "mail" in choice.edges and catches_mail(settings)
+
+
 def needs_nats(settings: Settings) -> bool:
     """Tell whether an embedded NATS server belongs to this platform."""
     return settings.broker.url is None
@@ -154,9 +159,10 @@ def make_plan(
     if names:
         pools = {"HEADWATER_DB_URL": links.db, "HEADWATER_BROKER_URL": links.pool_broker}
         children.append(ours("pools", 1, ("workers", *names), pools, after("migrate", "nats")))
-    if choice.edges:
+    chosen = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
+    if chosen:
         edges = {"HEADWATER_BROKER_URL": links.edge_broker}
-        children.append(ours("edges", 2, ("services", *choice.edges), edges, after("nats")))
+        children.append(ours("edges", 2, ("services", *chosen), edges, after("nats")))
     return children
 
 

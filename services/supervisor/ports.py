@@ -7,7 +7,7 @@ every port that nobody named is then a free one, the one of the last start if it
 import errno
 import socket
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from schemas.settings import Settings
 from services.supervisor.errors import StartRefused
@@ -17,11 +17,13 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of one platform."""
+    """The ports of one platform; 0 for what it has not."""
 
     api: int
     db: int
     nats: int
+    mail: int = 0
+    smtp: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Wanted:
 
 
 def wanted_ports(settings: Settings, named: Collection[str], *, needed: Collection[str]) -> list[Wanted]:
-    """Give the ports that are needed out of api, db and nats; `named` are those the user chose by option or environment."""
-    usual = Settings()
+    """Give the ports that are needed out of api, db, nats, mail and smtp; `named` are those the user chose by option or environment."""
+    usual, mail = Settings(), settings.inbucket
     beside = "api" in named
 
     def number(name: str, value: int, default: int) -> int:
@@ -49,6 +51,20 @@ def wanted_ports(settings: Settings, named: Collection[str], *, needed: Collecti
         Wanted("db", "Postgres", "--db-port", LOOPBACK, number("db", settings.db.port, usual.db.port)),
         Wanted(
             "nats", "NATS", "--nats-port", LOOPBACK, number("nats", settings.broker.port, usual.broker.port)
+        ),
+        Wanted(
+            "mail",
+            "the mail catcher",
+            "--mail-port",
+            LOOPBACK,
+            number("mail", mail.port, usual.inbucket.port),
+        ),
+        Wanted(
+            "smtp",
+            "the mail catcher's SMTP",
+            "--smtp-port",
+            LOOPBACK,
+            number("smtp", mail.smtp_port, usual.inbucket.smtp_port),
         ),
     ]
     return [wanted for wanted in every if wanted.name in needed]
@@ -62,7 +78,7 @@ def choose_ports(wanted: list[Wanted], earlier: Mapping[str, int]) -> Ports:
     settled: dict[str, int] = {}
     for one in sorted(wanted, key=lambda each: each.number == 0):
         settled[one.name] = _settle(one, earlier.get(one.name, 0), settled)
-    return Ports(settled.get("api", 0), settled.get("db", 0), settled.get("nats", 0))
+    return Ports(**{each.name: settled.get(each.name, 0) for each in fields(Ports)})
 
 
 def is_free(host: str, port: int) -> bool:

@@ -21,7 +21,13 @@ DATA_FOLDER = ".headwater"
 CONFIG = Path("supabase", "config.toml")
 _ENV_FILES = (".env", ".env.local")
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
-_OWN_PORTS = {"HEADWATER_API_PORT": "api", "HEADWATER_DB_PORT": "db", "HEADWATER_BROKER_PORT": "nats"}
+_OWN_PORTS = {
+    "HEADWATER_API_PORT": "api",
+    "HEADWATER_DB_PORT": "db",
+    "HEADWATER_BROKER_PORT": "nats",
+    "HEADWATER_INBUCKET_PORT": "mail",
+    "HEADWATER_INBUCKET_SMTP_PORT": "smtp",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Project:
 
     @property
     def named_ports(self) -> frozenset[str]:
-        """The ports that an option or the environment names: of api, db and nats."""
+        """The ports that an option or the environment names: of api, db, nats, mail and smtp."""
         return frozenset(name for variable, name in _OWN_PORTS.items() if variable in self.environment)
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 from schemas.settings_reading import load_settings
 from services.supervisor.api_keys import keys_of
@@ -51,9 +52,8 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
     assert passwords["database"] not in str(children["pools"].environment)
-    assert json.loads(folder.ports.read_text()) == {
-        "api": prepared.ports.api, "db": prepared.ports.db, "nats": prepared.ports.nats
-    }  # fmt: skip
+    assert json.loads(folder.ports.read_text()) == asdict(prepared.ports)
+    assert all(asdict(prepared.ports).values())
     assert not any(
         secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
     )

@@ -3,7 +3,7 @@ import signal
 import pytest
 
 from schemas.secret import Secret
-from schemas.settings import Broker, Db, Settings
+from schemas.settings import Auth, Broker, Db, Inbucket, Settings
 from services.supervisor.errors import StartRefused
 from services.supervisor.plan import (
     Choice,
@@ -12,6 +12,7 @@ from services.supervisor.plan import (
     Server,
     choose,
     make_plan,
+    needs_mail,
     needs_nats,
     needs_postgres,
     restart_delay,
@@ -72,7 +73,7 @@ def test_edges_stop_before_pools_and_pools_before_servers():
 def test_our_processes_do_not_look_for_modules_in_the_present_folder():
     children = plan()
 
-    assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway")
+    assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway", "mail")
     assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "auth")
     assert children["migrate"].argv == ("python", "-P", "-m", "workers", "migrate")
 
@@ -121,9 +122,19 @@ def test_naming_one_kind_leaves_the_other_out():
     assert choose(["gateway"], ["rest", "rest"]) == Choice(("gateway",), ("rest",))
 
 
+@pytest.mark.parametrize(
+    "settings", [Settings(inbucket=Inbucket(enabled=False)), Settings(auth=Auth(enabled=False))]
+)
+def test_without_mail_to_catch_there_is_no_catcher(settings):
+    assert not needs_mail(settings, Choice())
+    assert needs_mail(Settings(), Choice())
+    assert not needs_mail(Settings(), Choice(("gateway",), ()))
+    assert plan(settings=settings)["edges"].argv[-1] == "gateway"
+
+
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
-    with pytest.raises(StartRefused, match=r"'nope'.*(gateway|rest, auth), or none"):
+    with pytest.raises(StartRefused, match=r"'nope'.*(gateway, mail|rest, auth), or none"):
         choose(edges, pools)
 
 
