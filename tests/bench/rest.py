@@ -9,7 +9,6 @@ acknowledged are counted in the database afterwards: a difference fails the run.
 import argparse
 import asyncio
 import json
-import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,14 +17,14 @@ import asyncpg
 import jwt
 
 from tests.bench import cpu
-from tests.bench.load import Outcome, drive, http
+from tests.bench.load import drive, http
+from tests.bench.table import HEADING, run, show
 from tests.platform import Platform, platform
 
 BUDGET_MS = {"by_pk": 0.30, "embed": 0.36}
 """CPU per request that the design allows, in milliseconds."""
 
 _ROWS = {"insert1": 1, "insert1000": 1000}
-_GROUPS = ("edge", "nats", "worker", "postgres")
 
 
 def workloads(host: str, headers: dict[str, str]) -> dict[str, Callable[[], list[bytes]]]:
@@ -86,53 +85,20 @@ def measure(one: Platform, options: argparse.Namespace) -> bool:
     address = ("127.0.0.1", one.port)
     known = workloads(f"127.0.0.1:{one.port}", headers)
     whole = True
-    print(
-        f"{'workload':11}{'conns':>6}{'req/s':>9}{'p50 ms':>9}{'p99 ms':>9}{'errors':>8}{'cpu ms':>8}  CPU ms per request by process"
-    )
+    print(HEADING)
     for name in options.workloads.split(",") if options.workloads else known:
         requests = known[name]()
         for connections in map(int, options.connections.split(",")):
             drive(address, requests, min(connections, 32), 0.5)
             before = asyncio.run(stored(one.values["DB_URL"]))
-            runs = [_run(one, address, requests, connections, options.seconds) for _ in range(options.repeat)]
+            runs = [run(one, address, requests, connections, options.seconds) for _ in range(options.repeat)]
             added = asyncio.run(stored(one.values["DB_URL"])) - before
             acknowledged = sum(outcome.good for outcome, _ in runs) * _ROWS.get(name, 0)
-            _show(name, connections, runs)
+            show(name, connections, runs, BUDGET_MS.get(name))
             if added != acknowledged:
                 print(f"   acknowledged {acknowledged} rows, stored {added}", file=sys.stderr)
                 whole = False
     return whole
-
-
-Run = tuple[Outcome, dict[str, float]]
-
-
-def _run(
-    one: Platform, address: tuple[str, int], requests: list[bytes], connections: int, seconds: float
-) -> Run:
-    pids = cpu.groups_of([one.pid])
-    before = cpu.spent(pids)
-    outcome = drive(address, requests, connections, seconds)
-    pids |= cpu.groups_of([one.pid])
-    used = cpu.difference(before, cpu.spent(pids), pids)
-    count = max(1, sum(outcome.statuses.values()))
-    return outcome, {group: seconds_used / count * 1000 for group, seconds_used in used.items()}
-
-
-def _show(name: str, connections: int, runs: list[Run]) -> None:
-    def median(of: Callable[[Run], float]) -> float:
-        return statistics.median(of(run) for run in runs)
-
-    by_group = {group: median(lambda run, group=group: run[1].get(group, 0.0)) for group in _GROUPS}  # type: ignore[misc]  # a default binds the loop's name
-    total, errors = sum(by_group.values()), sum(outcome.errors for outcome, _ in runs)
-    budget = f"  budget {BUDGET_MS[name]:.2f}" if name in BUDGET_MS and connections == 32 else ""
-    parts = " ".join(f"{group}={value:.3f}" for group, value in by_group.items())
-    print(
-        f"{name:11}{connections:6}{median(lambda run: run[0].per_second):9.0f}"
-        f"{median(lambda run: run[0].percentile_ms(0.5)):9.2f}{median(lambda run: run[0].percentile_ms(0.99)):9.2f}"
-        f"{errors:8}{total:8.3f}  {parts}{budget}",
-        flush=True,
-    )
 
 
 def main() -> int:

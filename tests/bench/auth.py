@@ -1,0 +1,173 @@
+"""The accounts under load: sign-ins against argon2 alone, refreshes, the user, with CPU per request by process.
+
+    python -m tests.bench.auth [--connections 1,32] [--seconds 3] [--repeat 3] [--workloads sign_in,refresh,user]
+
+It starts a platform of its own without rate limits. Every refresh is the first use of its token: the sessions are made
+beforehand, so that all of them rotate. `--workers 2` adds a second process of workers.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from uuid import UUID, uuid4
+
+import asyncpg
+import psutil
+from argon2 import PasswordHasher
+
+from schemas.auth_settings import Argon2
+from tests.bench.load import drive, http
+from tests.bench.table import HEADING, run, show
+from tests.platform import Platform, platform
+from workers.auth.refresh import issue_token, new_key, read_key
+
+SETTINGS = {
+    "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0",
+    "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "0",
+}
+PASSWORD = "over the river"
+USERS = 50
+CORES = len(os.sched_getaffinity(0))
+
+
+def hashes_per_second(seconds: float) -> float:
+    """Give how many passwords argon2 alone verifies a second, one thread a core, at the cost of the settings."""
+    cost = Argon2()
+    hasher = PasswordHasher(cost.time_cost, cost.memory_cost, cost.parallelism)
+    stored = hasher.hash(PASSWORD)
+    done = [0] * CORES
+    end = time.monotonic() + seconds
+
+    def work(number: int) -> None:
+        while time.monotonic() < end:
+            hasher.verify(stored, PASSWORD)
+            done[number] += 1
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(CORES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(done) / seconds
+
+
+def post(host: str, headers: dict[str, str], path: str, value: object) -> bytes:
+    """Give the bytes of a request with a JSON body."""
+    return http("POST", f"/auth/v1{path}", host, headers, json.dumps(value).encode())
+
+
+def signed_up(one: Platform) -> list[tuple[str, str]]:
+    """Make the users; give their addresses and access tokens."""
+    made = []
+    for number in range(USERS):
+        email = f"person-{number}@example.org"
+        asked = urllib.request.Request(
+            f"{one.url}/auth/v1/signup",
+            json.dumps({"email": email, "password": PASSWORD}).encode(),
+            {"apikey": one.values["ANON_KEY"], "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            made.append((email, str(json.load(answer)["access_token"])))
+    return made
+
+
+async def sessions(database_url: str, count: int) -> list[str]:
+    """Make sessions, and give a refresh token of each."""
+    connection = await asyncpg.connect(database_url.replace("//postgres:", "//supabase_auth_admin:"))
+    users: list[UUID] = [row["id"] for row in await connection.fetch("select id from auth.users order by id")]
+    rows, tokens = [], []
+    for number in range(count):
+        id, key = uuid4(), new_key()
+        rows.append((id, users[number % len(users)], key))
+        tokens.append(issue_token(id, 0, read_key(key)))
+    await connection.executemany(
+        "insert into auth.sessions (id, user_id, created_at, updated_at, aal, refresh_token_hmac_key, "
+        "refresh_token_counter) values ($1, $2, now(), now(), 'aal1', $3, 0)",
+        rows,
+    )
+    await connection.close()
+    return tokens
+
+
+@contextmanager
+def more_workers(one: Platform, count: int) -> Iterator[None]:
+    """Run further processes of account workers beside those of the platform."""
+    everyone = psutil.Process(one.pid).children(recursive=True)
+    pools = next(each for each in everyone if "workers" in each.cmdline())
+    environment = {**pools.environ(), "HEADWATER_READY_FD": ""}
+    running = [
+        subprocess.Popen([sys.executable, "-P", "-m", "workers", "auth"], env=environment)
+        for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.terminate()
+            each.wait(30)
+
+
+def measure(one: Platform, options: argparse.Namespace) -> None:
+    """Measure every workload, and print its line."""
+    people = signed_up(one)
+    host, address = f"127.0.0.1:{one.port}", ("127.0.0.1", one.port)
+    key = {"apikey": one.values["ANON_KEY"]}
+
+    def sign_in() -> list[bytes]:
+        return [
+            post(host, key, "/token?grant_type=password", {"email": email, "password": PASSWORD})
+            for email, _ in people
+        ]
+
+    def refresh() -> list[bytes]:
+        tokens = asyncio.run(sessions(one.values["DB_URL"], int(options.seconds * 3000)))
+        return [
+            post(host, key, "/token?grant_type=refresh_token", {"refresh_token": each}) for each in tokens
+        ]
+
+    def user() -> list[bytes]:
+        return [
+            http("GET", "/auth/v1/user", host, {**key, "Authorization": f"Bearer {token}"})
+            for _, token in people
+        ]
+
+    known: dict[str, Callable[[], list[bytes]]] = {"sign_in": sign_in, "refresh": refresh, "user": user}
+    print(HEADING)
+    for name in options.workloads.split(",") if options.workloads else known:
+        for connections in map(int, options.connections.split(",")):
+            drive(address, sign_in() if name == "sign_in" else user(), connections, 0.5)
+            alone = hashes_per_second(options.seconds) if name == "sign_in" else 0.0
+            runs = [
+                run(one, address, known[name](), connections, options.seconds) for _ in range(options.repeat)
+            ]
+            per_second = show(name, connections, runs)
+            if alone:
+                print(f"   argon2 alone on {CORES} cores: {alone:.1f}/s; ratio {per_second / alone:.2f}")
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workloads", default="", help="comma separated; default: all")
+    parser.add_argument("--connections", default="1,32", help="comma separated numbers of connections")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of one run")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each cell; the median is printed")
+    parser.add_argument("--workers", type=int, default=1, help="processes that answer for the accounts")
+    options = parser.parse_args()
+    with platform(environment=SETTINGS) as one, more_workers(one, options.workers - 1):
+        measure(one, options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
