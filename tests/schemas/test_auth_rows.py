@@ -323,3 +323,12 @@ async def test_a_nonce_is_used_once(admin):
     assert [await admin.execute(sql, nonce) for _ in range(2)] == ["INSERT 0 1", "INSERT 0 0"]
     with pytest.raises(asyncpg.CheckViolationError):
         await admin.execute(sql, b"short")
+
+
+async def test_an_assertion_is_used_once(admin):
+    assertion = hashlib.sha256(b"x").digest()
+    sql = "insert into auth.saml_assertions values ($1, now()) on conflict do nothing"
+
+    assert [await admin.execute(sql, assertion) for _ in range(2)] == ["INSERT 0 1", "INSERT 0 0"]
+    with pytest.raises(asyncpg.CheckViolationError):
+        await admin.execute(sql, b"short")

@@ -66,6 +66,9 @@ QUESTIONS = {
     "select from auth.webauthn_credentials where credential_id = $1": "webauthn_credentials_credential_id_key",
     "select from auth.audit_log_entries order by created_at desc, id limit 50": "audit_log_entries_created_at_idx",
     "update auth.rate_limits set count = count + 1 where name = $1": "rate_limits_pkey",
+    "select from auth.saml_assertions where expires_at < now() order by expires_at limit 20": (
+        "saml_assertions_expires_at_idx"
+    ),
 }
 
 OF_TABLES = {"select", "insert", "update", "delete", "truncate", "references", "trigger"}
