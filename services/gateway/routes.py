@@ -1,6 +1,7 @@
 """The routing table: which subject answers a prefix, and what is demanded before. One line a route.
 
-Source: reference page "platform", section 1 ("Routing").
+Source: reference page "platform", section 1 ("Routing"). Clients of the OAuth server know no API key, so its endpoints
+demand none.
 """
 
 from dataclasses import dataclass
@@ -34,10 +35,15 @@ ROUTES = (
     Route("auth", "/auth/v1/verify", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/auth/v1/callback", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/auth/v1/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/.well-known/jwks.json", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/.well-known", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/oauth/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/oauth/token", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/oauth/clients/register", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
+    Route("auth", "/auth/v1/oauth/userinfo", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/auth/v1/sso/saml", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/sso/saml", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/.well-known/oauth-authorization-server", AUTH, is_built=True, needs_key=False, mount=""),
+    Route("auth", "/.well-known/openid-configuration", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/auth/v1", AUTH, is_built=True),
     Route("storage", "/storage/v1/s3", STORAGE, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False, mount="/storage/v1"),

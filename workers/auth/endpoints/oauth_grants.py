@@ -1,0 +1,49 @@
+"""GET and DELETE /user/oauth/grants: what a user allowed clients. Source: reference page "auth", section 15."""
+
+from uuid import UUID
+
+from schemas.http import Response
+from workers.auth import refusals
+from workers.auth.asked import Asked, answer
+from workers.auth.context import Accounts
+from workers.auth.endpoints.oauth_access import present_himself, refuse_unless_on
+from workers.auth.error_codes import Code
+from workers.auth.errors import AuthError
+from workers.auth.oauth_server import authorizations
+from workers.auth.oauth_server.clients import client_of_user
+from workers.auth.times import iso
+
+
+async def listing(accounts: Accounts, asked: Asked) -> Response:
+    """List what the caller allowed, the newest first. Raises: AuthError."""
+    refuse_unless_on(accounts)
+    async with accounts.transaction() as transaction:
+        caller = await present_himself(accounts, asked, transaction)
+        found = await authorizations.consents(transaction, caller.user.id)
+    return answer(
+        [
+            {
+                "client": client_of_user(each.client_id, each.client_name, each.client_uri, each.logo_uri),
+                "scopes": each.scopes.split(),
+                "granted_at": iso(each.granted_at),
+            }
+            for each in found
+        ]
+    )
+
+
+async def revoke(accounts: Accounts, asked: Asked) -> Response:
+    """Take back what the caller allowed a client; its sessions end. Raises: AuthError."""
+    refuse_unless_on(accounts)
+    text = asked.query("client_id")
+    if not text:
+        raise AuthError(Code.VALIDATION_FAILED, "client_id query parameter is required")
+    try:
+        id = UUID(text)
+    except ValueError:
+        raise AuthError(Code.VALIDATION_FAILED, "client_id must be a UUID") from None
+    async with accounts.transaction() as transaction:
+        caller = await present_himself(accounts, asked, transaction)
+        if not await authorizations.revoke(transaction, caller.user.id, id):
+            raise refusals.CONSENT_NOT_FOUND()
+    return Response(204)
