@@ -1,0 +1,125 @@
+"""A browser that signs in by a provider: it follows the redirects between the house and the provider, step by step."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import aiohttp
+
+from schemas.auth_settings_providers import Provider as Settings
+from schemas.caller import Caller
+from schemas.http import Response
+from schemas.secret import Secret
+from tests.workers.auth.house import House, Signed, told
+from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider
+
+SITE = "http://127.0.0.1:3000"
+EXTERNAL = "https://api.example.com/auth/v1"
+VERIFIER = "v" * 50
+FORM = "application/x-www-form-urlencoded"
+
+
+def open_for(house: House, provider: OidcProvider, **changes: object) -> House:
+    """Give the house with the provider as its `keycloak`."""
+    settings = Settings(
+        enabled=True, client_id=CLIENT_ID, secret=Secret(CLIENT_SECRET), url=provider.url,
+        email_optional=bool(changes.pop("email_optional", False)),
+    )  # fmt: skip
+    usual = {"external__keycloak": settings, "external_url": EXTERNAL, "enable_manual_linking": True}
+    return house.having(**usual, **changes)
+
+
+@dataclass(frozen=True)
+class Landed:
+    """Where a browser ended: the address without query and fragment, and the fields of both."""
+
+    status: int
+    address: str
+    query: dict[str, str]
+    fragment: dict[str, str]
+
+    @property
+    def error(self) -> tuple[str, str, str]:
+        """What it says went wrong: the same in the query and in the fragment."""
+        names = ("error", "error_code", "error_description")
+        assert self.fragment.get("sb") == ""
+        assert [self.query.get(name) for name in names] == [self.fragment.get(name) for name in names]
+        return self.query["error"], self.query.get("error_code", ""), self.query["error_description"]
+
+
+def landed(response: Response) -> Landed:
+    """Read a redirect."""
+    assert response.status in (302, 303), response
+    assert told(response, "cache-control") == "no-store"
+    parts = urlsplit(told(response, "location"))
+    address = parts._replace(query="", fragment="").geturl()
+    query, fragment = (
+        dict(parse_qsl(text, keep_blank_values=True)) for text in (parts.query, parts.fragment)
+    )
+    return Landed(response.status, address, query, fragment)
+
+
+async def departs(house: House, **query: str) -> str:
+    """Ask for a sign-in and give the provider's address."""
+    response = await house.send("GET", "/authorize?" + urlencode({"provider": "keycloak", **query}))
+    assert response.status == 302, response
+    return told(response, "location")
+
+
+async def visits(address: str) -> str:
+    """Go to the provider and give the query, or form, with which it sends the browser back."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(address, allow_redirects=False) as response,
+    ):
+        if response.status == 200:
+            return await response.text()
+        assert response.status == 302, await response.text()
+        back = urlsplit(response.headers["location"])
+        assert back._replace(query="").geturl() == f"{EXTERNAL}/callback"
+        return back.query
+
+
+async def returns(house: House, query: str) -> Landed:
+    """Come back from the provider."""
+    return landed(await house.send("GET", f"/callback?{query}"))
+
+
+async def goes(house: House, **query: str) -> Landed:
+    """Sign in by the provider, all the way."""
+    return await returns(house, await visits(await departs(house, **query)))
+
+
+async def enters(house: House, **query: str) -> Signed:
+    """Sign in by the provider, all the way, with success."""
+    return signed(house, await goes(house, **query))
+
+
+def signed(house: House, place: Landed) -> Signed:
+    """Read the session of an implicit flow as a client does: the token says who it is."""
+    assert "access_token" in place.fragment, place
+    body: dict[str, Any] = dict(place.fragment)
+    made = house.signed({**body, "user": {}})
+    claims = made.caller.decoded()  # type: ignore[union-attr]  # fails the test if the token was refused
+    user = {"id": claims["sub"], "email": claims["email"]}
+    return Signed({**body, "user": user}, made.caller)
+
+
+async def user_of(house: House, who: Caller | Signed) -> dict[str, Any]:
+    """Give the account of somebody who is signed in."""
+    found: dict[str, Any] = await house.ok(
+        "GET", "/user", caller=who.caller if isinstance(who, Signed) else who
+    )
+    return found
+
+
+async def links(house: House, who: Signed, **query: str) -> Landed:
+    """Link the provider's identity to an account, all the way."""
+    asked = urlencode({"provider": "keycloak", "skip_http_redirect": "true", **query})
+    address = (await house.ok("GET", f"/user/identities/authorize?{asked}", caller=who.caller))["url"]
+    return await returns(house, await visits(address))
+
+
+def state_of(address: str) -> str:
+    """Give the state in an address or a query."""
+    return dict(parse_qsl(address.partition("?")[2] or address))["state"]

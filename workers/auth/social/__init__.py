@@ -1,0 +1,1 @@
+"""Sign-in by other services: what a provider is, and what one says of its user."""
