@@ -1,0 +1,76 @@
+"""What a browser does with passkeys and security keys, for the tests: one project that has them, and ways to use it."""
+
+from typing import Any
+
+from tests.workers.auth.authenticator import ORIGIN, RP_ID, Authenticator
+from tests.workers.auth.house import House, Signed
+
+PASSKEYS = {
+    "passkey__enabled": True,
+    "webauthn__rp_id": RP_ID,
+    "webauthn__rp_display_name": "Example",
+    "webauthn__rp_origins": [ORIGIN],
+    "rate_limit__passkey": 0.0,
+    "mfa__web_authn__enroll_enabled": True,
+    "mfa__web_authn__verify_enabled": True,
+    "mfa__rate_limit_challenge_and_verify": 0.0,
+}
+REGISTRATION, AUTHENTICATION = "/passkeys/registration", "/passkeys/authentication"
+
+
+async def register(house: House, signed: Signed, one: Authenticator) -> dict[str, Any]:
+    """Make a passkey, and give it as the server does."""
+    answer = await registering(house, signed, one)
+    made: dict[str, Any] = await house.ok("POST", f"{REGISTRATION}/verify", answer, signed.caller)
+    return made
+
+
+async def registering(house: House, signed: Signed, one: Authenticator, **how: Any) -> dict[str, Any]:
+    """Give the answer of an authenticator that was asked for a passkey."""
+    asked = await house.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    return {"challenge_id": asked["challenge_id"], "credential": one.create(asked["options"], **how)}
+
+
+async def entering(house: House, one: Authenticator) -> dict[str, Any]:
+    """Give the answer of an authenticator that was asked to sign in."""
+    asked = await house.ok("POST", f"{AUTHENTICATION}/options", {})
+    return {"challenge_id": asked["challenge_id"], "credential": one.get(asked["options"])}
+
+
+async def enter(house: House, one: Authenticator) -> Signed:
+    """Sign in."""
+    answer = await entering(house, one)
+    return house.signed(await house.ok("POST", f"{AUTHENTICATION}/verify", answer))
+
+
+async def enrolled(house: House, signed: Signed, one: Authenticator) -> tuple[str, Signed]:
+    """Set up a security key as second factor; give its id and the session that it raised."""
+    id = await begun(house, signed)
+    answer = await answering(house, signed, one, id)
+    raised = await house.ok("POST", f"/factors/{id}/verify", answer, signed.caller)
+    return id, house.signed(raised)
+
+
+async def begun(house: House, signed: Signed, name: str = "") -> str:
+    """Begin a factor, and give its id."""
+    body = {"factor_type": "webauthn", "friendly_name": name}
+    return str((await house.ok("POST", "/factors", body, signed.caller))["id"])
+
+
+async def challenged(house: House, signed: Signed, id: str) -> dict[str, Any]:
+    """Ask for a challenge of a factor, as the official client does."""
+    body = {"webauthn": {"rpId": "localhost", "rpOrigins": ["http://localhost"]}}
+    asked: dict[str, Any] = await house.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
+    return asked
+
+
+async def answering(house: House, signed: Signed, one: Authenticator, id: str) -> dict[str, Any]:
+    """Give the answer of an authenticator to a challenge of a factor."""
+    return answer_to(await challenged(house, signed, id), one)
+
+
+def answer_to(asked: dict[str, Any], one: Authenticator) -> dict[str, Any]:
+    """Give the answer of an authenticator to a challenge."""
+    type, options = asked["webauthn"]["type"], asked["webauthn"]["credential_options"]["publicKey"]
+    made = one.create(options) if type == "create" else one.get(options)
+    return {"challenge_id": asked["id"], "webauthn": {"type": type, "credential_response": made}}

@@ -1,0 +1,28 @@
+"""Passkeys of anybody, for admins: seen and deleted. Source: reference page "auth", section 16.8."""
+
+from schemas.http import Response
+from workers.auth import passkeys
+from workers.auth.asked import Asked, answer
+from workers.auth.context import Accounts
+from workers.auth.endpoints.named import named_user
+from workers.auth.endpoints.passkeys import passkey_id, refuse_if_off
+from workers.auth.endpoints.present import refuse_unless_admin
+
+
+async def listing(accounts: Accounts, asked: Asked) -> Response:
+    """List the passkeys of a user. Raises: AuthError."""
+    await refuse_unless_admin(accounts, asked)
+    refuse_if_off(accounts)
+    async with accounts.transaction() as transaction:
+        user = await named_user(transaction, asked)
+        return answer(passkeys.passkeys_shown(await passkeys.of_user(transaction, user.id)))
+
+
+async def delete(accounts: Accounts, asked: Asked) -> Response:
+    """Forget a passkey of a user. Raises: AuthError."""
+    await refuse_unless_admin(accounts, asked)
+    refuse_if_off(accounts)
+    async with accounts.transaction() as transaction:
+        user = await named_user(transaction, asked)
+        await passkeys.remove(transaction, user.id, passkey_id(asked, "passkey_id"))
+    return Response(204)
