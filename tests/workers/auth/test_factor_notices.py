@@ -1,0 +1,79 @@
+"""Mails that tell of a change of second factors. Reference, section 18.3."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from schemas.auth_settings_delivery import Smtp
+from services.catcher.mailbox import CaughtMail
+from services.catcher.smtp import SmtpServer
+from tests.workers.auth.house import ADMIN, House
+from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
+from workers.auth.delivery.post import post_of
+
+TOLD = {
+    "email__notification__mfa_factor_enrolled__enabled": True,
+    "email__notification__mfa_factor_unenrolled__enabled": True,
+}
+
+
+@pytest.fixture
+async def caught() -> AsyncIterator[tuple[CaughtMail, int]]:
+    """A mail server, and its port."""
+    mail = CaughtMail()
+    server = SmtpServer(mail.add)
+    await server.start("127.0.0.1", 0)
+    yield mail, server.port
+    server.stop()
+
+
+def at(plain: House, port: int, **more: object) -> House:
+    """Give a worker that hands its mails to a server on this machine."""
+    house = settle(plain.having(**OPEN_FACTORS, **more))
+    post = post_of(Smtp(host="127.0.0.1", port=port, admin_email="shop@example.org"))
+    accounts = house.accounts
+    made = replace(accounts, outbox=replace(accounts.outbox, post=post))
+    return House(made, house.admin, house.clock)
+
+
+def told(mail: CaughtMail) -> list[tuple[list[str], str]]:
+    """Give to whom letters went, and their subjects, oldest first."""
+    return [
+        ([each.address for each in letter.to], letter.subject) for letter in reversed(mail.newest_first())
+    ]
+
+
+async def test_a_user_is_told_of_factors_that_come_and_go(plain: House, caught: tuple[CaughtMail, int]):
+    mail, port = caught
+    house = at(plain, port, **TOLD)
+    high, app = await with_app(house)
+    await house.ok("POST", "/factors/recovery-codes", {}, high.caller)
+    await house.ok("DELETE", "/factors/recovery-codes", None, high.caller)
+    await house.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
+    await house.accounts.outbox.close()
+
+    came, went = "A second factor was added to your account", "A second factor was removed from your account"
+    assert told(mail) == [([high.email], each) for each in (came, came, went, went)]
+    newest = mail.newest_first()[0]
+    assert "an authenticator app" in newest.text
+
+
+async def test_nobody_is_told_where_the_project_does_not_want_it(
+    plain: House, caught: tuple[CaughtMail, int]
+):
+    mail, port = caught
+    house = at(plain, port)
+    high, app = await with_app(house)
+
+    await house.ok("DELETE", f"/factors/{app.id}", None, high.caller)
+
+    assert told(mail) == []
+
+
+async def test_a_factor_is_changed_although_the_mail_cannot_be_sent(plain: House):
+    house = settle(plain.having(**OPEN_FACTORS, **TOLD))
+
+    high, app = await with_app(house)
+
+    assert await house.ok("DELETE", f"/factors/{app.id}", None, high.caller) == {"id": app.id}
