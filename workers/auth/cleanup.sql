@@ -1,0 +1,81 @@
+-- Removal of what has expired (cleanup.py), a batch at a time; rows that somebody works on are left for the next time.
+-- $1 is the most rows of a batch. All run as supabase_auth_admin.
+
+-- name: refresh_tokens
+delete from auth.refresh_tokens where id in (
+  select id from auth.refresh_tokens where revoked and updated_at < now() - interval '24 hours'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: ended_sessions
+delete from auth.sessions where id in (
+  select id from auth.sessions where not_after < now() - interval '72 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: old_sessions
+-- $2: seconds of the timebox.
+delete from auth.sessions where id in (
+  select id from auth.sessions
+  where created_at < now() - make_interval(secs => $2::float8) - interval '24 hours'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: idle_sessions
+-- $2: seconds of the inactivity timeout.
+delete from auth.sessions where id in (
+  select id from auth.sessions
+  where coalesce(refreshed_at at time zone 'UTC', created_at) < now() - make_interval(secs => $2::float8) - interval '24 hours'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: relay_states
+delete from auth.saml_relay_states where id in (
+  select id from auth.saml_relay_states where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: flow_states
+delete from auth.flow_state where id in (
+  select id from auth.flow_state where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: client_states
+delete from auth.oauth_client_states where id in (
+  select id from auth.oauth_client_states where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: challenges
+delete from auth.mfa_challenges where id in (
+  select id from auth.mfa_challenges where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: unverified_factors
+delete from auth.mfa_factors where id in (
+  select id from auth.mfa_factors where status = 'unverified' and created_at < now() - interval '24 hours'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: webauthn_challenges
+delete from auth.webauthn_challenges where id in (
+  select id from auth.webauthn_challenges where expires_at < now() limit $1::int for update skip locked
+) returning 1
+
+-- name: authorizations
+delete from auth.oauth_authorizations where id in (
+  select id from auth.oauth_authorizations where expires_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: web3_nonces
+delete from auth.web3_nonces where ctid in (
+  select ctid from auth.web3_nonces where expires_at < now() limit $1::int for update skip locked
+) returning 1
+
+-- name: rate_limits
+delete from auth.rate_limits where name in (
+  select name from auth.rate_limits where updated_at < now() - interval '24 hours' limit $1::int for update skip locked
+) returning 1
+
+-- name: anonymous_users
+delete from auth.users where id in (
+  select id from auth.users where is_anonymous and created_at < now() - interval '30 days'
+  limit $1::int for update skip locked
+) returning 1
