@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 
 from schemas.auth_settings_delivery import Email, Sms
 from schemas.auth_settings_factors import Mfa, Passkey, WebAuthn
-from schemas.auth_settings_providers import CustomOAuth, External, OAuthServer, Saml, ThirdParty, Web3
+from schemas.auth_settings_providers import CustomOAuth, External, OAuthServer, Saml, Scim, ThirdParty, Web3
 from schemas.secret import Secret
 from schemas.setting_types import Amount, Count, Duration, JwtExpiry, Percent, Quota, Rate
 
@@ -193,6 +193,8 @@ class Auth(Struct, frozen=True):
     enable_anonymous_sign_ins: bool = False
     enable_manual_linking: bool = False
     """Users may link and unlink identities themselves."""
+    linking_domains: dict[str, str] = field(default_factory=dict)
+    """Provider to domain: accounts are found by the same e-mail address only within a domain. Unnamed ones share one."""
     enable_refresh_token_rotation: bool = True
     """A refresh token that is used again ends its session."""
     refresh_token_reuse_interval: Amount = 10
@@ -210,7 +212,7 @@ class Auth(Struct, frozen=True):
     flow_state_expiry_duration: Duration = Duration(300)
     """How long a sign-in by way of another page may take, at least 300 seconds."""
     redirect_url: str = ""
-    """Callback of all providers that name none of their own. Empty: `/callback` on the external URL."""
+    """Where a sign-in by a provider ends that names no allowed target of its own. Empty: the site URL."""
     allowed_id_token_issuers: list[str] = field(
         default_factory=lambda: ["https://appleid.apple.com", "https://accounts.google.com"]
     )
@@ -238,6 +240,7 @@ class Auth(Struct, frozen=True):
     custom_oauth: CustomOAuth = field(default_factory=CustomOAuth)
     web3: Web3 = field(default_factory=Web3)
     saml: Saml = field(default_factory=Saml)
+    scim: Scim = field(default_factory=Scim)
     oauth_server: OAuthServer = field(default_factory=OAuthServer)
     third_party: ThirdParty = field(default_factory=ThirdParty)
     database_encryption: DatabaseEncryption = field(default_factory=DatabaseEncryption)

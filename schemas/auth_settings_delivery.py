@@ -107,6 +107,8 @@ class Email(Struct, frozen=True):
     allow_unverified_email_sign_ins: bool = False
     """Users may sign in before they confirm; not together with accounts that are confirmed at once."""
     magic_link_enabled: bool = True
+    confirmation_page: bool = False
+    """Links of mails show a button first, so that scanners which follow links use no code up."""
     max_frequency: Duration = Duration(1)
     """Least time between two mails of one kind to one user."""
     otp_length: int = 6

@@ -107,6 +107,12 @@ class Saml(Struct, frozen=True):
     """Answers of identity providers in 5 minutes of one client address; 0 lifts the limit."""
 
 
+class Scim(Struct, frozen=True):
+    """[auth.scim]: what provisioning services may read of this one (SCIM 2.0)."""
+
+    enabled: bool = False
+
+
 class OAuthServer(Struct, frozen=True):
     """[auth.oauth_server]: sign-in of other applications by our accounts (OAuth 2.1, OpenID Connect)."""
 

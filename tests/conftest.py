@@ -1,5 +1,6 @@
 """What all tests share: one Postgres server a run, and the names of what lies beside the repository."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.workers.database.own_server import OwnServer, own_server
 
 _LONGEST_ID = 48
+_RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +19,6 @@ async def server() -> AsyncIterator[OwnServer]:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name long texts by their argument: they may be made anew in each process of a run, whose names must agree."""
-    return argname if isinstance(val, str | bytes) and len(val) > _LONGEST_ID else None
+    """Name long and random texts by their argument: each process of a run makes its own, and their names must agree."""
+    is_long = isinstance(val, str | bytes) and len(val) > _LONGEST_ID
+    return argname if is_long or (isinstance(val, str) and _RANDOM.search(val)) else None

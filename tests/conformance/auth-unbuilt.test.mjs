@@ -12,15 +12,9 @@ const nobody = visitor().auth
 const [id, factorId] = [randomUUID(), randomUUID()]
 
 const unbuilt = {
-  'signInWithOtp, by mail': [() => nobody.signInWithOtp({ email }), 'POST /otp'],
-  'signInWithOtp, by phone': [() => nobody.signInWithOtp({ phone: '+15550100' }), 'POST /otp'],
-  verifyOtp: [() => nobody.verifyOtp({ email, token: '123456', type: 'email' }), 'POST /verify'],
-  resend: [() => nobody.resend({ type: 'signup', email }), 'POST /resend'],
-  resetPasswordForEmail: [() => nobody.resetPasswordForEmail(email, { redirectTo: 'http://localhost:3000' }), 'POST /recover'],
   reauthenticate: [() => auth.reauthenticate(), 'GET /reauthenticate'],
   signInWithSSO: [() => nobody.signInWithSSO({ domain: 'example.com' }), 'POST /sso'],
   signInWithIdToken: [() => nobody.signInWithIdToken({ provider: 'google', token: 'x' }), 'grant_type=id_token'],
-  exchangeCodeForSession: [() => nobody.exchangeCodeForSession('a code'), 'grant_type=pkce'],
   'updateUser, another address': [() => auth.updateUser({ email: address() }), 'Confirming addresses'],
   linkIdentity: [() => auth.linkIdentity({ provider: 'github' }), 'GET /user/identities/authorize'],
   unlinkIdentity: [() => auth.unlinkIdentity({ identity_id: id }), `DELETE /user/identities/${id}`],

@@ -161,16 +161,6 @@ async def test_triggers_on_sign_up_make_a_profile_and_refuse_in_their_own_words(
 
 SOME_ID = str(uuid.uuid4())
 UNBUILT: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "sign_in_with_otp": (lambda auth: refusal(auth.sign_in_with_otp, {"email": address()}), "POST /otp"),
-    "verify_otp": (
-        lambda auth: refusal(auth.verify_otp, {"email": address(), "token": "123456", "type": "email"}),
-        "POST /verify",
-    ),
-    "resend": (lambda auth: refusal(auth.resend, {"type": "signup", "email": address()}), "POST /resend"),
-    "reset_password_for_email": (
-        lambda auth: refusal(auth.reset_password_for_email, address()),
-        "POST /recover",
-    ),
     "reauthenticate": (lambda auth: refusal(auth.reauthenticate), "GET /reauthenticate"),
     "sign_in_with_sso": (lambda auth: refusal(auth.sign_in_with_sso, {"domain": "example.com"}), "POST /sso"),
     "mfa.enroll": (lambda auth: refusal(auth.mfa.enroll, {"factor_type": "totp"}), "POST /factors"),

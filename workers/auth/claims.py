@@ -163,11 +163,15 @@ _KEPT_BY_HOOKS: dict[str, tuple[type, ...]] = {
     "session_id": (str,),
     "is_anonymous": (bool,),
 }
+_IF_GIVEN: dict[str, tuple[type, ...]] = {"iss": (str,), "jti": (str,), "nbf": (int,)}
+_TIMES = range(2**53)
+"""What every reader of JSON holds exactly."""
 
 
 def faults_of_hook(claims: Mapping[str, object]) -> list[str]:
-    """Name the claims that an access-token hook left out or gave another type."""
-    return [name for name, types in _KEPT_BY_HOOKS.items() if not _is_of(claims.get(name), types)]
+    """Name the claims that an access-token hook left out or gave another type, or a time that no token can hold."""
+    asked = {**_KEPT_BY_HOOKS, **{name: types for name, types in _IF_GIVEN.items() if name in claims}}
+    return [name for name, types in asked.items() if not _is_of(claims.get(name), types)]
 
 
 def _is_of(value: object, types: tuple[type, ...]) -> bool:
@@ -175,4 +179,6 @@ def _is_of(value: object, types: tuple[type, ...]) -> bool:
         return bool in types
     if isinstance(value, list):
         return list in types and all(isinstance(each, str) for each in value)
+    if isinstance(value, int) and value not in _TIMES:
+        return False
     return isinstance(value, types)

@@ -8,13 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
 from schemas.setting_types import Duration
-from schemas.signing import SigningKey, sign
+from schemas.signing import SigningKey
 from workers.auth.claims import TokenSession, TokenUser, access_claims, expiry
 from workers.auth.hashing import Hashing
+from workers.auth.hooks.runner import Hooks, sign_customized
+from workers.auth.outbox import Outbox
 from workers.auth.outgoing import Outgoing
+from workers.auth.providers.documents import Documents
 from workers.auth.redirects import RedirectRules
 from workers.auth.rows import User
-from workers.auth.sessions import Granted, Limits
+from workers.auth.services import Services
+from workers.auth.sessions import Granted, Limits, end_one
 from workers.auth.shown import Shown, user_shown
 from workers.auth.strength import StrengthRules
 from workers.auth.vault import Vault
@@ -43,6 +47,14 @@ class Accounts:
     """Where browsers may be sent."""
     outgoing: Outgoing = field(kw_only=True)
     """Requests to other services."""
+    outbox: Outbox = field(kw_only=True)
+    """What is sent to people."""
+    hooks: Hooks = field(kw_only=True)
+    """What the project wants to be asked."""
+    services: Services = field(default=Services(), kw_only=True)
+    """Where services live that are asked by our own wish."""
+    documents: Documents = field(default_factory=Documents, kw_only=True)
+    """What providers publish, kept for an hour."""
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -78,7 +90,8 @@ class Accounts:
     async def session_shown(self, user: User, granted: Granted) -> Shown:
         """Give the object of a session, with a new access token.
 
-        Not within a transaction: the project's own service may be asked for the claims.
+        Not within a transaction: the project's own service may be asked for the claims. If it fails, a session that has
+        just begun ends. Raises: AuthError.
         """
         issued_at = int(self.clock())
         session, low_aal = granted.session, self.limits.low_aal
@@ -92,19 +105,36 @@ class Accounts:
         )
         claims = access_claims(
             _token_user(user),
-            TokenSession(str(session.id), granted.methods),
+            TokenSession(
+                str(session.id),
+                granted.methods,
+                client_id=str(session.oauth_client_id) if session.oauth_client_id else None,
+                scope=session.scopes,
+            ),
             issued_at=issued_at,
             expires_at=expires_at,
             issuer=self.settings.jwt_issuer or self.settings.external_url,
         )
+        token, expires_at = await self._signed(claims, user, granted)
         return {
-            "access_token": sign(claims, self.key),
+            "access_token": token,
             "token_type": "bearer",
-            "expires_in": expires_at - issued_at,
+            "expires_in": max(0, expires_at - issued_at),
             "expires_at": expires_at,
             "refresh_token": granted.refresh_token,
             "user": user_shown(user),
         }
+
+    async def _signed(self, claims: Shown, user: User, granted: Granted) -> tuple[str, int]:
+        """Give the access token and when it ends, with the claims that the project wants."""
+        try:
+            wanted = await self.hooks.custom_access_token(user.id, claims, granted.method, granted.address)
+            return sign_customized(wanted, self.key)
+        except BaseException:  # a request that was given up leaves no session behind either
+            if granted.is_new:
+                async with self.transaction() as transaction:
+                    await end_one(transaction, granted.session.id)
+            raise
 
 
 def _token_user(user: User) -> TokenUser:

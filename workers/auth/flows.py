@@ -58,6 +58,8 @@ class Flow(Struct, frozen=True):
     oauth_client_state_id: UUID | None = None
     linking_target_id: UUID | None = None
     email_optional: bool = False
+    session_not_after: datetime | None = None
+    """When the session ends that the flow leads to, if a provider set an end."""
 
     @property
     def challenge(self) -> Challenge | None:
@@ -110,12 +112,18 @@ async def waiting(transaction: Transaction, user_id: UUID, authentication_method
 
 
 async def complete(
-    transaction: Transaction, flow: Flow, user_id: UUID, vault: Vault, tokens: ProviderTokens | None = None
+    transaction: Transaction,
+    flow: Flow,
+    user_id: UUID,
+    vault: Vault,
+    tokens: ProviderTokens | None = None,
+    session_not_after: datetime | None = None,
 ) -> str:
     """Say who signed in, and give the code that the client exchanges for a session."""
     code, given = new_token(), tokens or ProviderTokens()
+    ends_at = session_not_after.isoformat() if session_not_after else None
     sealed = (vault.seal(each, flow.id) if each else "" for each in (given.access, given.refresh))
-    await transaction.rows(_SQL["complete"], str(flow.id), str(user_id), hashed_token(code), *sealed)
+    await transaction.rows(_SQL["complete"], str(flow.id), str(user_id), hashed_token(code), *sealed, ends_at)
     return code
 
 

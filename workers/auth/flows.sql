@@ -25,7 +25,7 @@ select row_to_json(shown) from (
 -- name: complete
 update auth.flow_state set
   user_id = $2, auth_code = $3, auth_code_issued_at = now(), updated_at = now(),
-  provider_access_token = nullif($4, ''), provider_refresh_token = nullif($5, '')
+  provider_access_token = nullif($4, ''), provider_refresh_token = nullif($5, ''), session_not_after = $6
 where id = $1
 
 -- name: take

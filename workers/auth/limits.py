@@ -1,13 +1,18 @@
-"""How often an address may ask: buckets in the database, so that all workers count together.
+"""How often an address may ask, and how much is sent to all: counts in the database, so that all workers count together.
 
 A bucket holds `burst` drops and empties at a rate; a request puts one in, in a transaction of its own, and is refused
-when there is no room. Source: reference page "auth", section 21.
+when there is no room. What is sent (`count`) is counted in the transaction that prepares it, last of all: it is sent
+once that is kept, and not counted where it is not. Source: reference page "auth", section 21.
 """
 
+import math
 from dataclasses import dataclass
+from datetime import datetime
 
 from schemas.auth_settings import Limits as Settings
+from schemas.setting_types import Quota
 from workers.auth import refusals
+from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 
@@ -35,6 +40,21 @@ def token_limit(settings: Settings) -> Limit:
     return Limit("token", settings.token_refresh)
 
 
+def web3_limit(settings: Settings) -> Limit:
+    """Give the limit of sign-ins with a wallet."""
+    return Limit("web3", settings.web3)
+
+
+def registration_limit(settings: Settings) -> Limit:
+    """Give the limit of OAuth clients that register themselves."""
+    return Limit("oauth_register", settings.oauth_dynamic_client_register)
+
+
+def oauth_limit(settings: Settings, kind: str) -> Limit:
+    """Give the limit of an endpoint of the OAuth server; each kind has its own bucket."""
+    return Limit(f"oauth_{kind}", settings.token_refresh)
+
+
 def account_limit(settings: Settings, kind: str) -> Limit:
     """Give the limit of sign-ups, changes and their like; each kind has its own bucket."""
     return Limit(kind, settings.sign_in_sign_ups)
@@ -43,6 +63,11 @@ def account_limit(settings: Settings, kind: str) -> Limit:
 def anonymous_limit(settings: Settings) -> Limit:
     """Give the limit of anonymous sign-ups."""
     return Limit("anonymous", settings.anonymous_users, _HOUR)
+
+
+def verify_limit(settings: Settings) -> Limit:
+    """Give the limit of codes and links that are tried."""
+    return Limit("verify", settings.token_verifications)
 
 
 async def take(database: Pool, limit: Limit, client: str) -> None:
@@ -59,3 +84,34 @@ async def take(database: Pool, limit: Limit, client: str) -> None:
         found = await transaction.rows(_SQL["wait"], name, repr(rate), repr(limit.burst))
     seconds = int(found[0][0] or 1) if found else 1
     raise refusals.OVER_REQUEST_RATE(retry_after_s=max(1, seconds))
+
+
+async def count(transaction: Transaction, name: str, quota: Quota, number: int = 1) -> int:
+    """Count what is about to be sent to anybody: 0, or the seconds until that many may be. A quota of 0 is none."""
+    if quota.most <= 0 or number <= 0:
+        return 0
+    rate = repr(quota.most / quota.over_s)
+    if quota.refills:
+        values = (name, rate, repr(float(quota.most)))
+        if await transaction.rows(_SQL["take_drops"], *values, number):
+            return 0
+        found = await transaction.rows(_SQL["wait"], *values)
+    else:
+        if await transaction.rows(_SQL["take_window"], name, number, repr(quota.over_s), quota.most):
+            return 0
+        found = await transaction.rows(_SQL["window_left"], name, repr(quota.over_s))
+    return max(1, int(found[0][0] or 1)) if found else 1
+
+
+async def forget(transaction: Transaction, *names: str) -> None:
+    """Begin to count anew."""
+    for name in names:
+        await transaction.rows(_SQL["forget"], name)
+
+
+async def pause(transaction: Transaction, name: str, now: datetime, least_s: float) -> int:
+    """Let something happen once in a time: 0, or the seconds until it may again."""
+    if await transaction.rows(_SQL["pause"], name, now.isoformat(), repr(float(least_s))):
+        return 0
+    found = await transaction.rows(_SQL["paused_since"], name, now.isoformat())
+    return max(1, math.ceil(least_s - float(found[0][0] or 0))) if found else 1

@@ -15,6 +15,44 @@ returning 1
 select ceil((count - extract(epoch from now() - updated_at) * $2::float8 + 1 - $3::float8) / $2::float8)::int
 from auth.rate_limits where name = $1
 
+-- name: take_window
+-- $2 more of what is counted for $3 seconds at a time, $4 at most; no row where that is too much.
+insert into auth.rate_limits as sent (name, window_start, count, updated_at)
+select $1, now(), $2::float8, now() where $2::float8 <= $4::float8
+on conflict (name) do update set
+  window_start = case when sent.window_start <= now() - $3::float8 * interval '1 second' then now() else sent.window_start end,
+  count = case when sent.window_start <= now() - $3::float8 * interval '1 second' then 0 else sent.count end + $2::float8,
+  updated_at = now()
+where case when sent.window_start <= now() - $3::float8 * interval '1 second' then 0 else sent.count end + $2::float8 <= $4::float8
+returning 1
+
+-- name: window_left
+-- Seconds until the count begins anew.
+select ceil(extract(epoch from window_start - now()) + $2::float8)::int from auth.rate_limits where name = $1
+
+-- name: take_drops
+-- $4 drops into a bucket that loses $2 a second and holds $3; no row where there is no room.
+insert into auth.rate_limits as bucket (name, count, updated_at)
+select $1, $4::float8, now() where $4::float8 <= $3::float8
+on conflict (name) do update set
+  count = greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + $4::float8,
+  updated_at = now()
+where greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + $4::float8 <= $3::float8
+returning 1
+
+-- name: pause
+-- Once in $3 seconds, by the clock of $2; no row where the last time is not so long ago.
+insert into auth.rate_limits as last (name, window_start, updated_at) values ($1, $2::timestamptz, now())
+on conflict (name) do update set window_start = $2::timestamptz, updated_at = now()
+where last.window_start <= $2::timestamptz - $3::float8 * interval '1 second'
+returning 1
+
+-- name: paused_since
+select extract(epoch from $2::timestamptz - window_start)::float8 from auth.rate_limits where name = $1
+
+-- name: forget
+delete from auth.rate_limits where name = $1
+
 -- name: sweep
 -- What has long run empty.
 delete from auth.rate_limits where updated_at < now() - interval '1 day'

@@ -24,10 +24,21 @@ _CHUNK = 64 * 1024
 
 
 class FetchFailed(Exception):
-    """No answer was had. Its text says why, and names no secret. `is_timeout` if none came in time."""
+    """No answer was had. Its text says why, and names no secret.
 
-    def __init__(self, reason: str, *, is_timeout: bool = False, is_too_long: bool = False) -> None:
+    `is_timeout` if none came in time, `is_connection` if there was no connection or it broke.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        is_timeout: bool = False,
+        is_too_long: bool = False,
+        is_connection: bool = False,
+    ) -> None:
         super().__init__(reason)
+        self.is_connection = is_connection
         self.is_timeout = is_timeout
         self.is_too_long = is_too_long
 
@@ -100,7 +111,11 @@ class Outgoing:
         except aiohttp.InvalidURL:
             raise FetchFailed("the address is no URL") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise FetchFailed(_reason(error)) from None
+            raise FetchFailed(_reason(error), is_connection=_is_of_connection(error)) from None
+
+    def session(self) -> aiohttp.ClientSession:
+        """Give the client for services that the settings name; it is closed with the others."""
+        return self._session(only_public=False)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -182,6 +197,12 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
             raise FetchFailed(f"the answer is longer than {most} bytes", is_too_long=True)
         parts.append(part)
     return b"".join(parts)
+
+
+def _is_of_connection(error: Exception) -> bool:
+    """Tell whether another try may do better."""
+    is_certificate = isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError)
+    return isinstance(error, aiohttp.ServerDisconnectedError | OSError) and not is_certificate
 
 
 def _reason(error: Exception) -> str:

@@ -5,6 +5,7 @@ from workers.auth.build import build_accounts
 from workers.auth.hashing import Hashing
 from workers.auth.outgoing import Outgoing
 from workers.auth.passwords import Cost
+from workers.auth.postroom import external_url, open_postroom, template_folders
 from workers.auth.worker import AuthWorker
 from workers.resources import Resources
 
@@ -19,5 +20,17 @@ async def serve_pool(resources: Resources) -> None:
     database = await resources.login_as(LOGIN)
     outgoing = Outgoing()
     resources.process.on_drain(outgoing.close)
-    worker = AuthWorker(build_accounts(own, database, hashing, outgoing))
+    postroom = await open_postroom(resources)
+    accounts = build_accounts(
+        own,
+        database,
+        hashing,
+        outgoing,
+        post=postroom.post,
+        sms=postroom.sms,
+        sender=postroom.sender,
+        external_url=external_url(resources.settings),
+        folders=template_folders(),
+    )
+    worker = AuthWorker(accounts)
     await resources.serve(AUTH, worker.answer)

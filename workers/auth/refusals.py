@@ -94,6 +94,12 @@ FLOW_STATE_EXPIRED = Refusal(Code.FLOW_STATE_EXPIRED, "invalid flow state, flow 
 # 5: one-time codes
 OTP_SIGNUPS_DISABLED = Refusal(Code.OTP_DISABLED, "Signups not allowed for otp")
 ONE_ADDRESS = Refusal(Code.VALIDATION_FAILED, "One of email or phone must be set")
+TWO_ADDRESSES = Refusal(Code.VALIDATION_FAILED, "Only an email address or phone number should be provided")
+RECOVERY_NEEDS_EMAIL = Refusal(Code.VALIDATION_FAILED, "Password recovery requires an email")
+NO_VERIFY_TYPE = Refusal(Code.VALIDATION_FAILED, "Verify requires a verification type")
+BAD_VERIFY_TYPE = Refusal(Code.VALIDATION_FAILED, "Unsupported verification type")
+NO_VERIFY_TOKEN = Refusal(Code.VALIDATION_FAILED, "Verify requires a token or a token hash")
+ONLY_TOKEN_HASH = Refusal(Code.VALIDATION_FAILED, "Only the token_hash and type should be provided")
 UNSUPPORTED_PHONE_PROVIDER = Refusal(Code.PHONE_PROVIDER_DISABLED, "Unsupported phone provider", 400)
 RESEND_TYPE = Refusal(
     Code.VALIDATION_FAILED, "Missing one of these types: signup, email_change, sms, phone_change"
@@ -105,6 +111,17 @@ EMAIL_TOO_SOON = Refusal(
 SMS_TOO_SOON = Refusal(
     Code.OVER_SMS_SEND_RATE_LIMIT, "For security purposes, you can only request this after {seconds} seconds."
 )
+OVER_EMAIL_QUOTA = Refusal(Code.OVER_EMAIL_SEND_RATE_LIMIT, "email rate limit exceeded")
+OVER_SMS_QUOTA = Refusal(Code.OVER_SMS_SEND_RATE_LIMIT, "sms rate limit exceeded")
+MAIL_NOT_SENT = Refusal(Code.UNEXPECTED_FAILURE, "Error sending {kind} email")
+SMS_NOT_SENT = Refusal(Code.SMS_SEND_FAILED, "Error sending the code to the phone: {reason}")
+SMS_NOT_CHECKED = Refusal(Code.SMS_SEND_FAILED, "The provider could not be asked for the code: {reason}")
+NO_SMS_SENDER = Refusal(Code.SMS_SEND_FAILED, "No provider of text messages is set up (auth.sms)")
+BAD_CHANNEL = Refusal(
+    Code.VALIDATION_FAILED,
+    "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only supported if Twilio or Twilio"
+    " Verify is used as the provider.",
+)
 BAD_LINK = Refusal(Code.OTP_EXPIRED, "Email link is invalid or has expired")
 BAD_CODE = Refusal(Code.OTP_EXPIRED, "Token has expired or is invalid")
 
@@ -113,6 +130,25 @@ EMAIL_EXISTS = Refusal(Code.EMAIL_EXISTS, "A user with this email address has al
 PHONE_EXISTS = Refusal(Code.PHONE_EXISTS, "A user with this phone number has already been registered")
 BAD_NONCE = Refusal(Code.REAUTHENTICATION_NOT_VALID, "Nonce has expired or is invalid")
 SAME_PASSWORD = Refusal(Code.SAME_PASSWORD, "New password should be different from the old password.")
+UPDATE_NEEDS_AAL2 = Refusal(
+    Code.INSUFFICIENT_AAL, "AAL2 session is required to update email, phone or password", 401
+)
+UPDATE_NEEDS_SSO = Refusal(
+    Code.USER_SSO_MANAGED, "Updating email, phone, password of a SSO account only possible via SSO"
+)
+NO_ADDRESS_FOR_PASSWORD = Refusal(
+    Code.VALIDATION_FAILED,
+    "Updating password of an anonymous user without an email or phone is not allowed",
+    422,
+)
+REAUTHENTICATION_NEEDED = Refusal(Code.REAUTHENTICATION_NEEDED, "Password update requires reauthentication")
+REAUTHENTICATION_NEEDS_ADDRESS = Refusal(
+    Code.VALIDATION_FAILED, "Reauthentication requires the user to have an email or a phone number"
+)
+CURRENT_PASSWORD_REQUIRED = Refusal(
+    Code.CURRENT_PASSWORD_REQUIRED, "Current password is required to set a new one"
+)
+CURRENT_PASSWORD_INVALID = Refusal(Code.CURRENT_PASSWORD_INVALID, "Current password is not right")
 
 # 8: refresh
 MALFORMED_REFRESH_TOKEN = Refusal(Code.VALIDATION_FAILED, "Refresh token is not valid")
@@ -137,10 +173,174 @@ FOREIGN_REFRESH_TOKEN = Refusal(Code.VALIDATION_FAILED, "Invalid Refresh Token: 
 # 9 to 14: factors, identities, single sign-on, wallets
 WRONG_TOTP = Refusal(Code.MFA_VERIFICATION_FAILED, "Invalid TOTP code entered")
 WRONG_PHONE_CODE = Refusal(Code.MFA_VERIFICATION_FAILED, "Invalid MFA Phone code entered")
+WRONG_RECOVERY_CODE = Refusal(Code.MFA_VERIFICATION_FAILED, "Invalid recovery code entered")
+NO_MFA_CODE = Refusal(Code.VALIDATION_FAILED, "A code is needed")
+FACTOR_TYPE = Refusal(Code.VALIDATION_FAILED, "factor_type must be one of {kinds}")
+FACTOR_ID = Refusal(Code.VALIDATION_FAILED, "factor_id must be an UUID", 404)
+FACTOR_NOT_FOUND = Refusal(Code.MFA_FACTOR_NOT_FOUND, "Factor not found")
+BAD_FACTOR_NAME = Refusal(
+    Code.VALIDATION_FAILED, "friendly_name has at most {most} characters, none of them U+0000"
+)
+LONG_ISSUER = Refusal(Code.VALIDATION_FAILED, "issuer is too long for a QR code")
+FACTOR_NAME_TAKEN = Refusal(
+    Code.MFA_FACTOR_NAME_CONFLICT, "The user has another factor of this friendly_name"
+)
+FACTOR_NUMBER_TAKEN = Refusal(
+    Code.MFA_VERIFIED_FACTOR_EXISTS, "The user has a verified factor with this phone number"
+)
+TOO_MANY_FACTORS = Refusal(
+    Code.TOO_MANY_ENROLLED_MFA_FACTORS, "The user has as many factors as are allowed; remove one first"
+)
+ENROLMENT_NEEDS_AAL2 = Refusal(Code.INSUFFICIENT_AAL, "AAL2 session is required to add a factor to others")
+REMOVAL_NEEDS_AAL2 = Refusal(
+    Code.INSUFFICIENT_AAL, "AAL2 session is required to remove a verified factor", 422
+)
+CHALLENGE_NOT_FOUND = Refusal(Code.MFA_FACTOR_NOT_FOUND, "The factor has no challenge of this id", 422)
+CHALLENGE_NOT_YOURS = Refusal(
+    Code.MFA_IP_ADDRESS_MISMATCH, "The challenge was answered before, or asked for from another address"
+)
+CHALLENGE_EXPIRED = Refusal(Code.MFA_CHALLENGE_EXPIRED, "The challenge is over; ask for a new one")
+RECOVERY_ENROLL_OFF = Refusal(
+    Code.MFA_RECOVERY_CODES_ENROLL_NOT_ENABLED, "Making recovery codes is not enabled"
+)
+RECOVERY_VERIFY_OFF = Refusal(
+    Code.MFA_RECOVERY_CODES_VERIFY_NOT_ENABLED, "Entering with recovery codes is not enabled"
+)
+RECOVERY_CODES_LOCKED = Refusal(
+    Code.MFA_RECOVERY_CODES_LOCKED, "Too many wrong recovery codes; try again later"
+)
+RECOVERY_CODES_NEED_AAL2 = Refusal(Code.INSUFFICIENT_AAL, "AAL2 session is required to make recovery codes")
+RECOVERY_CODES_EXIST = Refusal(
+    Code.MFA_VERIFIED_FACTOR_EXISTS, "The user has recovery codes; regenerate them to get new ones"
+)
+RECOVERY_CODES_ALONE = Refusal(
+    Code.MFA_RECOVERY_CODES_SOLE_FACTOR, "Recovery codes cannot be the only second factor of a user"
+)
 LINKING_DISABLED = Refusal(Code.MANUAL_LINKING_DISABLED, "Manual linking is disabled")
 SAML_DISABLED = Refusal(Code.SAML_PROVIDER_DISABLED, "SAML 2.0 is disabled")
+SSO_PROVIDER_NOT_FOUND = Refusal(Code.SSO_PROVIDER_NOT_FOUND, "SSO Identity Provider not found")
+SSO_TOO_MANY_NAMES = Refusal(Code.VALIDATION_FAILED, "Only one of provider_id or domain supported")
+SSO_NO_NAME = Refusal(Code.VALIDATION_FAILED, "A provider_id or domain needs to be provided")
+NO_SSO_PROVIDER = Refusal(Code.SSO_PROVIDER_NOT_FOUND, "No such SSO provider")
+NO_SSO_DOMAIN = Refusal(Code.SSO_PROVIDER_NOT_FOUND, "No SSO provider assigned for this domain")
+SSO_PROVIDER_DISABLED = Refusal(Code.SSO_PROVIDER_DISABLED, "SSO provider is disabled")
+SSO_DOMAIN_EXISTS = Refusal(
+    Code.SSO_DOMAIN_ALREADY_EXISTS, "SSO Domain '{domain}' is already assigned to an SSO provider"
+)
+SSO_RESOURCE_EXISTS = Refusal(Code.CONFLICT, "An SSO provider with this resource_id already exists")
+SAML_IDP_EXISTS = Refusal(
+    Code.SAML_IDP_ALREADY_EXISTS,
+    "SAML Identity Provider with this EntityID ({entity_id}) already exists",
+)
+SAML_ENTITY_CHANGED = Refusal(
+    Code.SAML_ENTITY_ID_MISMATCH,
+    "SAML Metadata can be updated only if the EntityID matches for the provider; expected '{expected}' but got '{got}'",
+)
+SAML_METADATA_UNREACHED = Refusal(Code.SAML_METADATA_FETCH_FAILED, "Unable to fetch SAML metadata: {reason}")
+SAML_IDP_NOT_FOUND = Refusal(
+    Code.SAML_IDP_NOT_FOUND, "A SAML connection has not been established with this Identity Provider"
+)
+SAML_RESPONSE_REFUSED = Refusal(Code.VALIDATION_FAILED, "SAML Assertion is not valid: {reason}")
+SAML_VISIT_NOT_FOUND = Refusal(
+    Code.SAML_RELAY_STATE_NOT_FOUND, "SAML RelayState does not exist, try logging in again?"
+)
+SAML_VISIT_EXPIRED = Refusal(
+    Code.SAML_RELAY_STATE_EXPIRED, "SAML RelayState has expired. Try logging in again?"
+)
+SCIM_DISABLED = Refusal(Code.FEATURE_DISABLED, "SCIM is disabled")
 WEB3_DISABLED = Refusal(Code.WEB3_PROVIDER_DISABLED, "Web3 provider is disabled")
 NO_PASSKEY = Refusal(Code.VALIDATION_FAILED, "Passkey not found", 404)
+PASSKEYS_DISABLED = Refusal(Code.PASSKEY_DISABLED, "Passkeys are disabled")
+TOO_MANY_PASSKEYS = Refusal(Code.TOO_MANY_PASSKEYS, "A user can have at most {most} passkeys")
+PASSKEY_NEEDS_AAL2 = Refusal(
+    Code.INSUFFICIENT_AAL, "AAL2 session is required to add or delete a passkey", 403
+)
+NO_WEBAUTHN_CHALLENGE = Refusal(Code.WEBAUTHN_CHALLENGE_NOT_FOUND, "Challenge not found")
+WEBAUTHN_CHALLENGE_EXPIRED = Refusal(Code.WEBAUTHN_CHALLENGE_EXPIRED, "Challenge has expired")
+NO_WEBAUTHN_CREDENTIAL = Refusal(Code.WEBAUTHN_CREDENTIAL_NOT_FOUND, "Passkey is not known here")
+CREDENTIAL_EXISTS = Refusal(Code.WEBAUTHN_CREDENTIAL_EXISTS, "This credential is registered already")
+PASSKEY_UNVERIFIED = Refusal(Code.WEBAUTHN_VERIFICATION_FAILED, "Passkey could not be verified: {reason}")
+WRONG_WEBAUTHN = Refusal(Code.MFA_VERIFICATION_FAILED, "Invalid MFA WebAuthn response")
+WEBAUTHN_ANSWER = Refusal(
+    Code.VALIDATION_FAILED, "webauthn needs a credential_response, and the type of its challenge"
+)
+
+# 14 and 15: wallets, the OAuth server
+UNSUPPORTED_CHAIN = Refusal(Code.WEB3_UNSUPPORTED_CHAIN, "Unsupported chain")
+OAUTH_SERVER_DISABLED = Refusal(Code.FEATURE_DISABLED, "OAuth server is disabled")
+REGISTRATION_DISABLED = Refusal(
+    Code.OAUTH_DYNAMIC_CLIENT_REGISTRATION_DISABLED, "Dynamic client registration is disabled"
+)
+CLIENT_NOT_FOUND = Refusal(Code.OAUTH_CLIENT_NOT_FOUND, "OAuth client not found")
+AUTHORIZATION_NOT_FOUND = Refusal(Code.OAUTH_AUTHORIZATION_NOT_FOUND, "authorization not found")
+CONSENT_NOT_FOUND = Refusal(Code.OAUTH_CONSENT_NOT_FOUND, "OAuth consent not found")
+NOT_FOR_CLIENTS = Refusal(
+    Code.NO_AUTHORIZATION, "OAuth clients are not allowed to perform these actions", 403
+)
+
+# 11 and 12: sign-in by other services, identities
+NO_PROVIDER_EMAIL = Refusal(Code.UNEXPECTED_FAILURE, "Error getting user email from external provider")
+NO_PROVIDER_SUBJECT = Refusal(Code.UNEXPECTED_FAILURE, "Error getting user id from external provider")
+MULTIPLE_ACCOUNTS = Refusal(
+    Code.UNEXPECTED_FAILURE,
+    "Multiple accounts with the same email address in the same linking domain detected",
+)
+UNVERIFIED_EMAIL_SENT = Refusal(
+    Code.PROVIDER_EMAIL_NEEDS_VERIFICATION,
+    "Unverified email with {provider}. A confirmation email has been sent to your {provider} email",
+)
+UNVERIFIED_EMAIL = Refusal(
+    Code.PROVIDER_EMAIL_NEEDS_VERIFICATION,
+    "Unverified email with {provider}. Verify the email with {provider} in order to sign in",
+)
+INVITE_NOT_FOUND = Refusal(Code.USER_NOT_FOUND, "The invitation was not found, or is over")
+INVITE_MISMATCH = Refusal(
+    Code.VALIDATION_FAILED, "Invited email does not match emails from external provider"
+)
+NO_STATE = Refusal(Code.BAD_OAUTH_CALLBACK, "OAuth callback with missing state parameter")
+BAD_STATE = Refusal(Code.BAD_OAUTH_STATE, "OAuth callback with invalid state")
+STATE_USED = Refusal(Code.FLOW_STATE_ALREADY_USED, "OAuth callback with a state that was used already")
+WRONG_ISSUER = Refusal(
+    Code.BAD_OAUTH_CALLBACK, "OAuth callback of another issuer than the one that was asked"
+)
+IDENTITY_TAKEN = Refusal(Code.IDENTITY_ALREADY_EXISTS, "Identity is already linked to another user")
+IDENTITY_OWN = Refusal(Code.IDENTITY_ALREADY_EXISTS, "Identity is already linked")
+IDENTITY_NOT_FOUND = Refusal(Code.IDENTITY_NOT_FOUND, "Identity doesn't exist")
+IDENTITY_ID = Refusal(Code.VALIDATION_FAILED, "identity_id must be an UUID", 404)
+LAST_IDENTITY = Refusal(
+    Code.SINGLE_IDENTITY_NOT_DELETABLE, "User must have at least 1 identity after unlinking"
+)
+EMAIL_CONFLICT = Refusal(
+    Code.EMAIL_CONFLICT_IDENTITY_NOT_DELETABLE, "Unable to unlink identity due to email conflict"
+)
+LINKED_EMAIL_UNVERIFIED = Refusal(
+    Code.EMAIL_NOT_CONFIRMED,
+    "Unverified email with {provider}. A confirmation email has been sent to your {provider} email",
+    422,
+)
+NOT_FOR_SINGLE_SIGN_ON = Refusal(
+    Code.USER_SSO_MANAGED, "Identities of a SSO account can only be changed via SSO"
+)
+
+# 4.6 and 26.3: ID tokens, custom providers
+ID_TOKEN_PROVIDER_OFF = Refusal(Code.PROVIDER_DISABLED, 'Provider (issuer "{issuer}") is not enabled')
+ID_TOKEN_PROVIDER_UNKNOWN = Refusal(Code.VALIDATION_FAILED, 'Custom OIDC provider "{provider}" not allowed')
+NO_CUSTOM_PROVIDER = Refusal(Code.CUSTOM_PROVIDER_NOT_FOUND, "Custom provider not found")
+CUSTOM_PROVIDERS_DISABLED = Refusal(Code.FEATURE_DISABLED, "Custom OAuth providers are disabled")
+
+# 16: administration
+USER_ID = Refusal(Code.VALIDATION_FAILED, "user_id must be an UUID", 404)
+USER_NOT_FOUND = Refusal(Code.USER_NOT_FOUND, "User not found", 404)
+NO_USER_OF_EMAIL = Refusal(Code.USER_NOT_FOUND, "User with this email not found", 404)
+LINK_TYPE = Refusal(Code.VALIDATION_FAILED, "type must be one of {types}")
+LINK_NEEDS_SECURE_CHANGE = Refusal(
+    Code.VALIDATION_FAILED, "Enable secure email change to generate link for current email"
+)
+USER_IN_USE = Refusal(
+    Code.CONFLICT,
+    'The user cannot be deleted while rows of "{schema}"."{table}" refer to it (foreign key "{constraint}"). Delete them'
+    " first, or declare the foreign key with `on delete cascade` or `on delete set null`.",
+)
 
 # 21 and 22: limits
 OVER_REQUEST_RATE = Refusal(Code.OVER_REQUEST_RATE_LIMIT, "Request rate limit reached")

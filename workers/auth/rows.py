@@ -59,6 +59,7 @@ class User(Struct, frozen=True):
     confirmation_sent_at: datetime | None = None
     recovery_sent_at: datetime | None = None
     email_change: str | None = None
+    email_change_confirm_status: int | None = None
     email_change_sent_at: datetime | None = None
     phone_change: str | None = None
     phone_change_sent_at: datetime | None = None
@@ -90,6 +91,8 @@ class Method(Struct, frozen=True):
 
     authentication_method: str
     created_at: datetime
+    provider: str | None = None
+    """Of single sign-on: the id of its provider."""
 
 
 class Session(Struct, frozen=True):
@@ -103,6 +106,7 @@ class Session(Struct, frozen=True):
     refreshed_at: datetime | None = None
     tag: str | None = None
     oauth_client_id: UUID | None = None
+    scopes: str | None = None
     refresh_token_hmac_key: str | None = None
     refresh_token_counter: int | None = None
     methods: tuple[Method, ...] = ()
@@ -111,6 +115,6 @@ class Session(Struct, frozen=True):
     def used(self) -> tuple[Used, ...]:
         """How the session was entered, as claims tell it."""
         return tuple(
-            Used(claims.Method(each.authentication_method), int(each.created_at.timestamp()))
+            Used(claims.Method(each.authentication_method), int(each.created_at.timestamp()), each.provider)
             for each in self.methods
         )

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import msgspec
+
 from workers.auth import refusals
 from workers.auth.claims import Method, Used
 from workers.auth.errors import OAuthError
 from workers.auth.refresh import RefreshToken, issue_token, new_key, read_key
 from workers.auth.rows import Session, User
-from workers.database.interactive import Transaction
+from workers.auth.vault import CannotOpen, Vault
+from workers.database.interactive import Transaction, first, statement
+from workers.database.session import Statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "sessions.sql")
@@ -41,15 +45,37 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A session with the refresh token that is current now."""
+    """A session with the refresh token that is current now, and what led to it."""
 
     session: Session
     refresh_token: str
+    way: Method | None = None
+    """The way in that was just used, `token_refresh` among them; None: the newest of `methods`."""
+    address: str = ""
+    """From where."""
+    is_new: bool = False
+    """Whether it has just begun, so that nobody misses it if it ends at once."""
 
     @property
     def methods(self) -> tuple[Used, ...]:
         """Give how the session was entered, as claims tell it."""
         return self.session.used
+
+    @property
+    def method(self) -> str:
+        """Give the way in that was used last, as the access-token hook is told."""
+        used = self.way or next((each.method for each in self.methods), None)
+        return used.value if used else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForClient:
+    """What makes a session one of an OAuth client: whose it is, and what the user allowed."""
+
+    client_id: UUID
+    scopes: str
+    session_id: UUID
+    """The id of the authorization: by it the session is found if the code comes again."""
 
 
 class ReuseDetected(Exception):
@@ -57,19 +83,39 @@ class ReuseDetected(Exception):
 
 
 async def begin(
-    transaction: Transaction, user: User, method: Method, device: Device, tag: str = ""
+    transaction: Transaction,
+    vault: Vault,
+    user: User,
+    method: Method,
+    device: Device,
+    tag: str = "",
+    *,
+    client: ForClient | None = None,
+    not_after: datetime | None = None,
 ) -> Granted:
-    """Begin a session of a user who has just signed in."""
-    id, key = uuid4(), new_key()
-    await transaction.rows(
-        _SQL["insert"], str(id), str(user.id), "aal1", device.user_agent, device.address, tag, key
-    )
-    await transaction.rows(_SQL["insert_method"], str(id), method.value)
-    await transaction.rows(_SQL["signed_in"], str(user.id))
-    session = await transaction.one(_SQL["by_id"], Session, str(id))
+    """Begin a session of a user who has just signed in, or of an OAuth client that acts for him.
+
+    `not_after` is the end that his identity provider set.
+    """
+    id, key = client.session_id if client else uuid4(), new_key()
+    inserted = statement(
+        _SQL["insert"], str(id), str(user.id), "aal1", device.user_agent, device.address, tag, vault.seal(key, id),
+        str(client.client_id) if client else None, client.scopes if client else "",
+        not_after.isoformat() if not_after else None,
+    )  # fmt: skip
+    steps = [inserted, statement(_SQL["insert_method"], str(id), method.value)]
+    if client is None:  # a client that gets tokens is no sign-in of the user
+        steps.append(statement(_SQL["signed_in"], str(user.id)))
+    *_, rows = await transaction.run(*steps, statement(_SQL["by_id"], str(id)))
+    session = first(rows, Session)
     if session is None:  # a trigger of the project put it away
         raise refusals.NO_SESSION_FOUND()
-    return Granted(session, issue_token(id, 0, read_key(key)))
+    return Granted(session, issue_token(id, 0, read_key(key)), method, device.address, is_new=True)
+
+
+def by_id(id: UUID) -> Statement:
+    """Give the statement of `find`, for several questions at once."""
+    return statement(_SQL["by_id"], str(id))
 
 
 async def find(transaction: Transaction, id: UUID) -> Session | None:
@@ -77,20 +123,28 @@ async def find(transaction: Transaction, id: UUID) -> Session | None:
     return await transaction.one(_SQL["by_id"], Session, str(id))
 
 
-async def lock(transaction: Transaction, id: UUID) -> Session | None:
-    """Find a session and keep others from refreshing it; None if it is gone or another process has it."""
-    return await transaction.one(_SQL["lock"], Session, str(id))
+async def lock(transaction: Transaction, vault: Vault, id: UUID) -> Session | None:
+    """Find a session with its key and keep others from refreshing it; None if it is gone or another process has it."""
+    found = await transaction.one(_SQL["lock"], Session, str(id))
+    if found is None:
+        return None
+    try:
+        key = vault.open(found.refresh_token_hmac_key or "", id)
+    except CannotOpen:  # sealed with a key that is no more: no token of it is ours
+        key = ""
+    return msgspec.structs.replace(found, refresh_token_hmac_key=key)
 
 
-def refuse_foreign(session: Session, token: RefreshToken) -> None:
-    """Raise if a token is not the session's; before anything else, so that nobody learns of sessions not his own.
+def refuse_foreign(session: Session, token: RefreshToken, client_id: UUID | None = None) -> None:
+    """Raise if a token is not the locked session's; before anything else, so that nobody learns of sessions not his own.
 
-    Raises: AuthError (400); OAuthError (400) if the session is an OAuth client's, which refreshes elsewhere.
+    Raises: AuthError (400); OAuthError (400) if the session is an OAuth client's, which refreshes elsewhere, or not that
+    of the client that asks.
     """
     key = read_key(session.refresh_token_hmac_key or "")
     if not key or not token.is_signed_by(key):
         raise refusals.REFRESH_TOKEN_NOT_FOUND()
-    if session.oauth_client_id is not None:
+    if session.oauth_client_id != client_id:
         raise OAuthError("invalid_client", "This session is refreshed by its OAuth client")
 
 
@@ -112,10 +166,11 @@ async def refresh(
         raise refusals.FOREIGN_REFRESH_TOKEN()
     if token.counter == current:
         await transaction.rows(_SQL["rotate"], str(session.id), device.user_agent, device.address)
-        return Granted(session, issue_token(session.id, current + 1, key))
+        token_now = issue_token(session.id, current + 1, key)
+        return Granted(session, token_now, Method.TOKEN_REFRESH, device.address)
     if not _may_reuse(session, token.counter, current, limits, now):
         raise ReuseDetected
-    return Granted(session, issue_token(session.id, current, key))
+    return Granted(session, issue_token(session.id, current, key), Method.TOKEN_REFRESH, device.address)
 
 
 async def refuse_expired(
@@ -131,10 +186,53 @@ async def refuse_expired(
     is_low = user.has_verified_factor and session.aal != "aal2"
     if is_low and _is_over(session.created_at, limits.low_aal, now):
         raise refusals.SESSION_LOW_AAL()
-    if limits.single_per_user:
+    if limits.single_per_user and session.oauth_client_id is None:
         newest = await transaction.rows(_SQL["newest_of_user"], str(user.id), session.tag or "")
         if newest and (newest[0][0] or b"").decode() != str(session.id):
             raise refusals.SESSION_REPLACED()
+
+
+async def raise_level(
+    transaction: Transaction, vault: Vault, session: Session, method: Method, factor_id: UUID, device: Device
+) -> Granted:
+    """Raise a session to aal2 by a second factor; the user's other sessions below aal2 end.
+
+    Every refresh token from before is void: the session signs with a new key from here on, so that not even the reuse
+    interval turns one of them into a token of the raised session. The counter moves on by 2.
+    Raises: AuthError (403) if the session has ended.
+    """
+    id, key = str(session.id), new_key()
+    if not await transaction.rows(_SQL["raise"], id, str(factor_id), vault.seal(key, session.id)):
+        raise refusals.SESSION_GONE()
+    await transaction.rows(_SQL["use_method"], id, method.value)
+    await transaction.rows(_SQL["end_below"], str(session.user_id), id)
+    raised = await find(transaction, session.id)
+    if raised is None:  # a trigger of the project put it away
+        raise refusals.SESSION_GONE()
+    token = issue_token(raised.id, raised.refresh_token_counter or 0, read_key(key))
+    return Granted(raised, token, method, device.address)
+
+
+async def lower_level(transaction: Transaction, factor_id: UUID) -> None:
+    """Put the sessions that were raised by a factor back to aal1."""
+    await transaction.rows(_SQL["lower"], str(factor_id))
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A session as its owner sees it."""
+
+    id: UUID
+    created_at: str
+    aal: str | None
+    refreshed_at: str | None
+    not_after: str | None
+    user_agent: str | None
+    ip: str | None
+
+
+async def of_user(transaction: Transaction, user_id: UUID) -> list[Listed]:
+    """Give the sessions of a user, the last used first; at most 1,000."""
+    return await transaction.all(_SQL["of_user"], Listed, str(user_id))
 
 
 async def end_one(transaction: Transaction, id: UUID) -> None:

@@ -14,7 +14,8 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.rows import Metadata, User
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction
+from workers.database.interactive import Transaction, statement
+from workers.database.session import Statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "users.sql")
@@ -52,10 +53,21 @@ class Change:
     email_confirmed_at: datetime | None = None
     phone_confirmed_at: datetime | None = None
     is_anonymous: bool | None = None
+    email_change: str | None = None
+    """An address that waits to be confirmed; empty: none does."""
+    email_change_status: int | None = None
+    phone_change: str | None = None
+    """A number that waits to be confirmed; empty: none does."""
+    invited_at: datetime | None = None
+
+
+def by_id(id: UUID) -> Statement:
+    """Give the statement of `find_by_id`, for several questions at once."""
+    return statement(_SQL["by_id"], str(id))
 
 
 async def find_by_id(transaction: Transaction, id: UUID) -> User | None:
-    """Find a user."""
+    """Find a user; one who was deleted softly is none."""
     return await transaction.one(_SQL["by_id"], User, str(id))
 
 
@@ -107,7 +119,8 @@ async def change(transaction: Transaction, user: User, wanted: Change) -> User:
     values = (
         str(user.id), wanted.email, wanted.phone, wanted.password_hash, _json(wanted.user_metadata),
         _json(wanted.app_metadata), wanted.role, _time(wanted.email_confirmed_at), _time(wanted.phone_confirmed_at),
-        wanted.is_anonymous,
+        wanted.is_anonymous, wanted.email_change, wanted.email_change_status, wanted.phone_change,
+        _time(wanted.invited_at),
     )  # fmt: skip
     try:
         await transaction.rows(_SQL["update"], *values)
@@ -130,6 +143,16 @@ async def change(transaction: Transaction, user: User, wanted: Change) -> User:
     return await _again(transaction, user.id)
 
 
+async def verify_identity(transaction: Transaction, id: UUID, provider: str) -> None:
+    """Note on the identity of an address (`email`, `phone`) that it was confirmed."""
+    await transaction.rows(_SQL["verify_identity"], str(id), provider)
+
+
+async def forget_codes(transaction: Transaction, id: UUID) -> None:
+    """Make all one-time codes of a user void."""
+    await transaction.rows(_SQL["forget_codes"], str(id))
+
+
 async def renew_hash(transaction: Transaction, user: User, digest: str) -> None:
     """Keep a password under a new hash; nothing else changes."""
     await transaction.rows(_SQL["renew_hash"], str(user.id), digest, user.encrypted_password or "")
@@ -138,16 +161,6 @@ async def renew_hash(transaction: Transaction, user: User, digest: str) -> None:
 async def ban(transaction: Transaction, id: UUID, until: datetime | None) -> None:
     """Ban a user until a time, or lift the ban."""
     await transaction.rows(_SQL["ban"], str(id), _time(until))
-
-
-async def page(
-    transaction: Transaction, *, limit: int, offset: int, part: str, email: str, ascending: bool
-) -> tuple[list[User], int]:
-    """List users, and how many there are in all."""
-    direction = "asc" if ascending else "desc"
-    users = await transaction.all(_SQL["page"], User, limit, offset, part, email, direction)
-    counted = await transaction.rows(_SQL["count"], part, email)
-    return users, int(counted[0][0] or 0)
 
 
 async def delete(transaction: Transaction, id: UUID, *, softly: bool) -> bool:

@@ -1,12 +1,13 @@
 -- Users and identities (users.py). All run as supabase_auth_admin. Each that gives users gives one JSON object a row.
 
 -- name: by_id
+-- Who was deleted softly is nobody any more.
 select row_to_json(shown) from (
   select users.*,
     coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
     coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
   from auth.users
-  where users.id = $1
+  where users.id = $1 and users.deleted_at is null
 ) shown
 
 -- name: by_email
@@ -32,30 +33,6 @@ select row_to_json(shown) from (
 -- name: lock
 -- Keeps others from changing a user until the transaction ends; sessions may begin meanwhile.
 select 1 from auth.users where id = $1 for no key update
-
--- name: page
--- Newest first; $3 is a part of the address or of the full name, empty for all; $4 an exact address, empty for any.
-select row_to_json(shown) from (
-  select users.*,
-    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
-    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
-  from auth.users
-  where users.deleted_at is null
-    and ($3 = '' or strpos(lower(users.email), lower($3)) > 0
-      or strpos(lower(users.raw_user_meta_data ->> 'full_name'), lower($3)) > 0)
-    and ($4 = '' or lower(users.email) = lower($4))
-  order by
-    case when $5 = 'asc' then users.created_at end asc,
-    case when $5 <> 'asc' then users.created_at end desc,
-    users.id
-  limit $1::int offset $2::bigint
-) shown
-
--- name: count
-select count(*) from auth.users
-where deleted_at is null
-  and ($1 = '' or strpos(lower(email), lower($1)) > 0 or strpos(lower(raw_user_meta_data ->> 'full_name'), lower($1)) > 0)
-  and ($2 = '' or lower(email) = lower($2))
 
 -- name: insert
 insert into auth.users (
@@ -83,6 +60,10 @@ update auth.users set
   email_confirmed_at = coalesce($8, email_confirmed_at),
   phone_confirmed_at = coalesce($9, phone_confirmed_at),
   is_anonymous = coalesce($10, is_anonymous),
+  email_change = coalesce($11, email_change),
+  email_change_confirm_status = coalesce($12::smallint, email_change_confirm_status),
+  phone_change = coalesce($13, phone_change),
+  invited_at = coalesce($14, invited_at),
   updated_at = now()
 where id = $1
 
@@ -98,6 +79,11 @@ update auth.users set banned_until = $2, updated_at = now() where id = $1
 update auth.identities set identity_data = identity_data || $3::jsonb, updated_at = now()
 where user_id = $1 and provider = $2
 returning 1
+
+-- name: verify_identity
+-- The identity of an address that was confirmed says so.
+update auth.identities set identity_data = identity_data || jsonb_build_object($2::text || '_verified', true), updated_at = now()
+where user_id = $1 and provider = $2
 
 -- name: delete
 delete from auth.users where id = $1 returning 1
@@ -133,4 +119,5 @@ with columns as (
   where id = $1 and concat(confirmation_token, recovery_token, email_change_token_new, email_change_token_current,
     phone_change_token, reauthentication_token) <> ''
 )
-delete from auth.one_time_tokens where user_id = $1
+delete from auth.one_time_tokens
+where id in (select id from auth.one_time_tokens where user_id = $1 order by id for update)

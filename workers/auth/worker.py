@@ -5,12 +5,14 @@ Source: reference page "auth", sections 1.1, 1.2 and 1.5.
 
 import asyncio
 
+from broker.observe import observe
 from broker.serve import Body
 from schemas.errors import ApiError
 from schemas.http import Request, Response, header
 from workers.auth import refusals
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
+from workers.auth.database_refused import database_refused
 from workers.auth.error_codes import Code
 from workers.auth.errors import VERSION_HEADER, AuthError, OAuthError, parse_api_version, refusal_of
 from workers.auth.routes import ROUTER
@@ -37,6 +39,8 @@ class AuthWorker:
         except (AuthError, OAuthError) as error:
             failure = error
         except (DatabaseError, Disconnected, PoolTimeout) as error:
+            if isinstance(error, DatabaseError):
+                observe(database_refused(error, request.id))
             failure = refusal_of(error)
         version = parse_api_version(header(request.headers, VERSION_HEADER))
         return failure.seen_by(version, request.id).response()

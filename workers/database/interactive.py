@@ -45,17 +45,14 @@ class Transaction:
 
     async def rows(self, text: str, *values: Value) -> Rows:
         """Run one statement and give its rows. Raises: as `run`."""
-        return (await self.run(Statement(text, [encoded(value) for value in values])))[0]
+        return (await self.run(statement(text, *values)))[0]
 
     async def one(self, text: str, kind: type[T], *values: Value) -> T | None:
         """Run a statement whose rows are one JSON value each; give the first as `kind`, None if there is none.
 
         Raises: as `run`; msgspec.ValidationError if the row is no `kind`.
         """
-        found = await self.rows(text, *values)
-        if not found or found[0][0] is None:
-            return None
-        return msgspec.json.decode(found[0][0], type=kind)
+        return first(await self.rows(text, *values), kind)
 
     async def all(self, text: str, kind: type[T], *values: Value) -> list[T]:
         """Run a statement whose rows are one JSON value each; give all. Raises: as `one`."""
@@ -77,6 +74,18 @@ class Transaction:
         """End the transaction and undo its work. A statement that was left running is the pool's to stop."""
         if self.pipeline is not None and not self.pipeline.is_busy:
             await leave(self.pipeline)
+
+
+def statement(text: str, *values: Value) -> Statement:
+    """Make a statement for `Transaction.run`."""
+    return Statement(text, [encoded(value) for value in values])
+
+
+def first(rows: Rows, kind: type[T]) -> T | None:
+    """Give the first of rows that are one JSON value each; None if there is none. Raises: msgspec.ValidationError."""
+    if not rows or rows[0][0] is None:
+        return None
+    return msgspec.json.decode(rows[0][0], type=kind)
 
 
 def encoded(value: Value) -> bytes | None:

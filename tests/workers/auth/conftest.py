@@ -15,6 +15,16 @@ from tests.workers.auth.house import (
     House,
     at_role,
 )
+from tests.workers.auth.office import (
+    AT_ANY_TIME,
+    CONFIRMED,
+    Office,
+    Phones,
+    open_office,
+    open_phones,
+    with_office,
+    with_phones,
+)
 from tests.workers.database.server import connected, temporary_server
 from workers.auth.build import build_accounts
 from workers.auth.outgoing import Outgoing
@@ -50,3 +60,36 @@ def plain(whole_house: House) -> House:
 def house(plain: House) -> House:
     """A worker where every way in that is built is open."""
     return plain.having(**OPEN)
+
+
+@pytest.fixture(scope="session")
+async def whole_office() -> AsyncIterator[Office]:
+    """A mail catcher for the whole run."""
+    async with open_office() as office:
+        yield office
+
+
+@pytest.fixture
+def office(whole_office: Office) -> Office:
+    """The mail catcher, empty."""
+    whole_office.caught.clear()
+    return whole_office
+
+
+@pytest.fixture
+async def phones() -> AsyncIterator[Phones]:
+    """A provider of text messages."""
+    async with open_phones() as phones:
+        yield phones
+
+
+@pytest.fixture
+def mailed(house: House, office: Office) -> House:
+    """A worker where addresses must be confirmed; its mails are caught, at any time."""
+    return with_office(house, office).having(**CONFIRMED, **AT_ANY_TIME)
+
+
+@pytest.fixture
+def texted(mailed: House, phones: Phones) -> House:
+    """The same with a provider of text messages."""
+    return with_phones(mailed, phones)

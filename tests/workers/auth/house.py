@@ -28,7 +28,13 @@ Y2024 = "2024-01-01"
 OPEN = {"email__double_confirm_changes": False, "sms__enable_signup": True, "enable_anonymous_sign_ins": True}
 """Settings under which every way in that is built is open."""
 UNLIMITED = dict.fromkeys(
-    ("rate_limit__token_refresh", "rate_limit__sign_in_sign_ups", "rate_limit__anonymous_users"), 0.0
+    (
+        "rate_limit__token_refresh",
+        "rate_limit__sign_in_sign_ups",
+        "rate_limit__anonymous_users",
+        "rate_limit__token_verifications",
+    ),
+    0.0,
 )
 """All tests come from one address."""
 
@@ -101,7 +107,15 @@ class House:
         accounts = self.accounts
         settings = reduce(_changed, changes.items(), accounts.settings)
         counting = CountingHashing(CHEAP, threads=2, queue=256)
-        made = build_accounts(settings, accounts.database, counting, accounts.outgoing)
+        made = build_accounts(
+            settings,
+            accounts.database,
+            counting,
+            accounts.outgoing,
+            post=accounts.outbox.post,
+            sms=accounts.outbox.sms,
+            clock=self.clock,
+        )
         made = replace(made, key=accounts.key, clock=self.clock)
         return House(made, self.admin, self.clock)
 

@@ -1,6 +1,7 @@
 """Refreshes and the ends of sessions, rule by rule of the reference (8.2 to 8.4)."""
 
 import asyncio
+import base64
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -32,7 +33,7 @@ async def key_of(house: House, signed: Signed) -> bytes:
     kept = await house.value(
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
-    return read_key(kept)
+    return read_key(house.accounts.vault.open(kept, uuid.UUID(signed.session_id)))
 
 
 async def make_factor(house: House, signed: Signed) -> None:
@@ -41,6 +42,29 @@ async def make_factor(house: House, signed: Signed) -> None:
         "values (gen_random_uuid(), $1, 'totp', 'verified', now(), now())",
         uuid.UUID(signed.id),
     )
+
+
+async def test_who_reads_the_database_cannot_make_tokens(plain: House):
+    signed = await plain.sign_up()
+    row = await plain.value(
+        "select to_jsonb(s)::text from auth.sessions s where id = $1", uuid.UUID(signed.session_id)
+    )
+
+    assert base64.urlsafe_b64encode(await key_of(plain, signed)).decode().rstrip("=") not in row
+    assert signed.refresh_token not in row
+
+
+async def test_a_session_whose_key_cannot_be_opened_is_over(plain: House):
+    signed = await plain.sign_up()
+    other = await plain.sign_up()
+    await plain.admin.execute(
+        "update auth.sessions set refresh_token_hmac_key = o.refresh_token_hmac_key from auth.sessions o "
+        "where o.id = $1 and sessions.id = $2",
+        uuid.UUID(other.session_id),
+        uuid.UUID(signed.session_id),
+    )
+
+    assert (await plain.refresh_refused(signed.refresh_token))[1] == "refresh_token_not_found"
 
 
 # Rotation

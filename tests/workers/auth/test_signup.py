@@ -64,7 +64,7 @@ async def test_the_access_token_tells_what_the_reference_lists(plain: House):
     assert claims["is_anonymous"] is False
     assert {signed.session_id} == await plain.sessions_of(signed.id)
     assert "client_id" not in claims
-    assert "iss" not in claims
+    assert claims["iss"] == "http://127.0.0.1:54321/auth/v1"
 
 
 async def test_the_issuer_is_that_of_the_settings(plain: House):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTPUTF8
-from typing import ClassVar, cast
+from typing import ClassVar
 from uuid import UUID, uuid4
 
 from broker import subjects
@@ -98,4 +98,4 @@ class MailQueue:
 
 def _message(vault: Vault, letter: Letter) -> EmailMessage:
     data = base64.b64decode(vault.open(letter.sealed, UUID(letter.id)))
-    return cast(EmailMessage, message_from_bytes(data, policy=SMTPUTF8))
+    return message_from_bytes(data, policy=SMTPUTF8)

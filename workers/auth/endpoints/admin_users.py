@@ -1,30 +1,34 @@
-"""Accounts in the hands of trusted servers. Source: reference page "auth", sections 16.1 to 16.5."""
+"""Accounts in the hands of trusted servers: made, seen, changed, deleted. Source: reference page "auth", 16.2 to 16.5."""
 
 import secrets
+from dataclasses import replace
 from datetime import datetime, timedelta
-from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 import msgspec
 
 from schemas.http import Response
 from schemas.setting_types import Duration
-from workers.auth import sessions, users
+from workers.auth import audit, refusals, sessions, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
-from workers.auth.endpoints.present import refuse_unless_admin
+from workers.auth.endpoints.named import locked_user, named_id, named_user
+from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.free_addresses import refuse_taken_email, refuse_taken_phone
+from workers.auth.leaked import refuse_weak
 from workers.auth.passwords import UnreadableHash, read_hash
 from workers.auth.rows import Metadata, User
 from workers.auth.shown import merged, user_shown, with_providers
 from workers.auth.strength import refuse_unusable
+from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction
 
-_MOST_A_PAGE = 1000
-_SORTS = {"": False, "created_at desc": False, "created_at asc": True}
-_KEPT_IN_LINKS = ("filter", "sort", "email")
+_REFERRED_TO = ("23503", "23001")
+"""SQLSTATEs of a foreign key that keeps a row (the second: `on delete restrict`, from Postgres 18 on)."""
 
 
 class Body(msgspec.Struct):
@@ -50,53 +54,22 @@ class Deletion(msgspec.Struct):
     should_soft_delete: bool = False
 
 
-async def listing(accounts: Accounts, asked: Asked) -> Response:
-    """List accounts, newest first. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    number, size = _number(asked, "page", 1), min(_number(asked, "per_page", 50), _MOST_A_PAGE)
-    sort = asked.query("sort")
-    if sort not in _SORTS:
-        raise AuthError(Code.VALIDATION_FAILED, "sort must be `created_at asc` or `created_at desc`")
-    async with accounts.transaction() as transaction:
-        found, total = await users.page(
-            transaction,
-            limit=size,
-            offset=(number - 1) * size,
-            part=asked.query("filter"),
-            email=asked.query("email"),
-            ascending=_SORTS[sort],
-        )
-    body = {"users": [user_shown(each) for each in found], "aud": accounts.settings.jwt_aud}
-    return answer(body, 200, ("x-total-count", str(total)), *_links(asked, number, size, total))
-
-
 async def create(accounts: Accounts, asked: Asked) -> Response:
-    """Make an account. Raises: AuthError."""
-    own = accounts.settings
+    """Make an account. Raises: AuthError (400, 422, 409)."""
     await refuse_unless_admin(accounts, asked)
-    body, now = asked.read(Body), accounts.now()
+    body, client = asked.read(Body), asked.device.address
     if not body.email and not body.phone:
         raise AuthError(Code.VALIDATION_FAILED, "Cannot create a user without either an email or phone")
-    email = normal_email(body.email) if body.email else ""
-    phone = normal_phone(body.phone) if body.phone else ""
+    new = _new(accounts, body)
+    async with accounts.transaction() as transaction:
+        await _refuse_taken(accounts, transaction, new.email, new.phone, new.aud)
     digest = await _digest(accounts, body) or await accounts.hashing.hash(secrets.token_urlsafe(24))
-    providers = [name for name, given in (("email", email), ("phone", phone)) if given]
-    confirmed: Metadata = {"email_verified": True} if email and body.email_confirm else {}
-    new = users.NewUser(
-        aud=body.aud or own.jwt_aud,
-        role=body.role or own.jwt_default_group_name,
-        email=email,
-        phone=phone,
-        password_hash=digest,
-        email_confirmed_at=now if email and body.email_confirm else None,
-        phone_confirmed_at=now if phone and body.phone_confirm else None,
-        app_metadata=merged({"provider": providers[0], "providers": providers}, body.app_metadata or {}),
-        user_metadata={**(body.user_metadata or {}), **confirmed},
-        banned_until=_banned_until(body.ban_duration, now),
-        id=body.id or uuid4(),
-    )
+    new = replace(new, password_hash=digest)
+    await accounts.hooks.before_user_created(new, client)
     async with accounts.transaction() as transaction:
         made = await users.make(transaction, new)
+        await _record(accounts, transaction, asked, Action.USER_SIGNED_UP, made)
+    await accounts.hooks.after_user_created(made, client)
     return answer(user_shown(made))
 
 
@@ -104,7 +77,7 @@ async def show(accounts: Accounts, asked: Asked) -> Response:
     """Give an account. Raises: AuthError."""
     await refuse_unless_admin(accounts, asked)
     async with accounts.transaction() as transaction:
-        found = await _named(transaction, asked)
+        found = await named_user(transaction, asked)
     return answer(user_shown(found))
 
 
@@ -112,46 +85,107 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
     """Change an account; all of it takes effect at once. Raises: AuthError."""
     await refuse_unless_admin(accounts, asked)
     body, now = asked.read(Body), accounts.now()
+    email = normal_email(body.email) if body.email else ""
+    phone = normal_phone(body.phone) if body.phone else ""
+    banned_until = _banned_until(body.ban_duration, now)
+    async with accounts.transaction() as transaction:
+        await named_user(transaction, asked)
     digest = await _digest(accounts, body)
     async with accounts.transaction() as transaction:
-        user = await _named(transaction, asked)
-        await users.lock(transaction, user.id)
-        user = await _named(transaction, asked)
-        metadata = None if body.user_metadata is None else merged(user.raw_user_meta_data, body.user_metadata)
-        if body.email_confirm:
-            metadata = {
-                **(metadata if metadata is not None else user.raw_user_meta_data or {}),
-                "email_verified": True,
-            }
-        change = users.Change(
-            email=normal_email(body.email) if body.email else None,
-            phone=normal_phone(body.phone) if body.phone else None,
-            password_hash=digest,
-            user_metadata=metadata,
-            app_metadata=_app_metadata(user, body),
-            role=body.role,
-            email_confirmed_at=now if body.email_confirm else None,
-            phone_confirmed_at=now if body.phone_confirm else None,
-            is_anonymous=False if user.is_anonymous and (body.email_confirm or body.phone_confirm) else None,
-        )
+        user = await locked_user(transaction, asked)
+        await _refuse_taken(accounts, transaction, email, phone, user.aud or "", user.id)
         if body.ban_duration:
-            await users.ban(transaction, user.id, _banned_until(body.ban_duration, now))
-        changed = await users.change(transaction, user, change)
-        if digest is not None:
-            await sessions.end_all(transaction, user.id)
+            await users.ban(transaction, user.id, banned_until)
+        changed = await users.change(transaction, user, _change(user, body, email, phone, digest, now))
+        changed = await _settle(transaction, changed, body, is_password_new=digest is not None)
+        await _record(accounts, transaction, asked, Action.USER_MODIFIED, changed)
     return answer(user_shown(changed))
 
 
 async def delete(accounts: Accounts, asked: Asked) -> Response:
-    """Delete an account. Raises: AuthError."""
+    """Delete an account, or what is left of one that was deleted softly.
+
+    Raises: AuthError (404); (409) naming the table whose rows keep the user.
+    """
     await refuse_unless_admin(accounts, asked)
-    softly = asked.read(Deletion).should_soft_delete
-    async with accounts.transaction() as transaction:
-        user = await _named(transaction, asked)
-        await users.delete(transaction, user.id, softly=softly)
-        if softly:
-            await sessions.end_all(transaction, user.id)
+    id, softly = named_id(asked), asked.read(Deletion).should_soft_delete
+    try:
+        async with accounts.transaction() as transaction:
+            await users.lock(transaction, id)
+            user = await users.find_by_id(transaction, id) or User(id)
+            if not await users.delete(transaction, id, softly=softly):
+                raise refusals.USER_NOT_FOUND()
+            if softly:
+                await sessions.end_all(transaction, id)
+            await _record(accounts, transaction, asked, Action.USER_DELETED, user)
+    except DatabaseError as error:
+        if error.code not in _REFERRED_TO or not error.table:
+            raise
+        raise refusals.USER_IN_USE(
+            schema=error.schema, table=error.table, constraint=error.constraint
+        ) from None
     return answer({})
+
+
+def _new(accounts: Accounts, body: Body) -> users.NewUser:
+    """Read the account that is to be made, but for its password. Raises: AuthError (400)."""
+    own, now = accounts.settings, accounts.now()
+    if body.id is not None and body.id.int == 0:
+        raise AuthError(Code.VALIDATION_FAILED, "id must not be the UUID of nobody")
+    email = normal_email(body.email) if body.email else ""
+    phone = normal_phone(body.phone) if body.phone else ""
+    providers = [name for name, given in (("email", email), ("phone", phone)) if given]
+    is_confirmed = bool(email) and body.email_confirm
+    confirmed: Metadata = {"email_verified": True} if is_confirmed else {}
+    return users.NewUser(
+        aud=body.aud or own.jwt_aud,
+        role=body.role or own.jwt_default_group_name,
+        email=email,
+        phone=phone,
+        email_confirmed_at=now if is_confirmed else None,
+        phone_confirmed_at=now if phone and body.phone_confirm else None,
+        app_metadata=merged({"provider": providers[0], "providers": providers}, body.app_metadata or {}),
+        user_metadata={**(body.user_metadata or {}), **confirmed},
+        banned_until=_banned_until(body.ban_duration, now),
+        id=body.id or uuid4(),
+    )
+
+
+def _change(
+    user: User, body: Body, email: str, phone: str, digest: str | None, now: datetime
+) -> users.Change:
+    """Give what changes of a user. An address that takes effect at once ends the wait for another."""
+    is_email_confirmed = body.email_confirm and bool(email or user.email)
+    is_phone_confirmed = body.phone_confirm and bool(phone or user.phone)
+    data = (body.user_metadata or {}) | ({"email_verified": True} if is_email_confirmed else {})
+    becomes_permanent = user.is_anonymous and (is_email_confirmed or is_phone_confirmed)
+    return users.Change(
+        email=email or None,
+        phone=phone or None,
+        password_hash=digest,
+        user_metadata=merged(user.raw_user_meta_data, data) if data else None,
+        app_metadata=_app_metadata(user, body),
+        role=body.role or None,
+        email_confirmed_at=now if is_email_confirmed else None,
+        phone_confirmed_at=now if is_phone_confirmed else None,
+        is_anonymous=False if becomes_permanent else None,
+        email_change="" if email else None,
+        email_change_status=0 if email else None,
+        phone_change="" if phone else None,
+    )
+
+
+async def _settle(transaction: Transaction, user: User, body: Body, *, is_password_new: bool) -> User:
+    """Bring identities, codes and sessions in line with a change."""
+    if body.email_confirm:
+        await users.verify_identity(transaction, user.id, "email")
+    if body.phone_confirm:
+        await users.verify_identity(transaction, user.id, "phone")
+    if body.email_confirm or body.phone_confirm:
+        await users.forget_codes(transaction, user.id)
+    if is_password_new:
+        await sessions.end_all(transaction, user.id)
+    return await users.find_by_id(transaction, user.id) or user
 
 
 def _app_metadata(user: User, body: Body) -> Metadata | None:
@@ -165,15 +199,20 @@ def _app_metadata(user: User, body: Body) -> Metadata | None:
     return merged(old, body.app_metadata or {})
 
 
-async def _named(transaction: Transaction, asked: Asked) -> User:
-    try:
-        id = UUID(asked.parameters["id"])
-    except ValueError:
-        raise AuthError(Code.VALIDATION_FAILED, "user_id must be an UUID", 404) from None
-    user = await users.find_by_id(transaction, id)
-    if user is None:
-        raise AuthError(Code.USER_NOT_FOUND, "User not found", 404)
-    return user
+async def _refuse_taken(
+    accounts: Accounts, transaction: Transaction, email: str, phone: str, aud: str, but: UUID | None = None
+) -> None:
+    if email:
+        await refuse_taken_email(accounts, transaction, email, aud, but)
+    if phone:
+        await refuse_taken_phone(transaction, phone, aud, but)
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, user: User
+) -> None:
+    traits = {"user_id": str(user.id), "user_email": user.email or "", "user_phone": user.phone or ""}
+    await audit.record(accounts, transaction, asked, action, acting_admin(asked), traits)
 
 
 async def _digest(accounts: Accounts, body: Body) -> str | None:
@@ -189,6 +228,7 @@ async def _digest(accounts: Accounts, body: Body) -> str | None:
     if not body.password:
         return None
     refuse_unusable(body.password, accounts.strength)
+    await refuse_weak(accounts, body.password)
     return await accounts.hashing.hash(body.password)
 
 
@@ -203,27 +243,3 @@ def _banned_until(duration: str | None, now: datetime) -> datetime | None:
             Code.VALIDATION_FAILED,
             "invalid format for ban duration: give numbers with units, as 24h30m, or none",
         ) from None
-
-
-def _number(asked: Asked, name: str, usual: int) -> int:
-    text = asked.query(name)
-    if not text:
-        return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
-        raise AuthError(
-            Code.VALIDATION_FAILED, f"Bad Pagination Parameters: {name} must be a whole number above 0"
-        )
-    return int(text)
-
-
-def _links(asked: Asked, number: int, size: int, total: int) -> list[tuple[str, str]]:
-    """Give the `Link` header of a page; clients read the first sign after the first `=`. Source: RFC 8288."""
-    last = max(1, -(-total // size))
-    kept = {name: value for name in _KEPT_IN_LINKS if (value := asked.query(name))}
-    targets = [(number + 1, "next")] if number < last else []
-    targets.append((last, "last"))
-    listed = [
-        f'</admin/users?{urlencode({"page": page, "per_page": size, **kept})}>; rel="{name}"'
-        for page, name in targets
-    ]
-    return [("link", ", ".join(listed))]

@@ -13,7 +13,7 @@ async def logout(accounts: Accounts, asked: Asked) -> Response:
     """End sessions of the caller. Raises: AuthError."""
     scope = asked.query("scope") or "global"
     async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction, allows_clients=scope == "local")
         match scope:
             case "global":
                 await sessions.end_all(transaction, caller.user.id)

@@ -28,7 +28,7 @@ async def settings(accounts: Accounts, asked: Asked) -> Response:
     del asked
     own = accounts.settings
     external: dict[str, bool] = {"anonymous_users": own.enable_anonymous_sign_ins}
-    external |= dict.fromkeys(_PROVIDERS, False)
+    external |= {name: getattr(own.external, name).enabled for name in _PROVIDERS}
     external |= {"email": own.email.enable_signup, "phone": own.sms.enable_signup}
     return answer(
         {
@@ -36,10 +36,10 @@ async def settings(accounts: Accounts, asked: Asked) -> Response:
             "disable_signup": not own.enable_signup,
             "mailer_autoconfirm": not own.email.enable_confirmations,
             "phone_autoconfirm": not own.sms.enable_confirmations,
-            "sms_provider": "",
-            "saml_enabled": False,
-            "saml_private_key_next_configured": False,
-            "passkeys_enabled": False,
+            "sms_provider": own.sms.sender or "",
+            "saml_enabled": own.saml.enabled,
+            "saml_private_key_next_configured": bool(own.saml.private_key_next),
+            "passkeys_enabled": own.passkey.enabled,
         }
     )
 

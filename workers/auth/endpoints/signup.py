@@ -1,27 +1,31 @@
 """POST /signup: an account of an address and a password, or an anonymous one. Source: reference "auth", 4.1 and 4.5.
 
-Accounts are confirmed at once. Where the settings want addresses confirmed, nothing can be sent yet, so a sign-up is
-refused instead of leaving an account that nobody can enter.
+Where addresses must be confirmed, nobody learns from the answer whether one is registered: for an address that is
+confirmed already it tells of a user who does not exist.
 """
-
-from dataclasses import replace
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import refusals, sessions, users
+from workers.auth import captcha, letters, newcomers, refusals, sessions, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
+from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.leaked import refuse_weak
+from workers.auth.letters import Text
 from workers.auth.limits import account_limit, anonymous_limit, take
-from workers.auth.rows import Metadata
-from workers.auth.shown import Shown
-from workers.auth.strength import refuse_unusable, weakness_of
-
-_TAKEN = (Code.EMAIL_EXISTS, Code.PHONE_EXISTS)
+from workers.auth.mails import Mail
+from workers.auth.one_time import Kind
+from workers.auth.pkce import Challenge, parse_challenge
+from workers.auth.rows import Metadata, User
+from workers.auth.shown import Shown, user_shown
+from workers.auth.strength import refuse_unusable
+from workers.auth.users import NewUser
+from workers.database.interactive import Transaction
 
 
 class Body(msgspec.Struct):
@@ -31,10 +35,13 @@ class Body(msgspec.Struct):
     phone: str = ""
     password: str | None = None
     data: Metadata | None = None
+    channel: str = "sms"
+    code_challenge: str = ""
+    code_challenge_method: str = ""
 
 
 async def signup(accounts: Accounts, asked: Asked) -> Response:
-    """Make an account and its first session.
+    """Make an account, and its first session or the message that confirms its address.
 
     Raises: AuthError as the table of section 4.1 lists them.
     """
@@ -45,6 +52,7 @@ async def signup(accounts: Accounts, asked: Asked) -> Response:
     is_anonymous = not body.email and not body.phone
     limit = anonymous_limit(own.rate_limit) if is_anonymous else account_limit(own.rate_limit, "signup")
     await take(accounts.database, limit, asked.device.address)
+    await captcha.check(accounts, asked)
     if is_anonymous:
         return answer(await _anonymous(accounts, asked, body))
     if body.email and body.phone:
@@ -54,74 +62,125 @@ async def signup(accounts: Accounts, asked: Asked) -> Response:
     if not body.password:
         raise refusals.NO_PASSWORD()
     refuse_unusable(body.password, accounts.strength)
+    challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email, phone = _address(accounts, body)
-    weakness = weakness_of(body.password, accounts.strength)
-    if weakness is not None:
-        raise weakness.refusal()
-    return answer(await _with_address(accounts, asked, body, body.password, email, phone))
+    await refuse_weak(accounts, body.password)
+    # Hashed for addresses that are known as well, so that the time does not tell them from others.
+    digest = await accounts.hashing.hash(body.password)
+    new = newcomers.newcomer(
+        accounts,
+        asked.audience(own.jwt_aud),
+        email=email,
+        phone=phone,
+        password_hash=digest,
+        data=body.data,
+    )
+    if newcomers.is_confirmed_at_once(accounts, new):
+        return answer(await _at_once(accounts, asked, new))
+    return answer(await _to_be_confirmed(accounts, asked, new, body, challenge))
 
 
 def _address(accounts: Accounts, body: Body) -> tuple[str, str]:
-    own = accounts.settings
+    own, outbox = accounts.settings, accounts.outbox
     if body.email:
         if not own.email.enable_signup:
             raise AuthError(Code.EMAIL_PROVIDER_DISABLED, "Email signups are disabled", 400)
-        return normal_email(body.email), ""
+        email = normal_email(body.email)
+        if own.email.enable_confirmations:
+            outbox.refuse_address(email)
+        return email, ""
     if not own.sms.enable_signup:
         raise AuthError(Code.PHONE_PROVIDER_DISABLED, "Phone signups are disabled", 400)
-    return "", normal_phone(body.phone)
+    phone = normal_phone(body.phone)
+    if own.sms.enable_confirmations:
+        outbox.refuse_unsendable(phone, body.channel)
+    return "", phone
 
 
-async def _with_address(
-    accounts: Accounts, asked: Asked, body: Body, password: str, email: str, phone: str
-) -> Shown:
-    own, now = accounts.settings, accounts.now()
-    if own.email.enable_confirmations if email else own.sms.enable_confirmations:
-        raise AuthError(Code.UNEXPECTED_FAILURE, "Confirming addresses is not built yet in this version", 501)
-    aud, provider = asked.audience(own.jwt_aud), "email" if email else "phone"
-    digest = await accounts.hashing.hash(password)
-    async with accounts.transaction() as transaction:
-        find, address = (users.find_by_email, email) if email else (users.find_by_phone, phone)
-        if await find(transaction, address, aud) is not None:
+async def _at_once(accounts: Accounts, asked: Asked, new: NewUser) -> Shown:
+    """Make an account whose address counts as confirmed, and its session."""
+
+    async def register(transaction: Transaction, user: User) -> User:
+        if user.id != new.id:
             raise refusals.ALREADY_REGISTERED()
-        new = users.NewUser(
-            aud=aud,
-            role=own.jwt_default_group_name,
-            email=email,
-            phone=phone,
-            password_hash=digest,
-            email_confirmed_at=now if email else None,
-            phone_confirmed_at=now if phone else None,
-            app_metadata={"provider": provider, "providers": [provider]},
-        )
-        own_claims: Metadata = {
-            "sub": str(new.id), provider: address, "email_verified": bool(email), "phone_verified": bool(phone),
-        }  # fmt: skip
-        try:
-            made = await users.make(
-                transaction, replace(new, user_metadata={**(body.data or {}), **own_claims})
+        return user
+
+    def is_welcome() -> None:
+        pass
+
+    user, _ = await newcomers.with_account(accounts, new, asked.device.address, is_welcome, register)
+    async with accounts.transaction() as transaction:
+        granted = await sessions.begin(transaction, accounts.vault, user, Method.PASSWORD, asked.device)
+        found = await users.find_by_id(transaction, user.id)
+    return await accounts.session_shown(found or user, granted)
+
+
+async def _to_be_confirmed(
+    accounts: Accounts, asked: Asked, new: NewUser, body: Body, challenge: Challenge | None
+) -> Shown:
+    """Make an account, unless there is one, and send what confirms its address."""
+    client, target = asked.device.address, target_of(accounts, asked)
+
+    async def prepare(transaction: Transaction, user: User) -> tuple[User, Mail | Text] | None:
+        if newcomers.has_confirmed(user, new):
+            address = new.email or new.phone
+            await letters.pretend(accounts, transaction, Kind.CONFIRMATION, address, new.aud)
+            return None
+        message: Mail | Text
+        if new.email:
+            message = await letters.prepare_mail(
+                accounts, transaction, user, letters.SIGNUP, target, challenge, client
             )
-        except AuthError as error:  # somebody was quicker with the same address
-            raise refusals.ALREADY_REGISTERED() if error.code in _TAKEN else error from None
-        granted = await sessions.begin(transaction, made, Method.PASSWORD, asked.device)
-        found = await users.find_by_id(transaction, made.id)
-    return await accounts.session_shown(found or made, granted)
+        else:
+            message = await letters.prepare_text(
+                accounts, transaction, user, Kind.CONFIRMATION, new.phone, body.channel, client
+            )
+        return await users.find_by_id(transaction, user.id) or user, message
+
+    def is_welcome() -> None:
+        pass
+
+    prepared, _ = await newcomers.with_account(accounts, new, client, is_welcome, prepare)
+    if prepared is None:
+        return _pretended(accounts, new, body.data or {})
+    user, message = prepared
+    await (accounts.outbox.send(message) if isinstance(message, Mail) else message.send(accounts))
+    return user_shown(user)
+
+
+def _pretended(accounts: Accounts, new: NewUser, data: Metadata) -> Shown:
+    """Give a user who does not exist, as a new one would look but for its identities and its role."""
+    now = accounts.now()
+    user = User(
+        id=new.id,
+        aud=new.aud,
+        role="",
+        email=new.email,
+        phone=new.phone,
+        confirmation_sent_at=now,
+        raw_app_meta_data=new.app_metadata,
+        raw_user_meta_data=data,
+        created_at=now,
+        updated_at=now,
+    )
+    return user_shown(user)
 
 
 async def _anonymous(accounts: Accounts, asked: Asked, body: Body) -> Shown:
-    own = accounts.settings
+    own, client = accounts.settings, asked.device.address
     if not own.enable_anonymous_sign_ins:
         raise refusals.ANONYMOUS_DISABLED()
+    new = NewUser(
+        aud=asked.audience(own.jwt_aud),
+        role=own.jwt_default_group_name,
+        user_metadata=body.data or {},
+        is_anonymous=True,
+    )
+    await accounts.hooks.before_user_created(new, client)
     async with accounts.transaction() as transaction:
-        made = await users.make(
-            transaction,
-            users.NewUser(
-                aud=asked.audience(own.jwt_aud),
-                role=own.jwt_default_group_name,
-                user_metadata=body.data or {},
-                is_anonymous=True,
-            ),
-        )
-        granted = await sessions.begin(transaction, made, Method.ANONYMOUS, asked.device)
+        made = await users.make(transaction, new)
+    await accounts.hooks.after_user_created(made, client)
+    async with accounts.transaction() as transaction:
+        granted = await sessions.begin(transaction, accounts.vault, made, Method.ANONYMOUS, asked.device)
         found = await users.find_by_id(transaction, made.id)
     return await accounts.session_shown(found or made, granted)

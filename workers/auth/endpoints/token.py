@@ -8,26 +8,33 @@ from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.grants.id_token import id_token
 from workers.auth.grants.password import password
+from workers.auth.grants.pkce import pkce
 from workers.auth.grants.refresh import refresh
-from workers.auth.limits import take, token_limit
+from workers.auth.grants.web3 import web3
+from workers.auth.limits import take, token_limit, web3_limit
 from workers.auth.shown import Shown
 
 Grant = Callable[[Accounts, Asked], Awaitable[Shown]]
 
 GRANTS: Mapping[str, Grant] = {
+    "id_token": id_token,
     "password": password,
     "refresh_token": refresh,
+    "pkce": pkce,
+    "web3": web3,
 }
 """Every grant, one line each."""
 
-NOT_BUILT = ("pkce", "id_token", "web3")
+NOT_BUILT: tuple[str, ...] = ()
 
 
 async def token(accounts: Accounts, asked: Asked) -> Response:
     """Give a session for what `grant_type` names. Raises: AuthError."""
-    await take(accounts.database, token_limit(accounts.settings.rate_limit), asked.device.address)
     kind = asked.query("grant_type")
+    limit = web3_limit if kind == "web3" else token_limit
+    await take(accounts.database, limit(accounts.settings.rate_limit), asked.device.address)
     if kind in NOT_BUILT:
         raise AuthError(Code.UNEXPECTED_FAILURE, f"grant_type={kind} is not built yet in this version", 501)
     if kind not in GRANTS:

@@ -1,45 +1,72 @@
 """GET and PUT /user: the caller's own account. Source: reference page "auth", section 6.
 
-Addresses are changed only while they are confirmed at once; sending codes is not built yet.
+A new address waits until it is confirmed (`address_changes.py`); it is the user's at once where nobody else could be
+meant: a number where messages are not confirmed, and the first e-mail address of somebody anonymous likewise.
 """
 
-from datetime import timedelta
+from dataclasses import dataclass
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import refusals, sessions, users
+from workers.auth import address_changes, audit, refusals, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
-from workers.auth.claims import is_recovery
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
+from workers.auth.delivery.sms.sender import Channel
+from workers.auth.endpoints import user_password
+from workers.auth.endpoints.oauth_access import present_himself
 from workers.auth.endpoints.present import Present, present
+from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.free_addresses import refuse_taken_email, refuse_taken_phone
+from workers.auth.letters import Text
 from workers.auth.limits import account_limit, take
-from workers.auth.rows import Metadata
+from workers.auth.mails import Mail
+from workers.auth.pkce import Challenge, parse_challenge
+from workers.auth.rows import Metadata, User
 from workers.auth.shown import merged, user_shown, with_providers
-from workers.auth.strength import refuse_unusable, weakness_of
-
-_FRESH = timedelta(hours=24)
+from workers.auth.user_notices import tell_changes
+from workers.database.interactive import Transaction
 
 
 class Body(msgspec.Struct):
     """What a user may change."""
 
-    email: str | None = None
-    phone: str | None = None
+    email: str = ""
+    phone: str = ""
     password: str | None = None
     data: Metadata | None = None
     app_metadata: Metadata | None = None
-    current_password: str | None = None
-    nonce: str | None = None
+    current_password: str = ""
+    nonce: str = ""
+    channel: str = "sms"
+    code_challenge: str = ""
+    code_challenge_method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A change of account: new addresses as they are kept, empty for none, and whether they are the user's at once."""
+
+    body: Body
+    email: str
+    phone: str
+    is_email_at_once: bool
+    is_phone_at_once: bool
+
+    @property
+    def concerns_access(self) -> bool:
+        """Tell whether it changes what lets the user in."""
+        return bool(self.email or self.phone) or self.body.password is not None
 
 
 async def show(accounts: Accounts, asked: Asked) -> Response:
     """Give the caller's account. Raises: AuthError."""
     async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction, allows_clients=True)
     wanted = asked.audience(caller.user.aud or "")
     if wanted != (caller.user.aud or ""):
         raise AuthError(Code.VALIDATION_FAILED, "Token audience doesn't match request audience")
@@ -48,108 +75,117 @@ async def show(accounts: Accounts, asked: Asked) -> Response:
 
 async def update(accounts: Accounts, asked: Asked) -> Response:
     """Change the caller's account. Raises: AuthError as the table of section 6.2 lists them."""
-    body = asked.read(Body)
-    limit = account_limit(accounts.settings.rate_limit, "user")
-    await take(accounts.database, limit, asked.device.address)
+    body, client = asked.read(Body), asked.device.address
+    await take(accounts.database, account_limit(accounts.settings.rate_limit, "user"), client)
+    challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-    digest = await _new_password(accounts, caller, body)
+        caller = await present_himself(accounts, asked, transaction)
+        await _refuse(accounts, transaction, asked, caller, _wish(accounts, caller.user, body))
+    new = None
+    if body.password is not None:
+        new = await user_password.check(
+            accounts, asked, caller, body.password, body.current_password, body.nonce
+        )
     async with accounts.transaction() as transaction:
         # Hashing took its time: what changed meanwhile is seen, and what changes now waits.
         await users.lock(transaction, caller.user.id)
-        caller = await present(accounts, asked, transaction)
-        change = _change(accounts, caller, body, digest)
-        changed = await users.change(transaction, caller.user, change)
-        if digest is not None and caller.session is not None:
-            await sessions.end_others(transaction, caller.user.id, caller.session.id)
+        caller = await present_himself(accounts, asked, transaction)
+        wish = _wish(accounts, caller.user, body)
+        await _refuse(accounts, transaction, asked, caller, wish)
+        if new is not None:
+            await user_password.settle(transaction, caller, new)
+            await audit.record(accounts, transaction, asked, Action.USER_UPDATED_PASSWORD, caller.user)
+        digest = None if new is None else new.digest
+        changed = await users.change(transaction, caller.user, _change(accounts, caller.user, wish, digest))
+        messages = await _messages(accounts, transaction, asked, changed, wish, challenge)
+        await audit.record(accounts, transaction, asked, Action.USER_MODIFIED, changed)
+        if new is not None:
+            user_password.refuse_same(new)
+        changed = await users.find_by_id(transaction, changed.id) or changed
+    await tell_changes(accounts, caller.user, changed, is_password_new=new is not None)
+    for message in messages:
+        await (accounts.outbox.send(message) if isinstance(message, Mail) else message.send(accounts))
     return answer(user_shown(changed))
 
 
-def _change(accounts: Accounts, caller: Present, body: Body, digest: str | None) -> users.Change:
-    own, user, now = accounts.settings, caller.user, accounts.now()
-    if body.app_metadata is not None:
-        raise refusals.NOT_ADMIN()
-    email = normal_email(body.email) if body.email else None
-    phone = normal_phone(body.phone) if body.phone else None
-    email = None if email == user.email else email
-    phone = None if phone == user.phone else phone
-    is_protected = user.has_verified_factor and (caller.session is None or caller.session.aal != "aal2")
-    if is_protected and (email or phone or digest is not None):
-        raise AuthError(
-            Code.INSUFFICIENT_AAL, "AAL2 session is required to update email, phone or password", 401
-        )
-    if user.is_sso_user and (email or phone or digest is not None):
-        raise AuthError(
-            Code.USER_SSO_MANAGED, "Updating email, phone, password of a SSO account only possible via SSO"
-        )
-    must_confirm = (email and own.email.enable_confirmations) or (phone and own.sms.enable_confirmations)
-    if must_confirm or (email and not user.is_anonymous and own.email.double_confirm_changes and user.email):
-        raise AuthError(Code.UNEXPECTED_FAILURE, "Confirming addresses is not built yet in this version", 501)
-    providers = [provider for provider, given in (("email", email), ("phone", phone)) if given]
-    return users.Change(
-        email=email,
-        phone=phone,
-        password_hash=digest,
-        user_metadata=_metadata(user.raw_user_meta_data, body.data, is_email_confirmed=bool(email)),
-        app_metadata=with_providers(user.raw_app_meta_data, providers) if providers else None,
-        email_confirmed_at=now if email else None,
-        phone_confirmed_at=now if phone else None,
-        is_anonymous=False if user.is_anonymous and providers else None,
+def _wish(accounts: Accounts, user: User, body: Body) -> Wish:
+    """Read what is to change; an address that the user has already does not. Raises: AuthError (400)."""
+    own = accounts.settings
+    email = normal_email(body.email) if body.email else ""
+    phone = normal_phone(body.phone) if body.phone else ""
+    if phone and body.channel not in {*Channel}:
+        raise refusals.BAD_CHANNEL()
+    return Wish(
+        body,
+        email="" if email == (user.email or "").lower() else email,
+        phone="" if phone == user.phone else phone,
+        is_email_at_once=user.is_anonymous and not own.email.enable_confirmations,
+        is_phone_at_once=not own.sms.enable_confirmations,
     )
 
 
-async def _new_password(accounts: Accounts, caller: Present, body: Body) -> str | None:
-    """Give the hash of a new password, if there is one; an empty text takes the password away."""
-    if body.password is None:
-        return None
-    user = caller.user
-    _refuse_old_session(accounts, caller, body)
-    if user.encrypted_password and accounts.settings.email.require_current_password:
-        await _refuse_without_current(accounts, caller, user.encrypted_password, body.current_password)
-    if not body.password:
-        return ""
-    if user.is_anonymous and not body.email and not body.phone:
-        raise AuthError(
-            Code.VALIDATION_FAILED,
-            "Updating password of an anonymous user without an email or phone is not allowed",
-            422,
-        )
-    refuse_unusable(body.password, accounts.strength)
-    weakness = weakness_of(body.password, accounts.strength)
-    if weakness is not None:
-        raise weakness.refusal()
-    if user.encrypted_password:
-        verdict = await accounts.hashing.verify(body.password, user.encrypted_password)
-        if verdict.is_right:
-            raise refusals.SAME_PASSWORD()
-    return await accounts.hashing.hash(body.password)
-
-
-def _refuse_old_session(accounts: Accounts, caller: Present, body: Body) -> None:
-    """Raise if the settings want a code for a new password and the session is not fresh. None can be sent yet."""
-    session = caller.session
-    is_fresh = session is not None and accounts.now() < session.created_at + _FRESH
-    if is_fresh or not accounts.settings.email.secure_password_change:
-        return
-    if not body.nonce:
-        raise AuthError(Code.REAUTHENTICATION_NEEDED, "Password update requires reauthentication")
-    raise refusals.BAD_NONCE()
-
-
-async def _refuse_without_current(
-    accounts: Accounts, caller: Present, stored: str, current: str | None
+async def _refuse(
+    accounts: Accounts, transaction: Transaction, asked: Asked, caller: Present, wish: Wish
 ) -> None:
-    """Raise without the current password, which those need not know who came in by a code."""
-    if caller.session is not None and is_recovery(caller.session.used):
-        return
-    if not current:
-        raise AuthError(Code.CURRENT_PASSWORD_REQUIRED, "Current password is required to set a new one", 400)
-    if not (await accounts.hashing.verify(current, stored)).is_right:
-        raise AuthError(Code.CURRENT_PASSWORD_INVALID, "Current password is not right", 400)
+    """Raise if the caller may not have what he wishes. Raises: AuthError (401, 403, 422)."""
+    user, session = caller.user, caller.session
+    if wish.body.app_metadata is not None and asked.bearer.role not in accounts.settings.jwt_admin_roles:
+        raise refusals.NOT_ADMIN()
+    is_sure = not user.has_verified_factor or (session is not None and session.aal == "aal2")
+    if wish.concerns_access and not is_sure:
+        raise refusals.UPDATE_NEEDS_AAL2()
+    if wish.concerns_access and user.is_sso_user:
+        raise refusals.UPDATE_NEEDS_SSO()
+    if user.is_anonymous and wish.body.password and not (wish.email or wish.phone):
+        raise refusals.NO_ADDRESS_FOR_PASSWORD()
+    if wish.email:
+        await refuse_taken_email(accounts, transaction, wish.email, user.aud or "", user.id)
+    if wish.phone:
+        await refuse_taken_phone(transaction, wish.phone, user.aud or "", user.id)
 
 
-def _metadata(old: Metadata | None, given: Metadata | None, *, is_email_confirmed: bool) -> Metadata | None:
-    """Give the metadata after the change, None if they stay as they are."""
-    if given is None and not is_email_confirmed:
-        return None
-    return merged(old, {**(given or {}), **({"email_verified": True} if is_email_confirmed else {})})
+def _change(accounts: Accounts, user: User, wish: Wish, digest: str | None) -> users.Change:
+    """Give what changes at once."""
+    body, now = wish.body, accounts.now()
+    email = wish.email if wish.is_email_at_once else ""
+    phone = wish.phone if wish.is_phone_at_once else ""
+    providers = [provider for provider, address in (("email", email), ("phone", phone)) if address]
+    data = (body.data or {}) | {f"{provider}_verified": True for provider in providers}
+    app_metadata = with_providers(user.raw_app_meta_data, providers) if providers else None
+    if body.app_metadata is not None:
+        app_metadata = merged(app_metadata or user.raw_app_meta_data, body.app_metadata)
+    return users.Change(
+        email=email or None,
+        phone=phone or None,
+        password_hash=digest,
+        user_metadata=merged(user.raw_user_meta_data, data) if data else None,
+        app_metadata=app_metadata,
+        email_confirmed_at=now if email else None,
+        phone_confirmed_at=now if phone else None,
+        is_anonymous=False if user.is_anonymous and providers else None,
+        email_change="" if email else None,
+        phone_change="" if phone else None,
+    )
+
+
+async def _messages(
+    accounts: Accounts,
+    transaction: Transaction,
+    asked: Asked,
+    user: User,
+    wish: Wish,
+    challenge: Challenge | None,
+) -> list[Mail | Text]:
+    """Let addresses wait that have to be confirmed, and prepare what asks for it. Raises: AuthError (400, 422, 429)."""
+    client, messages = asked.device.address, list[Mail | Text]()
+    if wish.email and not wish.is_email_at_once:
+        mail = await address_changes.begin_email_change(
+            accounts, transaction, user, wish.email, target_of(accounts, asked), challenge, client
+        )
+        messages.append(mail)
+    if wish.phone and not wish.is_phone_at_once:
+        text = await address_changes.begin_phone_change(
+            accounts, transaction, user, wish.phone, wish.body.channel, client
+        )
+        messages.append(text)
+    return messages

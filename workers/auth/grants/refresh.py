@@ -4,6 +4,8 @@ import asyncio
 import random
 import re
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -11,6 +13,7 @@ from workers.auth import refusals, sessions, users
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.refresh import RefreshToken, read_token
+from workers.auth.rows import Session, User
 from workers.auth.shown import Shown
 
 _LOCK_WAIT_S = 5.0
@@ -24,9 +27,31 @@ class Body(msgspec.Struct):
     refresh_token: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A session with its next refresh token, and its user."""
+
+    user: User
+    granted: sessions.Granted
+
+
 async def refresh(accounts: Accounts, asked: Asked) -> Shown:
     """Give a session its next tokens. Raises: AuthError; OAuthError for the session of an OAuth client."""
-    text = asked.read(Body).refresh_token
+    renewed = await renew(accounts, asked, asked.read(Body).refresh_token)
+    return await accounts.session_shown(renewed.user, renewed.granted)
+
+
+async def renew(
+    accounts: Accounts,
+    asked: Asked,
+    text: str,
+    accept: Callable[[Session, RefreshToken], None] = sessions.refuse_foreign,
+) -> Renewed:
+    """Take a refresh token and give the session with the current one.
+
+    `accept` is called before anything changes: it raises for a token that is not the session's, or not the caller's.
+    Raises: AuthError; what `accept` raises.
+    """
     sent = read_token(text)
     if sent is None:
         # Tokens of version 1 look so; none are issued here.
@@ -38,26 +63,28 @@ async def refresh(accounts: Accounts, asked: Asked) -> Shown:
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
-            shown = await _try_refresh(accounts, asked, sent)
+            renewed = await _try_refresh(accounts, asked, sent, accept)
         except sessions.ReuseDetected:
             await _end_family(accounts, sent)
             raise refusals.ALREADY_USED() from None
-        if shown is not None:
-            return shown
+        if renewed is not None:
+            return renewed
         if time.monotonic() > deadline:
             raise refusals.REFRESH_CONTENTION()
         await asyncio.sleep(random.uniform(*_PAUSE_S))
 
 
-async def _try_refresh(accounts: Accounts, asked: Asked, sent: RefreshToken) -> Shown | None:
+async def _try_refresh(
+    accounts: Accounts, asked: Asked, sent: RefreshToken, accept: Callable[[Session, RefreshToken], None]
+) -> Renewed | None:
     """Refresh a session; None if another process has it just now."""
     async with accounts.transaction() as transaction:
-        session = await sessions.lock(transaction, sent.session_id)
+        session = await sessions.lock(transaction, accounts.vault, sent.session_id)
         if session is None:
             if await sessions.find(transaction, sent.session_id) is None:
                 raise refusals.REFRESH_TOKEN_NOT_FOUND()
             return None
-        sessions.refuse_foreign(session, sent)
+        accept(session, sent)
         user = await users.find_by_id(transaction, session.user_id)
         if user is None:
             raise refusals.NO_SESSION_FOUND()
@@ -65,8 +92,7 @@ async def _try_refresh(accounts: Accounts, asked: Asked, sent: RefreshToken) -> 
         if user.is_banned(now):
             raise refusals.USER_BANNED(status=400)
         await sessions.refuse_expired(transaction, session, user, limits, now)
-        granted = await sessions.refresh(transaction, session, sent, limits, asked.device, now)
-    return await accounts.session_shown(user, granted)
+        return Renewed(user, await sessions.refresh(transaction, session, sent, limits, asked.device, now))
 
 
 async def _end_family(accounts: Accounts, sent: RefreshToken) -> None:

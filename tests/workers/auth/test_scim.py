@@ -1,0 +1,67 @@
+"""What the service tells of itself to those who provision users."""
+
+import json
+
+import pytest
+
+from tests.workers.auth.house import House, told
+
+CORE = "urn:ietf:params:scim:schemas:core:2.0:"
+PLACES = ("ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User", "Schemas", f"Schemas/{CORE}User")
+
+
+@pytest.fixture
+def scim(house: House) -> House:
+    return house.having(scim__enabled=True)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_it_is_off_unless_it_is_wanted(house: House, place: str):
+    assert await house.refused("GET", f"/scim/v2/{place}") == (404, "feature_disabled", "SCIM is disabled")
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
+    response = await scim.send("GET", f"/scim/v2/{place}")
+
+    assert response.status == 200
+    assert told(response, "content-type") == "application/scim+json"
+    shown = json.loads(response.body)
+    found = shown.get("Resources", [shown])
+    for each in found:
+        assert each["meta"]["location"].startswith(f"{scim.accounts.settings.external_url}/scim/v2/")
+
+
+async def test_no_part_is_promised_that_is_not_there(scim: House):
+    shown = await scim.ok("GET", "/scim/v2/ServiceProviderConfig")
+
+    assert shown["schemas"] == [f"{CORE}ServiceProviderConfig"]
+    parts = ("patch", "bulk", "filter", "changePassword", "sort", "etag")
+    assert {shown[part]["supported"] for part in parts} == {False}
+
+
+@pytest.mark.parametrize("place", ["ResourceTypes", "Schemas"])
+async def test_lists_hold_what_is_found_alone(scim: House, place: str):
+    shown = await scim.ok("GET", f"/scim/v2/{place}")
+
+    assert shown["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:ListResponse"]
+    assert shown["totalResults"] == len(shown["Resources"]) == 1
+    (one,) = shown["Resources"]
+    assert await scim.ok("GET", f"/scim/v2/{place}/{one['id']}") == one
+
+
+async def test_kinds_name_schemas_that_are_there(scim: House):
+    kinds = await scim.ok("GET", "/scim/v2/ResourceTypes")
+    schemas = await scim.ok("GET", "/scim/v2/Schemas")
+
+    assert {each["schema"] for each in kinds["Resources"]} == {each["id"] for each in schemas["Resources"]}
+
+
+@pytest.mark.parametrize("place", ["ResourceTypes/Group", "Schemas/x"])
+async def test_what_is_not_there_is_not_found(scim: House, place: str):
+    assert (await scim.refused("GET", f"/scim/v2/{place}"))[0] == 404
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_filters_are_refused(scim: House, place: str):
+    assert (await scim.refused("GET", f"/scim/v2/{place}?filter=x"))[0] == 403

@@ -1,0 +1,564 @@
+"""PUT /user with another address: what is at once, what waits, what is sent, and who must not get the account by it.
+
+How a change is confirmed is tested with `address_changes.py`. Reference, sections 6.2 to 6.4 and 4.5.
+"""
+
+import asyncio
+import json
+import uuid
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, number
+from tests.workers.auth.office import Office, Phones, landed, with_office
+from workers.auth.pkce import s256
+
+SITE = "http://127.0.0.1:3000"
+EMAIL_EXISTS = (422, "email_exists", "A user with this email address has already been registered")
+PHONE_EXISTS = (422, "phone_exists", "A user with this phone number has already been registered")
+BAD_EMAIL = (400, "validation_failed", "Unable to validate email address: invalid format")
+BAD_PHONE = (400, "validation_failed", "Invalid phone number format (E.164 required)")
+BAD_CODE = (403, "otp_expired", "Token has expired or is invalid")
+HALF = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
+VERIFIER = "v" * 43
+NOTICES = {
+    "email__notification__email_changed__enabled": True,
+    "email__notification__phone_changed__enabled": True,
+}
+
+
+@pytest.fixture
+def secure(mailed: House) -> House:
+    """A worker where a change is confirmed from both addresses."""
+    return mailed.having(email__double_confirm_changes=True)
+
+
+async def signed_up(house: House, **more: object) -> Signed:
+    """Sign somebody up whose address is confirmed."""
+    at_once = house.having(email__enable_confirmations=False, sms__enable_confirmations=False)
+    return await at_once.sign_up(**more)  # type: ignore[arg-type]  # as a test gives them
+
+
+async def anonymous(house: House) -> Signed:
+    return house.signed(await house.ok("POST", "/signup", {"data": {"theme": "dark"}}))
+
+
+async def put(house: House, signed: Signed, query: str = "", **body: object) -> Any:
+    return await house.ok("PUT", f"/user{query}", body, signed.caller)
+
+
+async def refused(house: House, signed: Signed, **body: object) -> tuple[int, str, str]:
+    return await house.refused("PUT", "/user", body, signed.caller)
+
+
+# --- Another e-mail address --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_a_new_address_waits_and_both_are_written_to(secure: House, office: Office, confirms: bool):
+    house, new = secure.having(email__enable_confirmations=confirms), address()
+    signed = await signed_up(secure)
+
+    shown = await put(house, signed, email=new.upper())
+
+    assert (shown["email"], shown["new_email"]) == (signed.email, new)
+    assert shown["email_change_sent_at"]
+    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,), (signed.email,)]
+    assert {each.subject for each in office.caught.newest_first()} == {"Confirm your new email address"}
+    assert office.token(new) != office.token(signed.email)
+    await house.sign_in(signed.email)
+    assert (await house.refused("POST", "/token?grant_type=password", {"email": new, "password": PASSWORD}))[
+        0
+    ] == 400
+
+
+async def test_without_secure_changes_only_the_new_address_is_written_to(mailed: House, office: Office):
+    signed, new = await signed_up(mailed), address()
+
+    await put(mailed, signed, email=new)
+
+    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,)]
+    entered = mailed.signed(
+        await mailed.ok("POST", "/verify", {"type": "email_change", "token_hash": office.token(new)})
+    )
+    user = entered.body["user"]
+    assert (user["id"], user["email"]) == (signed.id, new)
+    assert "new_email" not in user
+    assert user["user_metadata"]["email_verified"] is True
+
+
+async def test_who_has_only_a_phone_confirms_the_new_address_alone(secure: House, office: Office):
+    at_once = secure.having(sms__enable_confirmations=False)
+    body = {"phone": number(), "password": PASSWORD}
+    signed, new = at_once.signed(await at_once.ok("POST", "/signup", body)), address()
+
+    shown = await put(secure, signed, email=new)
+
+    assert (shown["email"], shown["new_email"]) == ("", new)
+    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,)]
+    await secure.send("GET", office.path(new))
+    user = await secure.ok("GET", "/user", None, signed.caller)
+    assert user["email"] == new
+    assert [each["provider"] for each in user["identities"]] == ["phone", "email"]
+    assert user["app_metadata"]["providers"] == ["phone", "email"]
+
+
+@pytest.mark.parametrize("order", ["old first", "new first"])
+async def test_both_halves_are_confirmed_in_any_order(secure: House, office: Office, order: str):
+    signed, new = await signed_up(secure), address()
+    await put(secure, signed, email=new)
+    first, second = (signed.email, new) if order == "old first" else (new, signed.email)
+
+    _, _, told = landed(await secure.send("GET", office.path(first)))
+    between = await secure.ok("GET", "/user", None, signed.caller)
+    _, _, entered = landed(await secure.send("GET", office.path(second)))
+
+    assert told["message"] == HALF
+    assert (between["email"], between["new_email"]) == (signed.email, new)
+    assert entered["type"] == "email_change"
+    after = await secure.ok("GET", "/user", None, signed.caller)
+    assert after["email"] == new
+    assert "new_email" not in after
+
+
+async def test_the_same_half_twice_is_not_both(secure: House, office: Office):
+    signed, new = await signed_up(secure), address()
+    await put(secure, signed, email=new)
+    link = office.path(new)
+
+    await secure.send("GET", link)
+    _, _, again = landed(await secure.send("GET", link))
+
+    assert again["error_code"] == "otp_expired"
+    assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
+
+
+async def test_links_of_an_earlier_wish_are_void(secure: House, office: Office):
+    signed, first, second = await signed_up(secure), address(), address()
+    await put(secure, signed, email=first)
+    old = [office.path(first), office.path(signed.email)]
+    await put(secure, signed, email=second)
+
+    for link in old:
+        _, _, told = landed(await secure.send("GET", link))
+        assert told["error_code"] == "otp_expired"
+    body = {"type": "email_change", "email": first, "token": "123456"}
+    assert (await secure.refused("POST", "/verify", body)) == BAD_CODE
+    for to in (second, signed.email):
+        await secure.send("GET", office.path(to))
+    assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == second
+
+
+async def test_half_a_change_does_not_count_for_another(secure: House, office: Office):
+    signed, mine, victim = await signed_up(secure), address(), address()
+    await put(secure, signed, email=mine)
+    await secure.send("GET", office.path(signed.email))
+    await put(secure, signed, email=victim)
+
+    _, _, told = landed(await secure.send("GET", office.path(signed.email)))
+
+    assert told["message"] == HALF
+    assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
+
+
+@pytest.mark.parametrize("kind", ["own", "hand", "identity"])
+async def test_an_address_that_is_taken_is_refused(secure: House, office: Office, kind: str):
+    signed, taken = await signed_up(secure), address()
+    if kind == "own":
+        await secure.having(email__enable_confirmations=False).sign_up(taken)
+    elif kind == "hand":
+        await secure.admin.execute(
+            "insert into auth.users (id, aud, email) values (gen_random_uuid(), 'authenticated', $1)",
+            taken.title(),
+        )
+    else:
+        await _identity(secure, (await signed_up(secure)).id, taken, is_verified=True)
+
+    for email in (taken, taken.upper()):
+        assert await refused(secure, signed, email=email) == EMAIL_EXISTS
+    assert len(office.caught) == 0
+    assert "new_email" not in await secure.ok("GET", "/user", None, signed.caller)
+
+
+async def test_an_identity_that_only_claims_an_address_does_not_keep_it_from_its_owner(secure: House):
+    signed, wanted = await signed_up(secure), address()
+    await _identity(secure, (await signed_up(secure)).id, wanted, is_verified=False)
+
+    assert (await put(secure, signed, email=wanted))["new_email"] == wanted
+
+
+async def test_an_address_of_ones_own_identity_may_become_ones_address(secure: House):
+    signed, wanted = await signed_up(secure), address()
+    await _identity(secure, signed.id, wanted, is_verified=True)
+
+    assert (await put(secure, signed, email=wanted))["new_email"] == wanted
+
+
+async def _identity(house: House, user_id: str, email: str, *, is_verified: bool) -> None:
+    data = json.dumps({"sub": email, "email": email, "email_verified": is_verified})
+    await house.admin.execute(
+        "insert into auth.identities (provider, provider_id, user_id, identity_data) values ('github', $1, $2, $3)",
+        email, uuid.UUID(user_id), data,
+    )  # fmt: skip
+
+
+async def test_an_address_that_is_taken_between_wish_and_confirmation_stays_whose_it_is(
+    secure: House, office: Office
+):
+    signed, wanted = await signed_up(secure), address()
+    await put(secure, signed, email=wanted)
+    await secure.send("GET", office.path(signed.email))
+    link, code = office.path(wanted), office.code(wanted)
+    owner = await signed_up(secure, email=wanted)
+
+    _, _, told = landed(await secure.send("GET", link))
+    body = {"type": "email_change", "email": wanted, "token": code}
+
+    assert (told["error_code"], told.get("access_token")) == ("email_exists", None)
+    assert (await secure.refused("POST", "/verify", body))[1] == "email_exists"
+    assert (await secure.ok("GET", "/user", None, owner.caller))["email"] == wanted
+    assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
+
+
+async def test_of_two_who_wish_for_one_address_the_first_to_confirm_has_it(mailed: House, office: Office):
+    one, two, wanted = await signed_up(mailed), await signed_up(mailed), address()
+    await put(mailed, one, email=wanted)
+    first = office.path(wanted)
+    await put(mailed, two, email=wanted)
+    second = office.path(wanted)
+
+    answers = [
+        landed(each) for each in await asyncio.gather(mailed.send("GET", first), mailed.send("GET", second))
+    ]
+
+    assert sorted("access_token" in fragment for _, _, fragment in answers) == [False, True]
+    assert await mailed.value("select count(*) from auth.users where email = $1", wanted) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ({"email": "nobody"}, BAD_EMAIL),
+        ({"email": "a\0@b.org"}, BAD_EMAIL),
+        ({"email": "a" * 250 + "@b.org"}, (400, "validation_failed", "An email address is too long")),
+        ({"phone": "0123"}, BAD_PHONE),
+        ({"phone": "+1234567890123456"}, BAD_PHONE),
+        ({"email": "a@b.org", "code_challenge": "v" * 43}, (400, "validation_failed", "PKCE flow requires code_challenge_method and code_challenge")),
+    ],
+)  # fmt: skip
+async def test_what_is_no_address_is_refused(
+    secure: House, body: dict[str, object], answer: tuple[int, str, str]
+):
+    signed = await signed_up(secure)
+
+    assert await refused(secure, signed, **body) == answer
+
+
+async def test_the_address_one_has_is_no_wish(secure: House, office: Office):
+    signed = await signed_up(secure)
+
+    shown = await put(secure, signed, email=signed.email.upper())
+
+    assert "new_email" not in shown
+    assert len(office.caught) == 0
+
+
+async def test_messages_of_a_kind_have_a_pause_between_them_and_nothing_is_changed_in_it(secure: House):
+    slow = secure.having(email__max_frequency=60.0)
+    signed, first = await signed_up(slow), address()
+    await put(slow, signed, email=first)
+
+    status, code, message = await refused(slow, signed, email=address(), data={"a": 1})
+
+    assert (status, code) == (429, "over_email_send_rate_limit")
+    assert message.startswith("For security purposes, you can only request this after ")
+    user = await slow.ok("GET", "/user", None, signed.caller)
+    assert user["new_email"] == first
+    assert "a" not in user["user_metadata"]
+    slow.clock.forward(seconds=61)
+    assert (await put(slow, signed, email=(second := address())))["new_email"] == second
+
+
+async def test_only_authorized_addresses_are_written_to(mailed: House):
+    signed = await signed_up(mailed)
+    closed = mailed.having(email__authorized_addresses=["team@example.org"])
+
+    assert (await refused(closed, signed, email=address()))[:2] == (400, "email_address_not_authorized")
+    assert "new_email" not in await closed.ok("GET", "/user", None, signed.caller)
+
+
+# --- Where the links lead ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "target"),
+    [
+        ("http://127.0.0.1:3000/settings", "http://127.0.0.1:3000/settings"),
+        ("https://evil.example/", SITE),
+        ("https://app.example.evil.example/", SITE),
+        ("//evil.example", SITE),
+        ("javascript:alert(1)", SITE),
+        ("http://127.0.0.1:3000@evil.example/", SITE),
+        ("", SITE),
+    ],
+)
+async def test_links_lead_to_targets_of_the_project_only(
+    mailed: House, office: Office, wanted: str, target: str
+):
+    signed, new = await signed_up(mailed), address()
+    await put(mailed, signed, f"?redirect_to={wanted}", email=new)
+
+    assert parse_qs(urlsplit(office.link(new)).query)["redirect_to"] == [target]
+    assert landed(await mailed.send("GET", office.path(new)))[0] == target
+
+
+async def test_with_a_challenge_the_link_gives_a_code_for_whoever_has_the_verifier(
+    mailed: House, office: Office
+):
+    signed, new = await signed_up(mailed), address()
+    await put(mailed, signed, email=new, code_challenge=s256(VERIFIER), code_challenge_method="s256")
+    assert office.token(new).startswith("pkce_")
+
+    target, query, fragment = landed(await mailed.send("GET", office.path(new)))
+
+    assert (target, fragment) == (SITE, {})
+    wrong = {"auth_code": query["code"], "code_verifier": "w" * 43}
+    assert (await mailed.refused("POST", "/token?grant_type=pkce", wrong))[1] == "bad_code_verifier"
+    right = {"auth_code": query["code"], "code_verifier": VERIFIER}
+    body = await mailed.ok("POST", "/token?grant_type=pkce", right)
+    assert body["user"]["email"] == new
+
+
+# --- The phone ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_new_number_waits_for_its_code(texted: House, phones: Phones):
+    signed, phone = await signed_up(texted), number()
+
+    shown = await put(texted, signed, phone=f"+{phone}")
+
+    assert (shown["phone"], shown["new_phone"]) == ("", phone)
+    assert shown["phone_change_sent_at"]
+    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+    user = (await texted.ok("POST", "/verify", body))["user"]
+    assert (user["id"], user["phone"]) == (signed.id, phone)
+    assert "new_phone" not in user
+    assert [each["provider"] for each in user["identities"]] == ["email", "phone"]
+    assert user["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
+    assert user["user_metadata"]["phone_verified"] is True
+
+
+async def test_where_messages_are_not_confirmed_a_new_number_is_the_users_at_once(house: House):
+    signed, first, second = await house.sign_up(), number(), number()
+
+    for phone in (first, second):
+        shown = await put(house, signed, phone=phone)
+        assert (shown["phone"], shown["user_metadata"]["phone_verified"]) == (phone, True)
+        assert shown["phone_confirmed_at"]
+        assert "new_phone" not in shown
+        identity = next(each for each in shown["identities"] if each["provider"] == "phone")
+        assert identity["identity_data"] == {"sub": signed.id, "phone": phone, "phone_verified": True}
+    assert shown["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
+    by_phone = await house.ok("POST", "/token?grant_type=password", {"phone": second, "password": PASSWORD})
+    assert by_phone["user"]["id"] == signed.id
+    gone = await house.refused("POST", "/token?grant_type=password", {"phone": first, "password": PASSWORD})
+    assert gone[1] == "invalid_credentials"
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_a_number_that_is_taken_is_refused(texted: House, phones: Phones, confirms: bool):
+    house = texted.having(sms__enable_confirmations=confirms)
+    signed, other, phone = await signed_up(house), await signed_up(house), number()
+    await put(house.having(sms__enable_confirmations=False), other, phone=phone)
+
+    assert await refused(house, signed, phone=f"+{phone}") == PHONE_EXISTS
+    assert phones.provider.asked == []
+    assert "new_phone" not in await put(house, other, phone=phone)
+
+
+async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(texted: House, phones: Phones):
+    signed, other, phone = await signed_up(texted), await signed_up(texted), number()
+    await put(texted, signed, phone=phone)
+    await put(texted.having(sms__enable_confirmations=False), other, phone=phone)
+
+    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+
+    assert await texted.refused("POST", "/verify", body) == PHONE_EXISTS
+    assert (await texted.ok("GET", "/user", None, other.caller))["phone"] == phone
+
+
+async def test_the_channel_is_one_that_the_provider_has(texted: House, phones: Phones):
+    signed = await signed_up(texted)
+
+    for channel in ("fax", ""):
+        status, code, message = await refused(texted, signed, phone=number(), channel=channel)
+        assert (status, code) == (400, "validation_failed")
+        assert message.startswith("Invalid channel")
+    await put(texted, signed, phone=number(), channel="whatsapp")
+    assert phones.provider.asked[-1].form["To"].startswith("whatsapp:")
+
+
+async def test_without_a_provider_a_number_cannot_be_changed(mailed: House):
+    signed = await signed_up(mailed)
+
+    assert (await refused(mailed, signed, phone=number()))[:2] == (422, "sms_send_failed")
+    assert "new_phone" not in await mailed.ok("GET", "/user", None, signed.caller)
+
+
+async def test_both_addresses_and_the_password_may_change_at_once(
+    texted: House, office: Office, phones: Phones
+):
+    signed, email, phone = await signed_up(texted), address(), number()
+
+    shown = await put(texted, signed, email=email, phone=phone, password="another one", data={"a": 1})
+
+    assert (shown["new_email"], shown["new_phone"], shown["user_metadata"]["a"]) == (email, phone, 1)
+    code = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+    await texted.ok("POST", "/verify", code)
+    link = landed(await texted.send("GET", office.path(email)))[2]
+    # an address that has changed voids all codes, that of the other address too
+    assert link["error_code"] == "otp_expired"
+    await texted.sign_in(signed.email, "another one")
+
+
+# --- Somebody anonymous ------------------------------------------------------------------------------------------
+
+
+async def test_somebody_anonymous_becomes_permanent_by_an_address(house: House):
+    signed, email = await anonymous(house), address()
+
+    user = await put(house, signed, email=email, password=PASSWORD)
+
+    assert (user["id"], user["email"], user["is_anonymous"]) == (signed.id, email, False)
+    assert user["app_metadata"] == {"provider": "email", "providers": ["email"]}
+    assert user["user_metadata"] == {"theme": "dark", "email_verified": True}
+    (identity,) = user["identities"]
+    assert (identity["provider"], identity["identity_data"]["email_verified"]) == ("email", True)
+    again = await house.sign_in(email)
+    assert again.id == signed.id
+    assert again.body["user"]["email_confirmed_at"]
+
+
+async def test_somebody_anonymous_becomes_permanent_by_a_number(house: House):
+    signed, phone = await anonymous(house), number()
+
+    user = await put(house, signed, phone=phone)
+
+    assert (user["phone"], user["is_anonymous"]) == (phone, False)
+    assert user["app_metadata"] == {"provider": "phone", "providers": ["phone"]}
+
+
+@pytest.mark.parametrize("secures", [True, False])
+async def test_where_addresses_are_confirmed_somebody_anonymous_stays_so_until_then(
+    mailed: House, office: Office, secures: bool
+):
+    house = mailed.having(email__double_confirm_changes=secures)
+    signed, email = await anonymous(house), address()
+
+    user = await put(house, signed, email=email, password=PASSWORD)
+
+    assert (user["email"], user["new_email"], user["is_anonymous"]) == ("", email, True)
+    assert user["app_metadata"] == {}
+    assert [letter.recipients for letter in office.caught.newest_first()] == [(email,)]
+    await house.send("GET", office.path(email))
+    permanent = await house.ok("GET", "/user", None, signed.caller)
+    assert (permanent["email"], permanent["is_anonymous"]) == (email, False)
+    assert permanent["app_metadata"] == {"provider": "email", "providers": ["email"]}
+    assert (await house.sign_in(email)).id == signed.id
+
+
+async def test_somebody_anonymous_does_not_get_the_address_of_another(house: House):
+    signed, owner = await anonymous(house), await house.sign_up()
+
+    assert await refused(house, signed, email=owner.email) == EMAIL_EXISTS
+    assert (await house.ok("GET", "/user", None, signed.caller))["is_anonymous"] is True
+
+
+async def test_of_many_anonymous_users_who_wish_for_one_address_one_gets_it(house: House):
+    people, email = [await anonymous(house) for _ in range(4)], address()
+
+    answers = await asyncio.gather(
+        *(house.send("PUT", "/user", {"email": email}, each.caller) for each in people)
+    )
+
+    assert sorted(each.status for each in answers) == [200, 422, 422, 422]
+    assert {json.loads(each.body).get("error_code") for each in answers if each.status == 422} == {
+        "email_exists"
+    }
+
+
+# --- Notices -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_old_address_is_told_when_the_new_one_is_confirmed(mailed: House, office: Office):
+    house = mailed.having(**NOTICES)
+    signed, new = await signed_up(house), address()
+    await put(house, signed, email=new)
+    assert office.to(signed.email) == []
+
+    await house.send("GET", office.path(new))
+
+    (letter,) = office.to(signed.email)
+    assert letter.subject == "Your email address was changed"
+    assert len(office.to(new)) == 1
+
+
+async def test_of_half_a_change_nobody_is_told(secure: House, office: Office):
+    house = secure.having(**NOTICES)
+    signed, new = await signed_up(house), address()
+    await put(house, signed, email=new)
+
+    await house.send("GET", office.path(new))
+
+    assert len(office.caught) == 2
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_of_a_new_number_the_address_is_told(
+    texted: House, office: Office, phones: Phones, confirms: bool
+):
+    house = texted.having(**NOTICES, sms__enable_confirmations=confirms)
+    signed, phone = await signed_up(house), number()
+
+    await put(house, signed, phone=phone)
+    if confirms:
+        assert len(office.caught) == 0
+        body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+        await house.ok("POST", "/verify", body)
+
+    (letter,) = office.to(signed.email)
+    assert letter.subject == "Your phone number was changed"
+    assert phone in letter.text
+
+
+async def test_without_the_settings_nobody_is_told(mailed: House, office: Office):
+    signed, new = await signed_up(mailed), address()
+    await put(mailed, signed, email=new)
+    await mailed.send("GET", office.path(new))
+
+    assert office.to(signed.email) == []
+
+
+async def test_who_had_no_address_is_told_nothing(house: House, office: Office):
+    telling = with_office(house, office).having(**NOTICES)
+    signed = await anonymous(telling)
+
+    await put(telling, signed, email=address())
+
+    assert len(office.caught) == 0
+
+
+async def test_a_change_that_waits_does_not_outlive_what_an_admin_sets(mailed: House, office: Office):
+    signed, wanted, given = await signed_up(mailed), address(), address()
+    await put(mailed, signed, email=wanted)
+    link = office.path(wanted)
+
+    shown = await mailed.ok(
+        "PUT", f"/admin/users/{signed.id}", {"email": given, "email_confirm": True}, ADMIN
+    )
+
+    assert shown["email"] == given
+    assert "new_email" not in shown
+    assert landed(await mailed.send("GET", link, None, ANYBODY))[2]["error_code"] == "otp_expired"

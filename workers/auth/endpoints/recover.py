@@ -1,0 +1,51 @@
+"""POST /recover: a link for who has lost the password. Nobody learns from the answer whether an address is known.
+
+Source: reference page "auth", section 5.4.
+"""
+
+import msgspec
+
+from schemas.http import Response
+from workers.auth import captcha, letters, refusals, users
+from workers.auth.addresses import normal_email
+from workers.auth.asked import Asked, answer
+from workers.auth.context import Accounts
+from workers.auth.endpoints.target import target_of
+from workers.auth.limits import account_limit, take
+from workers.auth.one_time import Kind
+from workers.auth.pkce import parse_challenge
+
+
+class Body(msgspec.Struct):
+    """Who has lost the password."""
+
+    email: str = ""
+    code_challenge: str = ""
+    code_challenge_method: str = ""
+    redirect_to: str | None = None
+
+
+async def recover(accounts: Accounts, asked: Asked) -> Response:
+    """Send a link to an address that is known; say the same of one that is not. Raises: AuthError."""
+    own, client = accounts.settings, asked.device.address
+    await take(accounts.database, account_limit(own.rate_limit, "recover"), client)
+    await captcha.check(accounts, asked)
+    body = asked.read(Body)
+    if not body.email:
+        raise refusals.RECOVERY_NEEDS_EMAIL()
+    challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
+    email, aud = normal_email(body.email), asked.audience(own.jwt_aud)
+    accounts.outbox.refuse_address(email)
+    target = target_of(accounts, asked, body.redirect_to)
+    mail = None
+    async with accounts.transaction() as transaction:
+        user = await users.find_by_email(transaction, email, aud)
+        if user is None:
+            await letters.pretend(accounts, transaction, Kind.RECOVERY, email, aud)
+        else:
+            mail = await letters.prepare_mail(
+                accounts, transaction, user, letters.RECOVERY, target, challenge, client
+            )
+    if mail is not None:
+        await accounts.outbox.send(mail)
+    return answer({})
