@@ -7,6 +7,7 @@ follow as numbered chunks (`broker/body.py`) and the struct carries a `Stream` i
 
 from msgspec import Struct
 
+from schemas.blobs import Claim, Stored, Wanted
 from schemas.caller import Anonymous, Caller
 
 INLINE_LIMIT = 512 * 1024
@@ -42,6 +43,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     stream: Stream | None = None
     client: str = ""
     """Address of the client, where an area asks for it: the door's finding, whatever the client says of itself."""
+    stored: Stored | None = None
+    """The body, where it went into the blob store (`schemas/blobs.py`)."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):
@@ -52,6 +55,10 @@ class Response(Struct, frozen=True, array_like=True, tag="response"):
     body: bytes = b""
     reason: str = ""
     stream: Stream | None = None
+    wanted: Wanted | None = None
+    """Not an answer yet: the body shall be put into the blob store first."""
+    claim: Claim | None = None
+    """The body lies in the blob store."""
 
 
 def header(headers: Headers, name: str) -> str | None:
