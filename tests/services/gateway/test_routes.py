@@ -19,7 +19,7 @@ from services.gateway.routes import POOLS, ROUTES, Route, route_of
         ("/auth/v1/token", "auth", "/token", True),
         ("/auth/v1/health", "auth", "/health", True),
         ("/auth/v1/authorized", "auth", "/authorized", True),
-        ("/auth/v1/.well-known/other", "auth", "/.well-known/other", True),
+        ("/auth/v1/.well-known/other", "auth", "/.well-known/other", False),
         ("/storage/v1/bucket", "storage", "/bucket", True),
         ("/storage/v1/object/b/a.png", "storage", "/object/b/a.png", True),
         ("/storage/v1/object/publicity", "storage", "/object/publicity", True),
