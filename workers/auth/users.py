@@ -63,12 +63,12 @@ class Change:
 
 def by_id(id: UUID) -> Statement:
     """Give the statement of `find_by_id`, for several questions at once."""
-    return statement(_SQL["by_id"], str(id))
+    return statement(_SQL["by_id"], str(id), False)
 
 
-async def find_by_id(transaction: Transaction, id: UUID) -> User | None:
-    """Find a user; one who was deleted softly is none."""
-    return await transaction.one(_SQL["by_id"], User, str(id))
+async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool = False) -> User | None:
+    """Find a user. One who was deleted softly is none, unless what is left of him is asked for."""
+    return await transaction.one(_SQL["by_id"], User, str(id), even_deleted)
 
 
 async def find_by_email(transaction: Transaction, email: str, aud: str) -> User | None:

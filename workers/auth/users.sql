@@ -1,13 +1,13 @@
 -- Users and identities (users.py). All run as supabase_auth_admin. Each that gives users gives one JSON object a row.
 
 -- name: by_id
--- Who was deleted softly is nobody any more.
+-- Who was deleted softly is nobody any more, unless $2.
 select row_to_json(shown) from (
   select users.*,
     coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
     coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
   from auth.users
-  where users.id = $1 and users.deleted_at is null
+  where users.id = $1 and (users.deleted_at is null or $2::boolean)
 ) shown
 
 -- name: by_email

@@ -65,6 +65,14 @@ class OidcProvider:
     _codes: dict[str, _Code] = field(default_factory=dict)
     _tokens: dict[str, Person] = field(default_factory=dict)
 
+    def who(self, hint: str | None) -> Person:
+        """Tell who is signed in at the moment; `hint` is the `login_hint` of a visit."""
+        return self.person
+
+    def access_token_of(self, person: Person) -> str:
+        """Give the token that opens what is known of a person."""
+        return self.access_token
+
     def application(self) -> web.Application:
         """Give what is served."""
         made = web.Application()
@@ -111,7 +119,7 @@ class OidcProvider:
             fields |= {"error": "access_denied", "error_description": "The user said <no> & left"}
         else:
             fields["code"] = code = secrets.token_urlsafe(16)
-            self._codes[code] = _Code(self.person, query)
+            self._codes[code] = _Code(self.who(query.get("login_hint")), query)
         if "form_post" in self.faults:
             return web.Response(text=urlencode(fields), content_type="application/x-www-form-urlencoded")
         raise web.HTTPFound(f"{query['redirect_uri']}?{urlencode(fields)}")
@@ -132,14 +140,15 @@ class OidcProvider:
             return _invalid_grant("Code not valid")
         if "ignores_pkce" not in self.faults and not _is_verified(code.query, form):
             return _invalid_grant("PKCE verification failed")
-        self._tokens[self.access_token] = code.person
+        access_token = self.access_token_of(code.person)
+        self._tokens[access_token] = code.person
         return web.json_response(
             {
-                "access_token": self.access_token,
+                "access_token": access_token,
                 "refresh_token": self.refresh_token,
                 "token_type": "Bearer",
                 "expires_in": 300,
-                "id_token": self.id_token(code.person, self.access_token, nonce=code.query.get("nonce")),
+                "id_token": self.id_token(code.person, access_token, nonce=code.query.get("nonce")),
             }
         )
 
@@ -169,9 +178,9 @@ class OidcProvider:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[OidcProvider]:
+async def running(made: OidcProvider | None = None) -> AsyncIterator[OidcProvider]:
     """Serve a provider on a free port of this machine."""
-    provider = OidcProvider()
+    provider = made or OidcProvider()
     runner = web.AppRunner(provider.application(), access_log=None)
     await runner.setup()
     try:

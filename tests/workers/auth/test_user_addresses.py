@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, number
-from tests.workers.auth.office import Office, Phones, landed, with_office
+from tests.workers.auth.office import Office, landed, with_office
 from workers.auth.pkce import s256
 
 SITE = "http://127.0.0.1:3000"
@@ -331,164 +331,6 @@ async def test_with_a_challenge_the_link_gives_a_code_for_whoever_has_the_verifi
     assert body["user"]["email"] == new
 
 
-# --- The phone ---------------------------------------------------------------------------------------------------
-
-
-async def test_a_new_number_waits_for_its_code(texted: House, phones: Phones):
-    signed, phone = await signed_up(texted), number()
-
-    shown = await put(texted, signed, phone=f"+{phone}")
-
-    assert (shown["phone"], shown["new_phone"]) == ("", phone)
-    assert shown["phone_change_sent_at"]
-    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
-    user = (await texted.ok("POST", "/verify", body))["user"]
-    assert (user["id"], user["phone"]) == (signed.id, phone)
-    assert "new_phone" not in user
-    assert [each["provider"] for each in user["identities"]] == ["email", "phone"]
-    assert user["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
-    assert user["user_metadata"]["phone_verified"] is True
-
-
-async def test_where_messages_are_not_confirmed_a_new_number_is_the_users_at_once(house: House):
-    signed, first, second = await house.sign_up(), number(), number()
-
-    for phone in (first, second):
-        shown = await put(house, signed, phone=phone)
-        assert (shown["phone"], shown["user_metadata"]["phone_verified"]) == (phone, True)
-        assert shown["phone_confirmed_at"]
-        assert "new_phone" not in shown
-        identity = next(each for each in shown["identities"] if each["provider"] == "phone")
-        assert identity["identity_data"] == {"sub": signed.id, "phone": phone, "phone_verified": True}
-    assert shown["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
-    by_phone = await house.ok("POST", "/token?grant_type=password", {"phone": second, "password": PASSWORD})
-    assert by_phone["user"]["id"] == signed.id
-    gone = await house.refused("POST", "/token?grant_type=password", {"phone": first, "password": PASSWORD})
-    assert gone[1] == "invalid_credentials"
-
-
-@pytest.mark.parametrize("confirms", [True, False])
-async def test_a_number_that_is_taken_is_refused(texted: House, phones: Phones, confirms: bool):
-    house = texted.having(sms__enable_confirmations=confirms)
-    signed, other, phone = await signed_up(house), await signed_up(house), number()
-    await put(house.having(sms__enable_confirmations=False), other, phone=phone)
-
-    assert await refused(house, signed, phone=f"+{phone}") == PHONE_EXISTS
-    assert phones.provider.asked == []
-    assert "new_phone" not in await put(house, other, phone=phone)
-
-
-async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(texted: House, phones: Phones):
-    signed, other, phone = await signed_up(texted), await signed_up(texted), number()
-    await put(texted, signed, phone=phone)
-    await put(texted.having(sms__enable_confirmations=False), other, phone=phone)
-
-    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
-
-    assert await texted.refused("POST", "/verify", body) == PHONE_EXISTS
-    assert (await texted.ok("GET", "/user", None, other.caller))["phone"] == phone
-
-
-async def test_the_channel_is_one_that_the_provider_has(texted: House, phones: Phones):
-    signed = await signed_up(texted)
-
-    for channel in ("fax", ""):
-        status, code, message = await refused(texted, signed, phone=number(), channel=channel)
-        assert (status, code) == (400, "validation_failed")
-        assert message.startswith("Invalid channel")
-    await put(texted, signed, phone=number(), channel="whatsapp")
-    assert phones.provider.asked[-1].form["To"].startswith("whatsapp:")
-
-
-async def test_without_a_provider_a_number_cannot_be_changed(mailed: House):
-    signed = await signed_up(mailed)
-
-    assert (await refused(mailed, signed, phone=number()))[:2] == (422, "sms_send_failed")
-    assert "new_phone" not in await mailed.ok("GET", "/user", None, signed.caller)
-
-
-async def test_both_addresses_and_the_password_may_change_at_once(
-    texted: House, office: Office, phones: Phones
-):
-    signed, email, phone = await signed_up(texted), address(), number()
-
-    shown = await put(texted, signed, email=email, phone=phone, password="another one", data={"a": 1})
-
-    assert (shown["new_email"], shown["new_phone"], shown["user_metadata"]["a"]) == (email, phone, 1)
-    code = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
-    await texted.ok("POST", "/verify", code)
-    link = landed(await texted.send("GET", office.path(email)))[2]
-    # an address that has changed voids all codes, that of the other address too
-    assert link["error_code"] == "otp_expired"
-    await texted.sign_in(signed.email, "another one")
-
-
-# --- Somebody anonymous ------------------------------------------------------------------------------------------
-
-
-async def test_somebody_anonymous_becomes_permanent_by_an_address(house: House):
-    signed, email = await anonymous(house), address()
-
-    user = await put(house, signed, email=email, password=PASSWORD)
-
-    assert (user["id"], user["email"], user["is_anonymous"]) == (signed.id, email, False)
-    assert user["app_metadata"] == {"provider": "email", "providers": ["email"]}
-    assert user["user_metadata"] == {"theme": "dark", "email_verified": True}
-    (identity,) = user["identities"]
-    assert (identity["provider"], identity["identity_data"]["email_verified"]) == ("email", True)
-    again = await house.sign_in(email)
-    assert again.id == signed.id
-    assert again.body["user"]["email_confirmed_at"]
-
-
-async def test_somebody_anonymous_becomes_permanent_by_a_number(house: House):
-    signed, phone = await anonymous(house), number()
-
-    user = await put(house, signed, phone=phone)
-
-    assert (user["phone"], user["is_anonymous"]) == (phone, False)
-    assert user["app_metadata"] == {"provider": "phone", "providers": ["phone"]}
-
-
-@pytest.mark.parametrize("secures", [True, False])
-async def test_where_addresses_are_confirmed_somebody_anonymous_stays_so_until_then(
-    mailed: House, office: Office, secures: bool
-):
-    house = mailed.having(email__double_confirm_changes=secures)
-    signed, email = await anonymous(house), address()
-
-    user = await put(house, signed, email=email, password=PASSWORD)
-
-    assert (user["email"], user["new_email"], user["is_anonymous"]) == ("", email, True)
-    assert user["app_metadata"] == {}
-    assert [letter.recipients for letter in office.caught.newest_first()] == [(email,)]
-    await house.send("GET", office.path(email))
-    permanent = await house.ok("GET", "/user", None, signed.caller)
-    assert (permanent["email"], permanent["is_anonymous"]) == (email, False)
-    assert permanent["app_metadata"] == {"provider": "email", "providers": ["email"]}
-    assert (await house.sign_in(email)).id == signed.id
-
-
-async def test_somebody_anonymous_does_not_get_the_address_of_another(house: House):
-    signed, owner = await anonymous(house), await house.sign_up()
-
-    assert await refused(house, signed, email=owner.email) == EMAIL_EXISTS
-    assert (await house.ok("GET", "/user", None, signed.caller))["is_anonymous"] is True
-
-
-async def test_of_many_anonymous_users_who_wish_for_one_address_one_gets_it(house: House):
-    people, email = [await anonymous(house) for _ in range(4)], address()
-
-    answers = await asyncio.gather(
-        *(house.send("PUT", "/user", {"email": email}, each.caller) for each in people)
-    )
-
-    assert sorted(each.status for each in answers) == [200, 422, 422, 422]
-    assert {json.loads(each.body).get("error_code") for each in answers if each.status == 422} == {
-        "email_exists"
-    }
-
-
 # --- Notices -----------------------------------------------------------------------------------------------------
 
 
@@ -513,24 +355,6 @@ async def test_of_half_a_change_nobody_is_told(secure: House, office: Office):
     await house.send("GET", office.path(new))
 
     assert len(office.caught) == 2
-
-
-@pytest.mark.parametrize("confirms", [True, False])
-async def test_of_a_new_number_the_address_is_told(
-    texted: House, office: Office, phones: Phones, confirms: bool
-):
-    house = texted.having(**NOTICES, sms__enable_confirmations=confirms)
-    signed, phone = await signed_up(house), number()
-
-    await put(house, signed, phone=phone)
-    if confirms:
-        assert len(office.caught) == 0
-        body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
-        await house.ok("POST", "/verify", body)
-
-    (letter,) = office.to(signed.email)
-    assert letter.subject == "Your phone number was changed"
-    assert phone in letter.text
 
 
 async def test_without_the_settings_nobody_is_told(mailed: House, office: Office):

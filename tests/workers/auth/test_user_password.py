@@ -27,9 +27,9 @@ def asking(house: House, office: Office) -> House:
     return with_office(house, office).having(email__secure_password_change=True, email__max_frequency=0.0)
 
 
-async def old_session(house: House, **more: object) -> Signed:
+async def old_session(house: House) -> Signed:
     """Sign somebody up, and let a day pass."""
-    signed = await house.sign_up(**more)
+    signed = await house.sign_up()
     house.clock.forward(hours=25)
     return signed
 

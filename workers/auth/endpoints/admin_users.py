@@ -74,10 +74,10 @@ async def create(accounts: Accounts, asked: Asked) -> Response:
 
 
 async def show(accounts: Accounts, asked: Asked) -> Response:
-    """Give an account. Raises: AuthError."""
+    """Give an account, or what is left of one that was deleted softly. Raises: AuthError."""
     await refuse_unless_admin(accounts, asked)
     async with accounts.transaction() as transaction:
-        found = await named_user(transaction, asked)
+        found = await named_user(transaction, asked, even_deleted=True)
     return answer(user_shown(found))
 
 
@@ -233,10 +233,12 @@ async def _digest(accounts: Accounts, body: Body) -> str | None:
 
 
 def _banned_until(duration: str | None, now: datetime) -> datetime | None:
-    """Read `24h30m`, `300ms`, or `none`; at most a century. Raises: AuthError (400)."""
+    """Read `24h30m`, `300ms`, or `none`; at most a century. A bare number has no unit. Raises: AuthError (400)."""
     if not duration or duration == "none":
         return None
     try:
+        if not duration[-1].isalpha():
+            raise ValueError
         return now + timedelta(seconds=Duration(duration))
     except ValueError:
         raise AuthError(

@@ -1,4 +1,4 @@
-"""The user that the path of an admin's request names: `/admin/users/{id}/...`. Who was deleted is nobody.
+"""The user that the path of an admin's request names: `/admin/users/{id}/...`. Who was deleted softly is nobody.
 
 Source: reference page "auth", sections 16.3 and 16.8.
 """
@@ -19,9 +19,9 @@ def named_id(asked: Asked) -> UUID:
         raise refusals.USER_ID() from None
 
 
-async def named_user(transaction: Transaction, asked: Asked) -> User:
+async def named_user(transaction: Transaction, asked: Asked, *, even_deleted: bool = False) -> User:
     """Find the user. Raises: AuthError (404)."""
-    user = await users.find_by_id(transaction, named_id(asked))
+    user = await users.find_by_id(transaction, named_id(asked), even_deleted=even_deleted)
     if user is None:
         raise refusals.USER_NOT_FOUND()
     return user

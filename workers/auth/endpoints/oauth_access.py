@@ -7,10 +7,8 @@ from schemas.http import header
 from workers.auth import refusals
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
-from workers.auth.endpoints.present import Present, present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.database.interactive import Transaction
 
 
 def refuse_unless_on(accounts: Accounts) -> None:
@@ -29,11 +27,3 @@ def refuse_foreign_origin(accounts: Accounts, asked: Asked) -> None:
         return
     if not any(accounts.redirects.allows(each) for each in (origin, f"{origin}/")):
         raise AuthError(Code.VALIDATION_FAILED, "unauthorized request origin")
-
-
-async def present_himself(accounts: Accounts, asked: Asked, transaction: Transaction) -> Present:
-    """Find who calls; a client that acts for a user cannot decide for him what clients may do.
-
-    Raises: AuthError (401, 403).
-    """
-    return await present(accounts, asked, transaction)

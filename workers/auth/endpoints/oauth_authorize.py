@@ -17,7 +17,8 @@ from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
-from workers.auth.endpoints.oauth_access import present_himself, refuse_foreign_origin, refuse_unless_on
+from workers.auth.endpoints.oauth_access import refuse_foreign_origin, refuse_unless_on
+from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.landing import redirect
@@ -112,7 +113,7 @@ async def consent(accounts: Accounts, asked: Asked) -> Response:
 
 async def _put(accounts: Accounts, asked: Asked, transaction: Transaction) -> _Put:
     """Find the question that a user is asked, locked. Raises: AuthError (400, 401, 403, 404)."""
-    caller = await present_himself(accounts, asked, transaction)
+    caller = await present(accounts, asked, transaction)
     found = await authorizations.find(transaction, asked.parameters["id"])
     if found is None or accounts.now() >= found.expires_at:
         raise refusals.AUTHORIZATION_NOT_FOUND()

@@ -6,7 +6,8 @@ from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
-from workers.auth.endpoints.oauth_access import present_himself, refuse_unless_on
+from workers.auth.endpoints.oauth_access import refuse_unless_on
+from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.oauth_server import authorizations
@@ -18,7 +19,7 @@ async def listing(accounts: Accounts, asked: Asked) -> Response:
     """List what the caller allowed, the newest first. Raises: AuthError."""
     refuse_unless_on(accounts)
     async with accounts.transaction() as transaction:
-        caller = await present_himself(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction)
         found = await authorizations.consents(transaction, caller.user.id)
     return answer(
         [
@@ -43,7 +44,7 @@ async def revoke(accounts: Accounts, asked: Asked) -> Response:
     except ValueError:
         raise AuthError(Code.VALIDATION_FAILED, "client_id must be a UUID") from None
     async with accounts.transaction() as transaction:
-        caller = await present_himself(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction)
         if not await authorizations.revoke(transaction, caller.user.id, id):
             raise refusals.CONSENT_NOT_FOUND()
     return Response(204)

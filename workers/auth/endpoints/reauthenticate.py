@@ -5,7 +5,7 @@ from workers.auth import audit, reauthentication
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
-from workers.auth.endpoints.oauth_access import present_himself
+from workers.auth.endpoints.present import present
 from workers.auth.limits import account_limit, take
 from workers.auth.mails import Mail
 
@@ -15,7 +15,7 @@ async def reauthenticate(accounts: Accounts, asked: Asked) -> Response:
     client = asked.device.address
     await take(accounts.database, account_limit(accounts.settings.rate_limit, "reauthenticate"), client)
     async with accounts.transaction() as transaction:
-        caller = await present_himself(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction)
         message = await reauthentication.prepare(accounts, transaction, caller.user, client)
         await audit.record(accounts, transaction, asked, Action.USER_REAUTHENTICATE_REQUESTED, caller.user)
     if isinstance(message, Mail):

@@ -6,8 +6,6 @@ from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
-from workers.auth.error_codes import Code
-from workers.auth.errors import AuthError
 from workers.auth.grants.id_token import id_token
 from workers.auth.grants.password import password
 from workers.auth.grants.pkce import pkce
@@ -27,16 +25,12 @@ GRANTS: Mapping[str, Grant] = {
 }
 """Every grant, one line each."""
 
-NOT_BUILT: tuple[str, ...] = ()
-
 
 async def token(accounts: Accounts, asked: Asked) -> Response:
     """Give a session for what `grant_type` names. Raises: AuthError."""
     kind = asked.query("grant_type")
     limit = web3_limit if kind == "web3" else token_limit
     await take(accounts.database, limit(accounts.settings.rate_limit), asked.device.address)
-    if kind in NOT_BUILT:
-        raise AuthError(Code.UNEXPECTED_FAILURE, f"grant_type={kind} is not built yet in this version", 501)
     if kind not in GRANTS:
         raise refusals.UNSUPPORTED_GRANT()
     return answer(await GRANTS[kind](accounts, asked))

@@ -16,7 +16,6 @@ from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.delivery.sms.sender import Channel
 from workers.auth.endpoints import user_password
-from workers.auth.endpoints.oauth_access import present_himself
 from workers.auth.endpoints.present import Present, present
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
@@ -42,7 +41,7 @@ class Body(msgspec.Struct):
     app_metadata: Metadata | None = None
     current_password: str = ""
     nonce: str = ""
-    channel: str = "sms"
+    channel: str = ""
     code_challenge: str = ""
     code_challenge_method: str = ""
 
@@ -79,7 +78,7 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
     await take(accounts.database, account_limit(accounts.settings.rate_limit, "user"), client)
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     async with accounts.transaction() as transaction:
-        caller = await present_himself(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction)
         await _refuse(accounts, transaction, asked, caller, _wish(accounts, caller.user, body))
     new = None
     if body.password is not None:
@@ -89,7 +88,7 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
     async with accounts.transaction() as transaction:
         # Hashing took its time: what changed meanwhile is seen, and what changes now waits.
         await users.lock(transaction, caller.user.id)
-        caller = await present_himself(accounts, asked, transaction)
+        caller = await present(accounts, asked, transaction)
         wish = _wish(accounts, caller.user, body)
         await _refuse(accounts, transaction, asked, caller, wish)
         if new is not None:
@@ -113,7 +112,7 @@ def _wish(accounts: Accounts, user: User, body: Body) -> Wish:
     own = accounts.settings
     email = normal_email(body.email) if body.email else ""
     phone = normal_phone(body.phone) if body.phone else ""
-    if phone and body.channel not in {*Channel}:
+    if phone and body.channel and body.channel not in {*Channel}:
         raise refusals.BAD_CHANNEL()
     return Wish(
         body,
@@ -185,7 +184,7 @@ async def _messages(
         messages.append(mail)
     if wish.phone and not wish.is_phone_at_once:
         text = await address_changes.begin_phone_change(
-            accounts, transaction, user, wish.phone, wish.body.channel, client
+            accounts, transaction, user, wish.phone, wish.body.channel or Channel.SMS, client
         )
         messages.append(text)
     return messages

@@ -1,0 +1,114 @@
+"""PUT /user with another phone number. Reference, sections 6.2 and 6.4."""
+
+import pytest
+
+from tests.workers.auth.house import PASSWORD, House, address, number
+from tests.workers.auth.office import Office, Phones, landed
+from tests.workers.auth.test_user_addresses import NOTICES, PHONE_EXISTS, put, refused, signed_up
+
+
+async def test_a_new_number_waits_for_its_code(texted: House, phones: Phones):
+    signed, phone = await signed_up(texted), number()
+
+    shown = await put(texted, signed, phone=f"+{phone}")
+
+    assert (shown["phone"], shown["new_phone"]) == ("", phone)
+    assert shown["phone_change_sent_at"]
+    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+    user = (await texted.ok("POST", "/verify", body))["user"]
+    assert (user["id"], user["phone"]) == (signed.id, phone)
+    assert "new_phone" not in user
+    assert [each["provider"] for each in user["identities"]] == ["email", "phone"]
+    assert user["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
+    assert user["user_metadata"]["phone_verified"] is True
+
+
+async def test_where_messages_are_not_confirmed_a_new_number_is_the_users_at_once(house: House):
+    signed, first, second = await house.sign_up(), number(), number()
+
+    for phone in (first, second):
+        shown = await put(house, signed, phone=phone)
+        assert (shown["phone"], shown["user_metadata"]["phone_verified"]) == (phone, True)
+        assert shown["phone_confirmed_at"]
+        assert "new_phone" not in shown
+        identity = next(each for each in shown["identities"] if each["provider"] == "phone")
+        assert identity["identity_data"] == {"sub": signed.id, "phone": phone, "phone_verified": True}
+    assert shown["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
+    by_phone = await house.ok("POST", "/token?grant_type=password", {"phone": second, "password": PASSWORD})
+    assert by_phone["user"]["id"] == signed.id
+    gone = await house.refused("POST", "/token?grant_type=password", {"phone": first, "password": PASSWORD})
+    assert gone[1] == "invalid_credentials"
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_a_number_that_is_taken_is_refused(texted: House, phones: Phones, confirms: bool):
+    house = texted.having(sms__enable_confirmations=confirms)
+    signed, other, phone = await signed_up(house), await signed_up(house), number()
+    await put(house.having(sms__enable_confirmations=False), other, phone=phone)
+
+    assert await refused(house, signed, phone=f"+{phone}") == PHONE_EXISTS
+    assert phones.provider.asked == []
+    assert "new_phone" not in await put(house, other, phone=phone)
+
+
+async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(texted: House, phones: Phones):
+    signed, other, phone = await signed_up(texted), await signed_up(texted), number()
+    await put(texted, signed, phone=phone)
+    await put(texted.having(sms__enable_confirmations=False), other, phone=phone)
+
+    body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+
+    assert await texted.refused("POST", "/verify", body) == PHONE_EXISTS
+    assert (await texted.ok("GET", "/user", None, other.caller))["phone"] == phone
+
+
+async def test_the_channel_is_one_that_the_provider_has(texted: House, phones: Phones):
+    signed = await signed_up(texted)
+
+    status, code, message = await refused(texted, signed, phone=number(), channel="fax")
+    assert (status, code) == (400, "validation_failed")
+    assert message.startswith("Invalid channel")
+    await put(texted, signed, phone=number(), channel="")
+    await put(texted, signed, phone=number(), channel="whatsapp")
+    assert phones.provider.asked[-1].form["To"].startswith("whatsapp:")
+
+
+async def test_without_a_provider_a_number_cannot_be_changed(mailed: House):
+    signed = await signed_up(mailed)
+
+    assert (await refused(mailed, signed, phone=number()))[:2] == (422, "sms_send_failed")
+    assert "new_phone" not in await mailed.ok("GET", "/user", None, signed.caller)
+
+
+async def test_both_addresses_and_the_password_may_change_at_once(
+    texted: House, office: Office, phones: Phones
+):
+    signed, email, phone = await signed_up(texted), address(), number()
+
+    shown = await put(texted, signed, email=email, phone=phone, password="another one", data={"a": 1})
+
+    assert (shown["new_email"], shown["new_phone"], shown["user_metadata"]["a"]) == (email, phone, 1)
+    code = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+    await texted.ok("POST", "/verify", code)
+    link = landed(await texted.send("GET", office.path(email)))[2]
+    # an address that has changed voids all codes, that of the other address too
+    assert link["error_code"] == "otp_expired"
+    await texted.sign_in(signed.email, "another one")
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+async def test_of_a_new_number_the_address_is_told(
+    texted: House, office: Office, phones: Phones, confirms: bool
+):
+    house = texted.having(**NOTICES, sms__enable_confirmations=confirms)
+    signed, phone = await signed_up(house), number()
+
+    await put(house, signed, phone=phone)
+    if confirms:
+        assert len(office.caught) == 0
+        body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
+        await house.ok("POST", "/verify", body)
+
+    (letter,) = office.to(signed.email)
+    assert letter.subject == "Your phone number was changed"
+    assert phone in letter.text
