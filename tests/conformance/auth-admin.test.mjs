@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { address, admin, bad, claimsOf, good, missing, password, refused, signedIn, signedUp, visitor } from './auth-people.mjs'
-import { db, rows, withKey } from './clients.mjs'
+import { address, admin, bad, claimsOf, good, missing, password, refused, signedIn, signedUp, visitor, withKey } from './auth-people.mjs'
+import { db, rows } from './clients.mjs'
 
 const unknown = refused(404, 'user_not_found', 'User not found')
 const taken = refused(422, 'email_exists', 'A user with this email address has already been registered')

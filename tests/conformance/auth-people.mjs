@@ -1,12 +1,26 @@
 // People for the tests of the accounts: each test makes its own, so that none can disturb another.
-// Environment: as in clients.mjs, and JWT_SECRET.
+// Environment: as in clients.mjs, and JWT_SECRET. CALLED_DIR is a folder to note in which methods were called.
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
-import { AuthClient, GoTrueAdminApi } from '@supabase/supabase-js'
-import { called, withKey } from './clients.mjs'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { withKey as unnoted } from './clients.mjs'
 
-const { ANON_KEY, SERVICE_ROLE_KEY, JWT_SECRET } = process.env
+const { ANON_KEY, SERVICE_ROLE_KEY, JWT_SECRET, CALLED_DIR } = process.env
 
+/** Every public method that the accounts' client offers, and those that were called: `auth.mfa.enroll`. */
+export const surface = { offered: new Set(), called: new Set() }
+/** Functions that a client holds for itself. */
+const inside = ['constructor', 'fetch', 'logger', 'lock']
+if (CALLED_DIR) {
+  process.on('exit', () => {
+    const [offered, called] = [surface.offered, surface.called].map((names) => [...names])
+    writeFileSync(join(CALLED_DIR, `${process.pid}.json`), JSON.stringify({ offered, called }))
+  })
+}
+
+/** A client with a key, and further options, that notes what is called. */
+export const withKey = (key, options) => noted(unnoted(key, options))
 /** The accounts in the hands of a server. */
 export const admin = withKey(SERVICE_ROLE_KEY).auth.admin
 /** A client that nobody has signed in with yet. */
@@ -55,6 +69,13 @@ export const signedIn = async (email, word = password) => {
   return { client, email, user, session }
 }
 
+/** Sign in a person whose account a server made, with the address confirmed. */
+export const member = async (attributes) => {
+  const email = address()
+  await good(admin.createUser({ email, password, email_confirm: true, ...attributes }))
+  return await signedIn(email)
+}
+
 /** What a token says, unverified. */
 export const claimsOf = (token) => JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString())
 
@@ -76,17 +97,37 @@ export const listen = async (client) => {
   return events
 }
 
-/** Public methods of the accounts' client, by where they are found. */
-export const offeredByAuth = { auth: record(AuthClient.prototype), admin: record(GoTrueAdminApi.prototype) }
+/** Give the objects that methods are called on, by the path that applications write. */
+function parts({ auth }) {
+  const { mfa, admin } = auth
+  return {
+    auth, 'auth.mfa': mfa, 'auth.mfa.webauthn': mfa.webauthn, 'auth.mfa.recoveryCodes': mfa.recoveryCodes, 'auth.oauth': auth.oauth,
+    'auth.passkey': auth.passkey, admin, 'admin.mfa': admin.mfa, 'admin.oauth': admin.oauth,
+    'admin.customProviders': admin.customProviders, 'admin.passkey': admin.passkey,
+  }
+}
 
-function record(prototype) {
-  const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor' && !name.startsWith('_'))
-  for (const name of names) {
-    const original = prototype[name]
-    if (typeof original !== 'function') continue
-    prototype[name] = function (...given) {
-      called.add(name)
-      return original.apply(this, given)
+/** Let a client note which of its public methods are called. */
+function noted(client) {
+  for (const [path, object] of Object.entries(parts(client))) {
+    for (const name of methods(object)) {
+      const original = object[name]
+      surface.offered.add(`${path}.${name}`)
+      object[name] = function (...given) {
+        surface.called.add(`${path}.${name}`)
+        return original.apply(this, given)
+      }
+    }
+  }
+  return client
+}
+
+/** Give the names of public methods, the object's own and the inherited ones. */
+function methods(object) {
+  const names = new Set()
+  for (let each = object; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(each))) {
+      if (typeof value === 'function' && !name.startsWith('_') && !inside.includes(name)) names.add(name)
     }
   }
   return names

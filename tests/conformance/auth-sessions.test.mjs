@@ -1,9 +1,10 @@
 // Sign-up, sign-in, the session in the client, its refresh and its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { db, fine, withKey } from './clients.mjs'
+import { db, fine } from './clients.mjs'
 import {
   address, admin, bad, claimsOf, forgetful, good, listen, missing, password, refused, signed, signedIn, signedUp, visitor,
+  withKey,
 } from './auth-people.mjs'
 
 const { API_URL, PUBLISHABLE_KEY, SECRET_KEY } = process.env

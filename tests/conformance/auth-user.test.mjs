@@ -84,7 +84,7 @@ test('a visitor becomes permanent with an address, and keeps the session', async
   assert.equal((await signedIn(email, other)).user.id, user.id)
 })
 
-test('the address of a visitor who became permanent counts as verified', { todo: 'user_metadata says nothing of it' }, async () => {
+test('the address of a visitor who became permanent counts as verified', async () => {
   const { client } = await stranger()
 
   const { user } = await good(client.auth.updateUser({ email: address(), password: other }))

@@ -60,15 +60,14 @@ class People:
     platform: Platform
     session: Any = field(repr=False)
 
-    async def visitor(self, key: str = "ANON_KEY") -> Caller:
+    async def visitor(self, key: str = "ANON_KEY", **options: Any) -> Caller:
         """Give a client that nobody has signed in with yet."""
-        return await connect(
-            self.kind,
-            self.platform.url,
-            self.platform.values[key],
-            httpx_client=self.session,
-            auto_refresh_token=False,
-        )
+        own = {"httpx_client": self.session, "auto_refresh_token": False, **options}
+        return await connect(self.kind, self.platform.url, self.platform.values[key], **own)
+
+    async def auth(self, **options: Any) -> Any:
+        """Give the accounts, as such a client reaches them."""
+        return (await self.visitor(**options)).client.auth
 
     async def signed_up(self, data: dict[str, object] | None = None) -> Person:
         """Sign a new person up."""
@@ -82,6 +81,13 @@ class People:
         caller = await self.visitor()
         answer = await done(caller.client.auth.sign_in_with_password({"email": email, "password": password}))
         return Person(caller, email, answer.user, answer.session)
+
+    async def member(self, **attributes: object) -> Person:
+        """Sign a person in whose account a server made, with the address confirmed."""
+        admin, email = await admin_of(self), address()
+        made = {"email": email, "password": PASSWORD, "email_confirm": True, **attributes}
+        await done(admin.create_user(made))
+        return await self.signed_in(email)
 
     async def is_alive(self, person: Person) -> bool:
         """Tell whether the service still knows a person's session."""

@@ -55,5 +55,10 @@ create trigger on_auth_user_asks before insert on auth.users
 create function public.set_session_back(session uuid) returns void language sql security definer set search_path = '' as $$
   update auth.sessions set refreshed_at = refreshed_at - interval '1 minute' where id = session
 $$;
-revoke execute on function public.set_session_back from public, anon, authenticated;
-grant execute on function public.set_session_back to service_role;
+
+-- And one that began two days ago, for what only a young session may do.
+create function public.set_session_start_back(session uuid) returns void language sql security definer set search_path = '' as $$
+  update auth.sessions set created_at = created_at - interval '2 days' where id = session
+$$;
+revoke execute on function public.set_session_back, public.set_session_start_back from public, anon, authenticated;
+grant execute on function public.set_session_back, public.set_session_start_back to service_role;

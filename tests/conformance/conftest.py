@@ -8,6 +8,7 @@ from pathlib import Path
 import jwt
 import pytest
 
+from tests.conformance import confirming
 from tests.conformance.auth_callers import People, http_session
 from tests.conformance.callers import KINDS, Caller, connect
 from tests.platform import Platform, platform
@@ -23,6 +24,8 @@ SETTINGS = {
     "HEADWATER_AUTH_RATE_LIMIT_ANONYMOUS_USERS": "10000",
     "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "10000",
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "10000",
+    "HEADWATER_AUTH_RATE_LIMIT_TOKEN_VERIFICATIONS": "10000",
+    "HEADWATER_AUTH_EMAIL_MAX_FREQUENCY": "1m",
 }
 
 
@@ -43,6 +46,23 @@ def accounts(client_platform: Platform) -> Platform:
     assert done.returncode == 0, done.stderr
     client_platform.wait_for_catalog("profiles")
     return client_platform
+
+
+@pytest.fixture(scope="session")
+def abroad() -> Iterator[str]:
+    """The URL of an OpenID provider on this machine."""
+    with confirming.provider() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def confirming_accounts(abroad: str) -> Iterator[Platform]:
+    """A platform on which addresses are confirmed, and every way in but SAML is open."""
+    with platform(environment=confirming.settings(abroad)) as one:
+        done = one.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "auth_schema.sql"))
+        assert done.returncode == 0, done.stderr
+        one.wait_for_catalog("profiles")
+        yield one
 
 
 @pytest.fixture(scope="session")
@@ -85,6 +105,13 @@ async def persons(kind: str, accounts: Platform) -> AsyncIterator[People]:
     """Makes people with accounts, who use the Python client."""
     async with http_session(kind) as session:
         yield People(kind, accounts, session)
+
+
+@pytest.fixture(scope="session")
+async def newcomers(kind: str, confirming_accounts: Platform) -> AsyncIterator[People]:
+    """Makes people on the platform that confirms addresses, who use the Python client."""
+    async with http_session(kind) as session:
+        yield People(kind, confirming_accounts, session)
 
 
 @pytest.fixture

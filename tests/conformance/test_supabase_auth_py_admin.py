@@ -1,7 +1,5 @@
 """The official Python client on the accounts, in both of its forms: admin, a project's policies and triggers."""
 
-import uuid
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -155,35 +153,6 @@ async def test_triggers_on_sign_up_make_a_profile_and_refuse_in_their_own_words(
     assert twice == refused(
         500, "23505", 'duplicate key value violates unique constraint "profiles_handle_key"'
     )
-
-
-# --- What is not built yet ---------------------------------------------------------------------------------------
-
-SOME_ID = str(uuid.uuid4())
-UNBUILT: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "reauthenticate": (lambda auth: refusal(auth.reauthenticate), "GET /reauthenticate"),
-    "sign_in_with_sso": (lambda auth: refusal(auth.sign_in_with_sso, {"domain": "example.com"}), "POST /sso"),
-    "mfa.enroll": (lambda auth: refusal(auth.mfa.enroll, {"factor_type": "totp"}), "POST /factors"),
-    "mfa.unenroll": (
-        lambda auth: refusal(auth.mfa.unenroll, {"factor_id": SOME_ID}),
-        f"DELETE /factors/{SOME_ID}",
-    ),
-    "update_user, another address": (
-        lambda auth: refusal(auth.update_user, {"email": address()}),
-        "Confirming addresses",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", UNBUILT)
-async def test_a_method_whose_endpoint_is_not_built_yet_says_so(persons: People, name: str) -> None:
-    call, what = UNBUILT[name]
-    one = await persons.signed_up()
-
-    error = await call(one.auth)
-
-    assert error == refused(501, "unexpected_failure", f"{what} is not built yet in this version")
-    assert await persons.is_alive(one)
 
 
 async def test_a_sign_in_with_a_provider_gives_the_address_to_go_to(persons: People) -> None:
