@@ -5,13 +5,13 @@ is refused there in words. A kind whose HTML is the project's own has its plain 
 Source: docs/reference/auth.md, 18.3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 
-from schemas.auth_settings_delivery import Email
+from schemas.auth_settings_delivery import Email, Notification, Template
 from schemas.settings import SettingsError
 from workers.auth.delivery.gotext.nodes import Node, TemplateRefused
 from workers.auth.delivery.gotext.parse import LONGEST, parse
@@ -53,6 +53,9 @@ SUBJECTS = {
     Kind.FACTOR_UNENROLLED: "A second factor was removed from your account",
 }
 """The subject of each kind when the project has none."""
+
+Html = tuple[Node, ...]
+"""A body, read and ready."""
 
 _NOTIFICATION = "_notification"
 _FRAME_MARK = "<!-- letter -->"
@@ -120,7 +123,7 @@ class Letter:
 @dataclass(frozen=True, slots=True)
 class _Template:
     subject: tuple[Node, ...]
-    html: tuple[Node, ...]
+    html: Html
     text: tuple[Node, ...] | None
     """None: the text is made from the HTML."""
 
@@ -132,11 +135,16 @@ class Templates:
         self._chosen = chosen
         self._defaults = defaults
 
-    def write(self, kind: Kind, facts: Facts) -> Letter:
-        """Write a letter. One that the project's template would make endless is written with the default."""
-        values = facts.variables()
+    def write(self, kind: Kind, facts: Facts, html: Html | None = None) -> Letter:
+        """Write a letter. One that the project's template would make endless is written with the default.
+
+        `html` takes the place of the kind's own: a template that was fetched (`remote_templates.py`).
+        """
+        values, chosen = facts.variables(), self._chosen[kind]
+        if html is not None:
+            chosen = _Template(chosen.subject, html, None)
         try:
-            return _written(kind, self._chosen[kind], values)
+            return _written(kind, chosen, values)
         except LetterTooLong:
             return _written(kind, self._defaults[kind], {**values, "Data": {}})
 
@@ -156,13 +164,14 @@ def read_templates(sources: Mapping[str, Source], folders: Sequence[Path]) -> Te
 
 def sources_of(email: Email) -> dict[str, Source]:
     """Give the templates that the settings name, by kind."""
-    sources: dict[str, Source] = {}
+    return {kind: Source(one.subject, one.content_path, one.content) for kind, one in sections_of(email)}
+
+
+def sections_of(email: Email) -> Iterator[tuple[Kind, Template | Notification]]:
+    """Give what the settings say of every kind."""
     for kind in Kind:
         name = kind.removesuffix(_NOTIFICATION)
-        section = email.template if name == kind else email.notification
-        one = getattr(section, name)
-        sources[kind] = Source(one.subject, one.content_path, one.content)
-    return sources
+        yield kind, getattr(email.template if name == kind else email.notification, name)
 
 
 def default_html(kind: Kind) -> str:
