@@ -88,7 +88,8 @@ class Asked:
         # The door has put the client's address here, whatever the client said of it.
         # An address of the local link names its network card (fe80::1%eth0), which is no part of an inet.
         address = self.request.client.partition("%")[0]
-        return Device(header(self.request.headers, "user-agent") or "", address)
+        told = self.request.headers
+        return Device(header(told, "user-agent") or "", address, header(told, "x-supabase-session-tag") or "")
 
     @property
     def _is_form(self) -> bool:

@@ -1,6 +1,12 @@
 """The audit log: who did what to which account, in the transaction that does it.
 
-Source: reference page "auth", sections 16.8, 16.10 and 24.2.
+    more = audit.login(accounts, asked, user, "email", Method.PASSWORD)       rides with the statements of the deed
+    granted = await accounts.begin_session(transaction, ..., more=more)
+    await audit.record(accounts, transaction, asked, Action.USER_MODIFIED, user)        where there are none to ride with
+
+Every session that begins is a `login`; what else happened has an entry of its own beside it (`user_signedup`: an account
+that its owner made can be used from now on). `login_failures.py` has the sign-ins that were refused. What an admin does
+has the admin as its actor, and `about` the user in its traits. Source: reference page "auth", 16.8, 16.10 and 24.2.
 """
 
 from collections.abc import Mapping
@@ -11,10 +17,12 @@ import msgspec
 from broker.observations import Observation
 from broker.observe import observe
 from workers.auth.asked import Asked
+from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.pages import Page
 from workers.auth.rows import Metadata, User
-from workers.database.interactive import Transaction
+from workers.database.interactive import Transaction, statement
+from workers.database.session import Statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "audit.sql")
@@ -89,12 +97,47 @@ async def record(
     traits: Mapping[str, object] | None = None,
 ) -> None:
     """Write that somebody did something. `traits` tell more of it, and never hold a secret."""
-    client = asked.device.address
-    if accounts.settings.audit_log.disable_postgres:
-        observe(AccountEvent(action.value, str(actor.id), client))
-        return
-    payload = payload_of(action, actor, traits)
-    await transaction.rows(_SQL["insert"], msgspec.json.encode(payload), client)
+    statements = entry(accounts, asked, action, actor, traits)
+    if statements:
+        await transaction.run(*statements)
+
+
+def entry(
+    accounts: Accounts,
+    asked: Asked,
+    action: Action,
+    actor: User,
+    traits: Mapping[str, object] | None = None,
+) -> tuple[Statement, ...]:
+    """Give the statement that writes it, for others to take along; none where the database is spared.
+
+    Then the log is told at once, whatever becomes of the transaction.
+    """
+    if is_told_to_log(accounts, asked, action, actor):
+        return ()
+    payload = msgspec.json.encode(payload_of(action, actor, traits))
+    return (statement(_SQL["insert"], payload, asked.device.address),)
+
+
+def login(
+    accounts: Accounts, asked: Asked, user: User, provider: str, method: Method, **more: object
+) -> tuple[Statement, ...]:
+    """Give the entry of a session that begins: by which provider (`email`, `github`, `passkey`...), in which way."""
+    traits = {"provider": provider, "method": method.value, **more}
+    return entry(accounts, asked, Action.LOGIN, user, traits)
+
+
+def is_told_to_log(accounts: Accounts, asked: Asked, action: Action, actor: User | None) -> bool:
+    """Tell the log what somebody did where the database is spared; say whether it is."""
+    is_spared = accounts.settings.audit_log.disable_postgres
+    if is_spared and actor is not None:
+        observe(AccountEvent(action.value, str(actor.id), asked.device.address))
+    return is_spared
+
+
+def about(user: User) -> Metadata:
+    """Give the traits that name the user to whom an admin does something."""
+    return {"user_id": str(user.id), "user_email": user.email or "", "user_phone": user.phone or ""}
 
 
 def payload_of(action: Action, actor: User, traits: Mapping[str, object] | None) -> Metadata:

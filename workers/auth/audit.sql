@@ -1,8 +1,9 @@
 -- The audit log (audit.py). All run as supabase_auth_admin.
 
 -- name: insert
+-- The time is that of the statement, so that entries of one transaction have an order.
 insert into auth.audit_log_entries (instance_id, id, payload, created_at, ip_address)
-values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), $1::json, now(), $2)
+values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), $1::json, clock_timestamp(), $2)
 
 -- name: page
 -- $3 names where to look for the text $4: author, action or type; empty for all.

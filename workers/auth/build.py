@@ -2,17 +2,21 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from schemas.auth_settings import Auth
+from schemas.key_file import read_key_file
+from schemas.setting_files import find_file, setting_folders
 from schemas.settings import SettingsError
 from schemas.signing import SigningKey, public_keys, read_signing_key
 from workers.auth.codes import code_key
 from workers.auth.context import Accounts
 from workers.auth.delivery.message import Sender, read_sender
 from workers.auth.delivery.post import Post, post_of
+from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
 from workers.auth.delivery.sms.registry import make_sender
 from workers.auth.delivery.sms.sender import SmsSender
 from workers.auth.delivery.sms.test_numbers import read_test_numbers
@@ -22,6 +26,7 @@ from workers.auth.globs import BadGlob
 from workers.auth.hashing import Hashing
 from workers.auth.hooks.reading import read_services
 from workers.auth.hooks.runner import Hooks
+from workers.auth.mail_hosts import MailHosts
 from workers.auth.outbox import Outbox
 from workers.auth.outgoing import Outgoing
 from workers.auth.redirects import RedirectRules
@@ -102,6 +107,7 @@ def build_outbox(
         database,
         post=post or post_of(smtp),
         templates=read_templates(sources_of(own.email), folders),
+        remote=RemoteTemplates(urls_of(own.email, own.site_url), outgoing, clock),
         sender=named,
         external_url=own.external_url,
         sms=make_sender(own.sms, outgoing.session()) if own.sms.sender else sms,
@@ -109,6 +115,7 @@ def build_outbox(
         mfa_wording=read_wording(own.mfa.phone.template, "auth.mfa.phone.template"),
         tests=read_test_numbers(own.sms),
         clock=clock,
+        hosts=MailHosts(clock),
         hooks=Hooks(read_services(own.hook, database, outgoing)),
     )
 
@@ -127,11 +134,21 @@ def key_text(own: Auth) -> str:
         return own.jwt_keys.reveal()
     if not own.signing_keys_path:
         return ""
-    try:
-        return Path(own.signing_keys_path).read_text(encoding="utf-8")
-    except (ValueError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-        raise SettingsError(f"auth.signing_keys_path cannot be read: {reason}") from None
+    return read_key_file(key_file(own))
+
+
+def key_file(own: Auth) -> Path:
+    """Give the file of signing keys that the settings name."""
+    return find_file(own.signing_keys_path, setting_folders())
+
+
+def with_keys(accounts: Accounts, keys: str) -> Accounts:
+    """Give the same accounts with the keys of another list: what signs, and what everybody is shown.
+
+    Raises: SettingsError.
+    """
+    key = signing_key(accounts.settings, keys)
+    return replace(accounts, key=key, public_keys=tuple(public_keys(keys)))
 
 
 def signing_key(own: Auth, keys: str) -> SigningKey:

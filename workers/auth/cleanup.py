@@ -1,12 +1,14 @@
 """Removal of what has expired: small batches, in turns, so that nobody waits for them.
 
-Counters of rate limits are always swept; the rest as `auth.db_cleanup_enabled` says. Every worker may sweep at any time:
-rows that another one has in hand are skipped. Source: reference page "auth", section 8.5.
+Counters of rate limits, and notes of what must not be used twice, are always swept; the rest as
+`auth.db_cleanup_enabled` says. Every worker may sweep at any time: rows that another one has in hand are skipped.
+Source: reference page "auth", section 8.5.
 """
 
 import asyncio
 import random
 from collections.abc import Iterator
+from typing import ClassVar
 
 from broker.observations import Observation
 from broker.observe import observe
@@ -15,12 +17,11 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "cleanup.sql")
-_ALWAYS = ("rate_limits", "web3_nonces")
+_ALWAYS = ("rate_limits", "web3_nonces", "saml_assertions")
 _EXPIRED = (
     "refresh_tokens",
     "ended_sessions",
     "relay_states",
-    "flow_states",
     "client_states",
     "challenges",
     "unverified_factors",
@@ -34,12 +35,13 @@ _PAUSE_S = 60.0
 class CleanupFailed(Observation, frozen=True):
     """A batch could not be removed; the next turn tries again."""
 
+    level: ClassVar[str] = "warning"
     what: str
     reason: str
 
 
 async def sweep_forever(accounts: Accounts) -> None:
-    """Sweep now and then, until cancelled. A turn that removed a whole batch is followed by the next at once."""
+    """Sweep at once, then now and then, until cancelled. After a turn that removed a whole batch the next follows at once."""
     while True:
         removed = await sweep(accounts)
         if removed < _BATCH:
@@ -64,6 +66,8 @@ def _statements(accounts: Accounts) -> Iterator[tuple[str, tuple[str, ...]]]:
     if not own.db_cleanup_enabled:
         return
     yield from ((name, ()) for name in _EXPIRED)
+    codes_live_s = repr(float(max(own.email.otp_expiry, own.sms.otp_expiry)))
+    yield from ((name, (codes_live_s,)) for name in ("flow_states", "one_time_tokens"))
     if own.sessions.timebox:
         yield "old_sessions", (repr(float(own.sessions.timebox)),)
     if own.sessions.inactivity_timeout:

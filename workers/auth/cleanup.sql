@@ -34,8 +34,22 @@ delete from auth.saml_relay_states where id in (
 ) returning 1
 
 -- name: flow_states
+-- $2: seconds for which one waits at least for its link or its provider; a code counts from its own time.
 delete from auth.flow_state where id in (
-  select id from auth.flow_state where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+  select id from auth.flow_state
+  where created_at < now() - interval '24 hours' and case when auth_code is null
+    then created_at < now() - make_interval(secs => $2::float8)
+    else auth_code_issued_at is null or auth_code_issued_at < now() - interval '24 hours'
+  end
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: one_time_tokens
+-- $2: seconds for which the longest lives.
+delete from auth.one_time_tokens where id in (
+  select id from auth.one_time_tokens
+  where updated_at < now() - interval '24 hours' and updated_at < now() - make_interval(secs => $2::float8)
+  limit $1::int for update skip locked
 ) returning 1
 
 -- name: client_states
@@ -67,6 +81,11 @@ delete from auth.oauth_authorizations where id in (
 -- name: web3_nonces
 delete from auth.web3_nonces where ctid in (
   select ctid from auth.web3_nonces where expires_at < now() limit $1::int for update skip locked
+) returning 1
+
+-- name: saml_assertions
+delete from auth.saml_assertions where ctid in (
+  select ctid from auth.saml_assertions where expires_at < now() limit $1::int for update skip locked
 ) returning 1
 
 -- name: rate_limits

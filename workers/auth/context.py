@@ -1,7 +1,7 @@
 """What every endpoint of the accounts has: the settings, the database, the threads that hash, the key that signs."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,21 +9,23 @@ from datetime import UTC, datetime, timedelta
 from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
 from schemas.setting_types import Duration
 from schemas.signing import SigningKey
-from workers.auth.claims import TokenSession, TokenUser, access_claims, expiry
+from workers.auth.claims import Method, TokenSession, TokenUser, access_claims, expiry
 from workers.auth.hashing import Hashing
 from workers.auth.hooks.runner import Hooks, sign_customized
 from workers.auth.outbox import Outbox
 from workers.auth.outgoing import Outgoing
 from workers.auth.providers.documents import Documents
 from workers.auth.redirects import RedirectRules
+from workers.auth.rotation import Rules
 from workers.auth.rows import User
 from workers.auth.services import Services
-from workers.auth.sessions import Granted, Limits, end_one
+from workers.auth.sessions import Device, ForClient, Granted, Limits, begin, end_one
 from workers.auth.shown import Shown, user_shown
 from workers.auth.strength import StrengthRules
 from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
+from workers.database.session import Statement
 
 _SETTINGS = (("search_path", "auth"),)
 
@@ -82,9 +84,42 @@ class Accounts:
             inactivity=_span(own.sessions.inactivity_timeout),
             low_aal=_span(own.sessions.allow_low_aal),
             single_per_user=own.sessions.single_per_user,
+            tags=tuple(own.sessions.tags),
+        )
+
+    @property
+    def rotation(self) -> Rules:
+        """Give the rules of refresh tokens."""
+        own = self.settings
+        return Rules(
             reuse_interval=timedelta(seconds=own.refresh_token_reuse_interval),
             allows_reuse=own.refresh_token_allow_reuse,
-            rotates=own.enable_refresh_token_rotation,
+            moving=own.refresh_token_upgrade_percentage if own.refresh_token_algorithm_version == 2 else 0,
+        )
+
+    async def begin_session(
+        self,
+        transaction: Transaction,
+        user: User,
+        method: Method,
+        device: Device,
+        *,
+        client: ForClient | None = None,
+        not_after: datetime | None = None,
+        more: Sequence[Statement] = (),
+    ) -> Granted:
+        """Begin a session as the settings want it: `sessions.begin`."""
+        return await begin(
+            transaction,
+            self.vault,
+            user,
+            method,
+            device,
+            device.tag if device.tag in self.settings.sessions.tags else "",
+            client=client,
+            not_after=not_after,
+            has_rows=self.settings.refresh_token_algorithm_version < 2,
+            more=more,
         )
 
     async def session_shown(self, user: User, granted: Granted) -> Shown:

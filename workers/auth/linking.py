@@ -10,7 +10,7 @@ How to use them:
     async with accounts.transaction() as transaction:
         entry = await linking.enter(accounts, transaction, "github", person, new_id=new_id)
         if entry.refusal is None:
-            granted = await sessions.begin(transaction, accounts.vault, entry.user, Method.OAUTH, asked.device)
+            granted = await accounts.begin_session(transaction, entry.user, Method.OAUTH, asked.device)
     await entry.tell(accounts, asked.device.address)          # raises the refusal: the account stays, and waits
     shown = await accounts.session_shown(entry.user, granted)
 

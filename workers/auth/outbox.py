@@ -23,12 +23,14 @@ from workers.auth.addresses import refuse_reserved, refuse_unauthorized
 from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.message import Sender, compose
 from workers.auth.delivery.post import DirectPost, Post
+from workers.auth.delivery.remote_templates import RemoteTemplates
 from workers.auth.delivery.sms.sender import Channel, CodeChecker, SmsMessage, SmsSender
 from workers.auth.delivery.sms.test_numbers import MESSAGE_ID, TestNumbers
 from workers.auth.delivery.sms.wording import Wording
 from workers.auth.delivery.templates import Facts, Kind, Templates
 from workers.auth.hooks.points import EmailData, Point, SmsData
 from workers.auth.hooks.runner import Hooks
+from workers.auth.mail_hosts import MailHosts
 from workers.auth.mails import Draft, Mail
 from workers.auth.rows import User
 from workers.database.interactive import Transaction
@@ -54,6 +56,7 @@ class Outbox:
     database: Pool
     post: Post
     templates: Templates
+    remote: RemoteTemplates
     sender: Sender
     external_url: str
     sms: SmsSender | None
@@ -61,6 +64,7 @@ class Outbox:
     mfa_wording: Wording
     tests: TestNumbers
     clock: Callable[[], float]
+    hosts: MailHosts
     hooks: Hooks = field(default_factory=Hooks)
     """Services of the project that take the senders' part."""
 
@@ -81,8 +85,9 @@ class Outbox:
             data = EmailData(**mail.email_data(self.own.site_url))
             await self.hooks.send_email(mail.user, data, mail.client)
             return
+        html = await self.remote.get(mail.kind)
         for draft in mail.drafts:
-            letter = self.templates.write(mail.kind, draft.facts)
+            letter = self.templates.write(mail.kind, draft.facts, html)
             try:
                 message = compose(
                     letter, draft.to, self.sender, now=self._now(), unique=secrets.token_hex(16)
@@ -136,6 +141,12 @@ class Outbox:
         if self.own.email.validation_extended:
             refuse_reserved(email)
 
+    async def refuse_unreachable(self, email: str) -> None:
+        """Raise if no mail can reach the host of an address; not within a transaction. Raises: AuthError (400)."""
+        host = email.rpartition("@")[2]
+        if self.own.email.validation_extended and not await self.hosts.may_take_mail(host):
+            raise refusals.RESERVED_EMAIL(email=email)
+
     def refuse_unsendable(self, phone: str, channel: str) -> Channel:
         """Give the channel by its name. Raises: AuthError (400) if it is not offered; (422) if there is no sender."""
         if channel not in {*Channel}:
@@ -187,7 +198,8 @@ class Outbox:
             raise refusals.SMS_NOT_CHECKED(reason=error) from None
 
     async def close(self) -> None:
-        """Let connections go."""
+        """Let connections go, and what is being fetched."""
+        await self.remote.close()
         if isinstance(self.post, DirectPost):
             await self.post.close()
 

@@ -3,16 +3,17 @@
 Source: reference page "auth", sections 2.4, 7 and 8. Raises, all of them: DatabaseError, Disconnected.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import msgspec
 
-from workers.auth import refusals
+from workers.auth import refresh_rows, refusals
 from workers.auth.claims import Method, Used
 from workers.auth.errors import OAuthError
-from workers.auth.refresh import RefreshToken, issue_token, new_key, read_key
+from workers.auth.refresh import issue_token, new_key, read_key
 from workers.auth.rows import Session, User
 from workers.auth.vault import CannotOpen, Vault
 from workers.database.interactive import Transaction, first, statement
@@ -28,19 +29,24 @@ class Device:
 
     user_agent: str = ""
     address: str = ""
+    tag: str = ""
+    """The kind of device that it says it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long sessions live, and when an older refresh token is still taken; None is no limit."""
+    """How long sessions live; None is no limit."""
 
     timebox: timedelta | None = None
     inactivity: timedelta | None = None
     low_aal: timedelta | None = None
     single_per_user: bool = False
-    reuse_interval: timedelta = timedelta(seconds=10)
-    allows_reuse: bool = False
-    rotates: bool = True
+    tags: tuple[str, ...] = ()
+    """With `single_per_user`: the kinds of sessions of which a user may have one each."""
+
+    def tag_of(self, tag: str | None) -> str:
+        """Give the kind of a session by its tag: the first kind, if its tag is none of them."""
+        return tag if tag in self.tags else next(iter(self.tags), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,10 @@ class Granted:
     """From where."""
     is_new: bool = False
     """Whether it has just begun, so that nobody misses it if it ends at once."""
+    is_rotated: bool = False
+    """Whether the refresh token took the place of the one that was sent."""
+    causes: tuple[str, ...] = ()
+    """Why the one that was sent was taken although it was an older one."""
 
     @property
     def methods(self) -> tuple[Used, ...]:
@@ -78,10 +88,6 @@ class ForClient:
     """The id of the authorization: by it the session is found if the code comes again."""
 
 
-class ReuseDetected(Exception):
-    """A refresh token was used that is long replaced: its session must end, although the request fails."""
-
-
 async def begin(
     transaction: Transaction,
     vault: Vault,
@@ -92,25 +98,31 @@ async def begin(
     *,
     client: ForClient | None = None,
     not_after: datetime | None = None,
+    has_rows: bool = False,
+    more: Sequence[Statement] = (),
 ) -> Granted:
     """Begin a session of a user who has just signed in, or of an OAuth client that acts for him.
 
-    `not_after` is the end that his identity provider set.
+    `not_after` is the end that his identity provider set. `has_rows`: its refresh tokens are of version 1. `more` is
+    written along, here and below: entries of the audit log, which then cost no round trip.
     """
     id, key = client.session_id if client else uuid4(), new_key()
     inserted = statement(
         _SQL["insert"], str(id), str(user.id), "aal1", device.user_agent, device.address, tag, vault.seal(key, id),
         str(client.client_id) if client else None, client.scopes if client else "",
-        not_after.isoformat() if not_after else None,
+        not_after.isoformat() if not_after else None, None if has_rows else 0,
     )  # fmt: skip
     steps = [inserted, statement(_SQL["insert_method"], str(id), method.value)]
+    token = _first_token(id, key, None if has_rows else 0)
+    if has_rows:
+        steps.append(refresh_rows.add(token, user.id, id))
     if client is None:  # a client that gets tokens is no sign-in of the user
         steps.append(statement(_SQL["signed_in"], str(user.id)))
-    *_, rows = await transaction.run(*steps, statement(_SQL["by_id"], str(id)))
+    *_, rows = await transaction.run(*steps, *more, statement(_SQL["by_id"], str(id)))
     session = first(rows, Session)
     if session is None:  # a trigger of the project put it away
         raise refusals.NO_SESSION_FOUND()
-    return Granted(session, issue_token(id, 0, read_key(key)), method, device.address, is_new=True)
+    return Granted(session, token, method, device.address, is_new=True)
 
 
 def by_id(id: UUID) -> Statement:
@@ -135,42 +147,13 @@ async def lock(transaction: Transaction, vault: Vault, id: UUID) -> Session | No
     return msgspec.structs.replace(found, refresh_token_hmac_key=key)
 
 
-def refuse_foreign(session: Session, token: RefreshToken, client_id: UUID | None = None) -> None:
-    """Raise if a token is not the locked session's; before anything else, so that nobody learns of sessions not his own.
+def refuse_other_client(session: Session, client_id: UUID | None = None) -> None:
+    """Raise if a session is an OAuth client's, which refreshes elsewhere, or not that of the client that asks.
 
-    Raises: AuthError (400); OAuthError (400) if the session is an OAuth client's, which refreshes elsewhere, or not that
-    of the client that asks.
+    Raises: OAuthError (400).
     """
-    key = read_key(session.refresh_token_hmac_key or "")
-    if not key or not token.is_signed_by(key):
-        raise refusals.REFRESH_TOKEN_NOT_FOUND()
     if session.oauth_client_id != client_id:
         raise OAuthError("invalid_client", "This session is refreshed by its OAuth client")
-
-
-async def refresh(
-    transaction: Transaction,
-    session: Session,
-    token: RefreshToken,
-    limits: Limits,
-    device: Device,
-    now: datetime,
-) -> Granted:
-    """Take a token of a locked session and give the current one, rotated if the token was the current one.
-
-    The session's key has signed the token (`refuse_foreign`).
-    Raises: AuthError for a token that was never given; ReuseDetected for one that is long replaced.
-    """
-    key, current = read_key(session.refresh_token_hmac_key or ""), session.refresh_token_counter or 0
-    if token.counter > current:
-        raise refusals.FOREIGN_REFRESH_TOKEN()
-    if token.counter == current:
-        await transaction.rows(_SQL["rotate"], str(session.id), device.user_agent, device.address)
-        token_now = issue_token(session.id, current + 1, key)
-        return Granted(session, token_now, Method.TOKEN_REFRESH, device.address)
-    if not _may_reuse(session, token.counter, current, limits, now):
-        raise ReuseDetected
-    return Granted(session, issue_token(session.id, current, key), Method.TOKEN_REFRESH, device.address)
 
 
 async def refuse_expired(
@@ -187,7 +170,8 @@ async def refuse_expired(
     if is_low and _is_over(session.created_at, limits.low_aal, now):
         raise refusals.SESSION_LOW_AAL()
     if limits.single_per_user and session.oauth_client_id is None:
-        newest = await transaction.rows(_SQL["newest_of_user"], str(user.id), session.tag or "")
+        tag, tags = limits.tag_of(session.tag), msgspec.json.encode(limits.tags)
+        newest = await transaction.rows(_SQL["newest_of_user"], str(user.id), tag, tags, limits.tag_of(None))
         if newest and (newest[0][0] or b"").decode() != str(session.id):
             raise refusals.SESSION_REPLACED()
 
@@ -197,19 +181,25 @@ async def raise_level(
 ) -> Granted:
     """Raise a session to aal2 by a second factor; the user's other sessions below aal2 end.
 
-    Every refresh token from before is void: the session signs with a new key from here on, so that not even the reuse
-    interval turns one of them into a token of the raised session. The counter moves on by 2.
+    Every refresh token from before is void: the session signs with a new key from here on and forgets the rows of its
+    tokens, so that not even the reuse interval turns one of them into a token of the raised session. The counter moves
+    on by 2.
     Raises: AuthError (403) if the session has ended.
     """
     id, key = str(session.id), new_key()
     if not await transaction.rows(_SQL["raise"], id, str(factor_id), vault.seal(key, session.id)):
         raise refusals.SESSION_GONE()
-    await transaction.rows(_SQL["use_method"], id, method.value)
-    await transaction.rows(_SQL["end_below"], str(session.user_id), id)
+    await transaction.run(
+        refresh_rows.drop_all(session.id),
+        statement(_SQL["use_method"], id, method.value),
+        statement(_SQL["end_below"], str(session.user_id), id),
+    )
     raised = await find(transaction, session.id)
     if raised is None:  # a trigger of the project put it away
         raise refusals.SESSION_GONE()
-    token = issue_token(raised.id, raised.refresh_token_counter or 0, read_key(key))
+    token = _first_token(raised.id, key, raised.refresh_token_counter)
+    if raised.refresh_token_counter is None:
+        await transaction.run(refresh_rows.add(token, raised.user_id, raised.id))
     return Granted(raised, token, method, device.address)
 
 
@@ -235,27 +225,28 @@ async def of_user(transaction: Transaction, user_id: UUID) -> list[Listed]:
     return await transaction.all(_SQL["of_user"], Listed, str(user_id))
 
 
-async def end_one(transaction: Transaction, id: UUID) -> None:
+async def end_one(transaction: Transaction, id: UUID, more: Sequence[Statement] = ()) -> None:
     """End one session."""
-    await transaction.rows(_SQL["end_one"], str(id))
+    await transaction.run(statement(_SQL["end_one"], str(id)), *more)
 
 
-async def end_others(transaction: Transaction, user_id: UUID, kept: UUID) -> None:
+async def end_others(
+    transaction: Transaction, user_id: UUID, kept: UUID, more: Sequence[Statement] = ()
+) -> None:
     """End all sessions of a user but one."""
-    await transaction.rows(_SQL["end_others"], str(user_id), str(kept))
+    await transaction.run(statement(_SQL["end_others"], str(user_id), str(kept)), *more)
 
 
-async def end_all(transaction: Transaction, user_id: UUID) -> None:
+async def end_all(transaction: Transaction, user_id: UUID, more: Sequence[Statement] = ()) -> None:
     """End all sessions of a user."""
-    await transaction.rows(_SQL["end_all"], str(user_id))
+    await transaction.run(statement(_SQL["end_all"], str(user_id)), *more)
 
 
-def _may_reuse(session: Session, counter: int, current: int, limits: Limits, now: datetime) -> bool:
-    """Tell whether an older token is still taken: a client may have failed to keep the newer one, or many tabs refresh."""
-    if limits.allows_reuse or counter == current - 1:
-        return True
-    last = session.refreshed_at
-    return last is not None and now - last.replace(tzinfo=last.tzinfo or UTC) < limits.reuse_interval
+def _first_token(id: UUID, key: str, counter: int | None) -> str:
+    """Make the first refresh token of a session under a new key, with its number if it counts them."""
+    return (
+        refresh_rows.make_token(read_key(key)) if counter is None else issue_token(id, counter, read_key(key))
+    )
 
 
 def _is_over(since: datetime, lasts: timedelta | None, now: datetime) -> bool:

@@ -5,7 +5,7 @@ insert into auth.sessions (
   id, user_id, created_at, updated_at, aal, user_agent, ip, tag, refresh_token_hmac_key, refresh_token_counter,
   oauth_client_id, scopes, not_after
 ) values (
-  $1, $2, now(), now(), $3::auth.aal_level, nullif($4, ''), nullif($5, '')::inet, nullif($6, ''), $7, 0, $8,
+  $1, $2, now(), now(), $3::auth.aal_level, nullif($4, ''), nullif($5, '')::inet, nullif($6, ''), $7, $11, $8,
   nullif($9, ''), $10
 )
 
@@ -49,24 +49,17 @@ select row_to_json(shown) from (
   from (select * from auth.sessions where id = $1 for update skip locked) locked
 ) shown
 
--- name: rotate
-update auth.sessions set
-  refresh_token_counter = refresh_token_counter + 1,
-  refreshed_at = now() at time zone 'UTC', updated_at = now(),
-  user_agent = nullif($2, ''), ip = nullif($3, '')::inet
-where id = $1
-
 -- name: newest_of_user
--- Of a user's sessions (of one tag), that which was refreshed or entered last.
+-- Of a user's sessions of one kind, that which was refreshed or entered last. $3: the kinds; $4: that of all other tags.
 select id from auth.sessions
-where user_id = $1 and coalesce(tag, '') = $2 and (not_after is null or not_after > now()) and oauth_client_id is null
+where user_id = $1 and case when $3::jsonb ? tag then tag else $4 end = $2 and (not_after is null or not_after > now()) and oauth_client_id is null
 order by coalesce(refreshed_at at time zone 'UTC', created_at) desc
 limit 1
 
 -- name: raise
--- The counter moves on by 2, so that the last token is not even the one before the current.
+-- The counter, if there is one, moves on by 2, so that the last token is not even the one before the current.
 update auth.sessions set
-  aal = 'aal2', factor_id = $2, refresh_token_hmac_key = $3, refresh_token_counter = coalesce(refresh_token_counter, 0) + 2,
+  aal = 'aal2', factor_id = $2, refresh_token_hmac_key = $3, refresh_token_counter = refresh_token_counter + 2,
   updated_at = now()
 where id = $1
 returning 1

@@ -39,6 +39,13 @@ class NewUser:
     banned_until: datetime | None = None
     id: UUID = field(default_factory=uuid4)
 
+    @property
+    def provider(self) -> str:
+        """Give the provider of its first identity."""
+        if self.is_anonymous:
+            return "anonymous"
+        return "email" if self.email else "phone"
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -1,19 +1,16 @@
 """One bootstrapped database for the tests of the accounts, and workers on it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from schemas.settings import Settings
 from tests.workers.auth.house import (
-    CHEAP,
     OPEN,
     UNLIMITED,
     Clock,
-    CountingHashing,
     House,
-    at_role,
+    open_house,
 )
 from tests.workers.auth.office import (
     AT_ANY_TIME,
@@ -25,29 +22,23 @@ from tests.workers.auth.office import (
     with_office,
     with_phones,
 )
-from tests.workers.database.server import connected, temporary_server
-from workers.auth.build import build_accounts
-from workers.auth.outgoing import Outgoing
-from workers.auth.pool import LOGIN
+from tests.workers.database.server import temporary_server
 from workers.database.migrate import migrate
-from workers.database.pool import Pool
 
 
 @pytest.fixture(scope="session")
-async def whole_house() -> AsyncIterator[House]:
-    """A worker with default settings; one server, one database, one pool for the whole run."""
-    settings = Settings()
+async def database_url() -> AsyncIterator[str]:
+    """URL of a database that has the accounts, for its superuser; one server for the whole run."""
     with temporary_server() as server:
-        await migrate(server.url(), settings)
-        pool = await Pool.open(at_role(server.url(), LOGIN, settings.db.password.reveal()), 8)
-        outgoing = Outgoing()
-        hashing = CountingHashing(CHEAP, threads=2, queue=256)
-        async with connected(server.url()) as admin:
-            own = settings.auth
-            yield House(build_accounts(own, pool, hashing, outgoing), admin)
-        hashing.close()
-        await outgoing.close()
-        await asyncio.wait_for(pool.close(), 10)
+        await migrate(server.url(), Settings())
+        yield server.url()
+
+
+@pytest.fixture(scope="session")
+async def whole_house(database_url: str) -> AsyncIterator[House]:
+    """A worker with default settings; one pool for the whole run."""
+    async with open_house(database_url) as house:
+        yield house
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
 """An accounts worker on a bootstrapped database, a clock that tests can move, and requests to it."""
 
+import asyncio
 import json
 import time
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -13,13 +16,18 @@ import msgspec
 
 from schemas.caller import Anonymous, Caller, Service
 from schemas.http import Headers, Request, Response, header
+from schemas.settings import Settings
 from schemas.tokens import Verifier, read_keys
+from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
 from workers.auth.build import build_accounts
 from workers.auth.context import Accounts
 from workers.auth.hashing import Hashing
+from workers.auth.outgoing import Outgoing
 from workers.auth.passwords import Cost, Verdict
+from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
+from workers.database.pool import Pool
 
 PASSWORD = "correct horse"
 ANYBODY = Anonymous()
@@ -190,6 +198,20 @@ class House:
     async def sessions_of(self, id: str) -> set[str]:
         rows = await self.admin.fetch("select id::text from auth.sessions where user_id = $1", uuid.UUID(id))
         return {row["id"] for row in rows}
+
+
+@asynccontextmanager
+async def open_house(database_url: str) -> AsyncIterator[House]:
+    """Give a worker with default settings, a pool of its own, on a database that has the accounts."""
+    settings = Settings()
+    pool = await Pool.open(at_role(database_url, LOGIN, settings.db.password.reveal()), 8)
+    outgoing = Outgoing()
+    hashing = CountingHashing(CHEAP, threads=2, queue=256)
+    async with connected(database_url) as admin:
+        yield House(build_accounts(settings.auth, pool, hashing, outgoing), admin)
+    hashing.close()
+    await outgoing.close()
+    await asyncio.wait_for(pool.close(), 10)
 
 
 ADMIN: Caller = Service()

@@ -8,6 +8,39 @@ from workers.auth.cleanup import sweep
 SWEPT = {"db_cleanup_enabled": True, "enable_anonymous_sign_ins": True}
 
 
+async def made_token(house: House, age: str) -> uuid.UUID:
+    """Give a user a code of some age."""
+    signed, id = await house.sign_up(), uuid.uuid4()
+    await house.admin.execute(
+        "insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at) "
+        f"values ($1, $2, 'recovery_token', 'hash', 'a', now() - interval '{age}', now() - interval '{age}')",
+        id,
+        uuid.UUID(signed.id),
+    )
+    return id
+
+
+async def made_flow(house: House, age: str, code_age: str = "") -> uuid.UUID:
+    """Begin a flow some time ago, and complete it some other time ago."""
+    id = uuid.uuid4()
+    await house.admin.execute(
+        "insert into auth.flow_state (id, provider_type, authentication_method, created_at, auth_code,"
+        " auth_code_issued_at) values ($1, 'email', 'magiclink', now() - $2::text::interval, nullif($3, ''),"
+        " now() - nullif($3, '')::interval)",
+        id,
+        age,
+        code_age,
+    )
+    return id
+
+
+async def left_of(house: House, table: str, ids: list[uuid.UUID]) -> list[uuid.UUID]:
+    """Give those of some rows that are there."""
+    rows = await house.admin.fetch(f"select id from auth.{table} where id = any($1)", ids)
+    found = {row["id"] for row in rows}
+    return [id for id in ids if id in found]
+
+
 async def count(house: House, table: str, where: str) -> int:
     return int(await house.value(f"select count(*) from auth.{table} where {where}"))
 
@@ -27,6 +60,9 @@ async def count(house: House, table: str, where: str) -> int:
         ("rate_limits",
          "insert into auth.rate_limits (name, updated_at) values ('cleanup:{mark}', now() - interval '{age}')",
          "name like 'cleanup:%'"),
+        ("saml_assertions",
+         "insert into auth.saml_assertions values (sha256('old {old}'), now() - interval '{ended}')",
+         "assertion_hash in (sha256('old True'), sha256('old False'))"),
         ("users",
          "insert into auth.users (id, is_anonymous, role, created_at) values ('{mark}', true, 'cleanup', now() - interval '{days}')",
          "role = 'cleanup'"),
@@ -39,6 +75,7 @@ async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table:
             "old": old,
             "age": "25 hours" if old else "23 hours",
             "days": "31 days" if old else "29 days",
+            "ended": "1 hour" if old else "-1 hour",
         }
         await house.admin.execute(make.format_map(values))
     assert await count(house, table, where) == 2
@@ -47,6 +84,34 @@ async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table:
 
     assert await count(house, table, where) == 1
     await house.admin.execute(f"delete from auth.{table} where {where}")
+
+
+async def test_codes_go_after_a_day_unless_they_live_longer(house: House):
+    tokens = [await made_token(house, age) for age in ("25 hours", "23 hours")]
+
+    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).accounts)
+    assert await left_of(house, "one_time_tokens", tokens) == tokens
+
+    await sweep(house.having(**SWEPT).accounts)
+    assert await left_of(house, "one_time_tokens", tokens) == tokens[1:]
+
+
+async def test_a_flow_that_waits_for_a_link_is_kept_as_long_as_the_link_lives(house: House):
+    waiting = [await made_flow(house, "25 hours"), await made_flow(house, "27 hours")]
+
+    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).accounts)
+
+    assert await left_of(house, "flow_state", waiting) == waiting[:1]
+
+
+async def test_a_flow_that_was_completed_late_is_kept_for_its_code(house: House):
+    completed = [
+        await made_flow(house, "25 hours", code_age) for code_age in ("1 minute", "24 hours 1 minute")
+    ]
+
+    await sweep(house.having(**SWEPT).accounts)
+
+    assert await left_of(house, "flow_state", completed) == completed[:1]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,15 @@
 
 import asyncio
 import base64
+import json
 import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from schemas.http import Response
 from schemas.setting_types import Duration
-from tests.workers.auth.house import ADMIN, House, Signed, claims_of
+from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, claims_of
 from workers.auth.refresh import issue_token, new_key, read_key, read_token
 
 MALFORMED = (400, "validation_failed", "Refresh token is not valid")
@@ -34,6 +36,22 @@ async def key_of(house: House, signed: Signed) -> bytes:
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
     return read_key(house.accounts.vault.open(kept, uuid.UUID(signed.session_id)))
+
+
+async def tagged(house: House, email: str, tag: str) -> Signed:
+    """Sign in, and say what kind of device it is."""
+    body = {"email": email, "password": PASSWORD}
+    response = await house.send("POST", "/token?grant_type=password", body, x_supabase_session_tag=tag)
+    return house.signed(json.loads(response.body))
+
+
+def headers_of(response: Response) -> dict[str, str]:
+    """Give what the headers of a session tell."""
+    return {
+        name.removeprefix("sb-auth-"): value
+        for name, value in response.headers
+        if name.startswith("sb-auth-")
+    }
 
 
 async def make_factor(house: House, signed: Signed) -> None:
@@ -369,7 +387,7 @@ async def test_a_newer_session_that_has_ended_is_in_nobodys_way(plain: House):
 
 
 async def test_sessions_of_different_tags_do_not_replace_each_other(plain: House):
-    house = plain.having(sessions__single_per_user=True)
+    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
     first = await house.sign_up()
     second = await house.sign_in(first.email)
     await house.admin.execute(
@@ -378,6 +396,79 @@ async def test_sessions_of_different_tags_do_not_replace_each_other(plain: House
 
     assert counter(await house.refresh(first.refresh_token)) == 1
     assert counter(await house.refresh(second.refresh_token)) == 1
+
+
+async def test_a_sign_in_names_its_tag(plain: House):
+    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
+    email = (await house.sign_up()).email
+    phone, web = await tagged(house, email, "phone"), await tagged(house, email, "web")
+    newer = await tagged(house, email, "web")
+
+    assert await house.refresh_refused(web.refresh_token) == REPLACED
+    assert counter(await house.refresh(phone.refresh_token)) == 1
+    assert counter(await house.refresh(newer.refresh_token)) == 1
+
+
+@pytest.mark.parametrize("tag", ["", "watch", "Phone"])
+async def test_a_tag_that_the_settings_do_not_know_counts_as_the_first(plain: House, tag: str):
+    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
+    email = (await house.sign_up()).email
+    web, phone = await tagged(house, email, "web"), await tagged(house, email, "phone")
+    newer = await tagged(house, email, tag)
+
+    assert await house.refresh_refused(web.refresh_token) == REPLACED
+    assert counter(await house.refresh(phone.refresh_token)) == 1
+    assert counter(await house.refresh(newer.refresh_token)) == 1
+    assert (
+        await house.value("select tag from auth.sessions where id = $1", uuid.UUID(newer.session_id)) is None
+    )
+
+
+async def test_without_tags_in_the_settings_all_sessions_are_of_one_kind(plain: House):
+    house = plain.having(sessions__single_per_user=True)
+    email = (await house.sign_up()).email
+    phone, web = await tagged(house, email, "phone"), await tagged(house, email, "web")
+
+    assert await house.refresh_refused(phone.refresh_token) == REPLACED
+    assert counter(await house.refresh(web.refresh_token)) == 1
+
+
+# What the headers tell
+
+
+async def test_headers_of_a_sign_in_tell_whose_session_it_is(plain: House):
+    email = (await plain.sign_up()).email
+
+    response = await plain.send("POST", "/token?grant_type=password", {"email": email, "password": PASSWORD})
+
+    signed = plain.signed(json.loads(response.body))
+    assert headers_of(response) == {
+        "user-id": signed.id, "session-id": signed.session_id, "refresh-token-counter": "0",
+    }  # fmt: skip
+
+
+async def test_headers_of_a_refresh_tell_how_the_token_was_exchanged(plain: House):
+    house = plain.having(refresh_token_allow_reuse=True)
+    signed = await house.sign_up()
+    told = []
+    for token in (signed.refresh_token, signed.refresh_token, (await house.sign_up()).refresh_token):
+        body = {"refresh_token": token}
+        told.append(headers_of(await house.send("POST", "/token?grant_type=refresh_token", body)))
+    house.clock.forward(days=1)
+    late = await house.send(
+        "POST", "/token?grant_type=refresh_token", {"refresh_token": signed.refresh_token}
+    )
+
+    assert told[0] == {
+        "user-id": signed.id, "session-id": signed.session_id, "refresh-token-counter": "1",
+        "refresh-token-reuse": "false", "refresh-token-rotated": "true",
+    }  # fmt: skip
+    assert told[1] == {
+        "user-id": signed.id, "session-id": signed.session_id, "refresh-token-counter": "1",
+        "refresh-token-reuse": "true", "refresh-token-reuse-cause": "concurrent-refresh,fail-to-save,always-allow",
+    }  # fmt: skip
+    assert told[2]["user-id"] != signed.id
+    assert headers_of(late)["refresh-token-reuse-cause"] == "fail-to-save,always-allow"
 
 
 # Many at once

@@ -5,13 +5,14 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import factors, recovery_codes, refusals, sessions
+from workers.auth import audit, factors, recovery_codes, refusals, sessions
 from workers.auth.addresses import normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import named_factor
 from workers.auth.endpoints.named import locked_user, named_user
-from workers.auth.endpoints.present import refuse_unless_admin
+from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.factor_notices import Change, tell
@@ -47,6 +48,7 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
             factors.refuse_name(body.friendly_name, others)
         phone = _new_number(factor, others, body.phone)
         await factors.change(transaction, factor.id, name=body.friendly_name, phone=phone, now=accounts.now())
+        await _record(accounts, transaction, asked, Action.FACTOR_UPDATED, user, factor.id)
         changed = _of(await named_user(transaction, asked), factor.id)
     return answer(factor_shown(changed))
 
@@ -67,6 +69,7 @@ async def delete(accounts: Accounts, asked: Asked) -> Response:
         for id in removed:
             await factors.remove(transaction, id)
             await sessions.lower_level(transaction, id)
+            await _record(accounts, transaction, asked, Action.FACTOR_DELETED, user, id)
     if factor.is_verified:
         await tell(accounts, user, Change.UNENROLLED, factor.factor_type)
     return answer(factor_shown(_of(user, factor.id)))
@@ -82,6 +85,13 @@ def _new_number(factor: FactorRow, others: list[Factor], given: str | None) -> s
     if any(each.phone == phone for each in others):
         raise refusals.FACTOR_NUMBER_TAKEN()
     return phone
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, user: User, id: UUID
+) -> None:
+    traits = {"factor_id": str(id), **audit.about(user)}
+    await audit.record(accounts, transaction, asked, action, acting_admin(asked), traits)
 
 
 async def _factor(transaction: Transaction, asked: Asked) -> tuple[User, FactorRow]:

@@ -1,12 +1,13 @@
 """Passkeys of anybody, for admins: seen and deleted. Source: reference page "auth", section 16.8."""
 
 from schemas.http import Response
-from workers.auth import passkeys
+from workers.auth import audit, passkeys
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.named import named_user
 from workers.auth.endpoints.passkeys import passkey_id, refuse_if_off
-from workers.auth.endpoints.present import refuse_unless_admin
+from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 
 
 async def listing(accounts: Accounts, asked: Asked) -> Response:
@@ -24,5 +25,8 @@ async def delete(accounts: Accounts, asked: Asked) -> Response:
     refuse_if_off(accounts)
     async with accounts.transaction() as transaction:
         user = await named_user(transaction, asked)
-        await passkeys.remove(transaction, user.id, passkey_id(asked, "passkey_id"))
+        id = passkey_id(asked, "passkey_id")
+        await passkeys.remove(transaction, user.id, id)
+        traits = {"passkey_id": str(id), **audit.about(user)}
+        await audit.record(accounts, transaction, asked, Action.PASSKEY_DELETED, acting_admin(asked), traits)
     return Response(204)

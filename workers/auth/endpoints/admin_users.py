@@ -98,6 +98,8 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
             await users.ban(transaction, user.id, banned_until)
         changed = await users.change(transaction, user, _change(user, body, email, phone, digest, now))
         changed = await _settle(transaction, changed, body, is_password_new=digest is not None)
+        if digest is not None:
+            await _record(accounts, transaction, asked, Action.USER_UPDATED_PASSWORD, changed)
         await _record(accounts, transaction, asked, Action.USER_MODIFIED, changed)
     return answer(user_shown(changed))
 
@@ -211,8 +213,7 @@ async def _refuse_taken(
 async def _record(
     accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, user: User
 ) -> None:
-    traits = {"user_id": str(user.id), "user_email": user.email or "", "user_phone": user.phone or ""}
-    await audit.record(accounts, transaction, asked, action, acting_admin(asked), traits)
+    await audit.record(accounts, transaction, asked, action, acting_admin(asked), audit.about(user))
 
 
 async def _digest(accounts: Accounts, body: Body) -> str | None:

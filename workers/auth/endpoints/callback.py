@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from schemas.http import Response, header
-from workers.auth import audit, flows, landing, linking, refusals, sessions
+from workers.auth import audit, flows, landing, linking, refusals
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
 from workers.auth.claims import Method
@@ -27,11 +27,15 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, OAuthError, refusal_of
 from workers.auth.flows import Flow, ProviderTokens
 from workers.auth.linking import Entry
+from workers.auth.login_failures import noted
 from workers.auth.providers.registry import find_provider
 from workers.auth.redirects import with_fragment, with_query
+from workers.auth.rows import User
+from workers.auth.sessions import Granted
 from workers.auth.social import account, joining, states
 from workers.auth.social.protocol import Arrival, Grant, Provider, ProviderFailed, ProviderUser
 from workers.auth.social.states import Kept
+from workers.auth.social.trail import trail
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
 
@@ -49,6 +53,15 @@ class _Back:
     kept: Kept
     provider: Provider
     fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """What a person's arrival led to: an account, and a session, or a code, or neither where the entry has a refusal."""
+
+    entry: Entry
+    begun: tuple[User, Granted] | None
+    code: str
 
 
 async def callback(accounts: Accounts, asked: Asked) -> Response:
@@ -87,27 +100,43 @@ async def _landing(
         provider = await find_provider(accounts, transaction, flow.provider_type)
     grant, person = await _asked_provider(accounts, _Back(flow, kept, provider, fields))
     tokens = ProviderTokens(grant.access_token, grant.refresh_token)
-    new_id = None
-    if flow.linking_target_id is None and not flow.invite_token:
-        new_id = await linking.admit(accounts, provider.name, person, client=asked.device.address)
-    granted, code = None, ""
-    async with accounts.transaction() as transaction:
-        entry = await _entered(accounts, transaction, flow, provider.name, person, new_id, target)
-        traits = {"provider": provider.name}
-        await audit.record(accounts, transaction, asked, _action(flow, entry), entry.user, traits)
-        if entry.refusal is None and flow.challenge is not None:
-            code = await flows.complete(transaction, flow, entry.user.id, accounts.vault, tokens)
-        elif entry.refusal is None:
-            granted = await sessions.begin(
-                transaction, accounts.vault, entry.user, Method.OAUTH, asked.device
-            )
-            user = await account.again(transaction, entry.user.id)
-    await entry.tell(accounts, asked.device.address)
-    if granted is None:
-        return landing.with_code(target, code)
-    shown = await accounts.session_shown(user, granted)
+    arrived = await _arrive(accounts, asked, flow, provider.name, person, tokens, target)
+    await arrived.entry.tell(accounts, asked.device.address)
+    if arrived.begun is None:
+        return landing.with_code(target, arrived.code)
+    shown = await accounts.session_shown(*arrived.begun)
     more = {"provider_token": tokens.access, "provider_refresh_token": tokens.refresh}
     return landing.granted(target, shown, more)
+
+
+async def _arrive(
+    accounts: Accounts,
+    asked: Asked,
+    flow: Flow,
+    provider: str,
+    person: ProviderUser,
+    tokens: ProviderTokens,
+    target: str,
+) -> _Arrived:
+    """Let a person in: by a session, or by the code of a PKCE flow; or only keep the account. Raises: AuthError."""
+    new_id, deed, begun, code = None, _deed(flow), None, ""
+    if deed is None:
+        new_id = await linking.admit(accounts, provider, person, client=asked.device.address)
+    trying = noted(accounts, asked, provider, subject="" if deed else person.subject)
+    async with trying, accounts.transaction() as transaction:
+        entry = await _entered(accounts, transaction, flow, provider, person, new_id, target)
+        more = trail(accounts, asked, entry, provider, deed)
+        if entry.refusal is None and flow.challenge is None:
+            more += audit.login(accounts, asked, entry.user, provider, Method.OAUTH)
+            granted = await accounts.begin_session(
+                transaction, entry.user, Method.OAUTH, asked.device, more=more
+            )
+            begun = (await account.again(transaction, entry.user.id), granted)
+        elif entry.refusal is None:
+            code = await flows.complete(transaction, flow, entry.user.id, accounts.vault, tokens)
+        if begun is None and more:
+            await transaction.run(*more)
+    return _Arrived(entry, begun, code)
 
 
 async def _asked_provider(accounts: Accounts, back: _Back) -> tuple[Grant, ProviderUser]:
@@ -157,13 +186,11 @@ async def _entered(
     )
 
 
-def _action(flow: Flow, entry: Entry) -> Action:
-    """Give what the audit log calls it."""
+def _deed(flow: Flow) -> Action | None:
+    """Give what is wanted besides entering, as the audit log calls it."""
     if flow.linking_target_id is not None:
         return Action.IDENTITY_LINKED
-    if flow.invite_token:
-        return Action.INVITE_ACCEPTED
-    return Action.USER_SIGNED_UP if entry.is_new else Action.LOGIN
+    return Action.INVITE_ACCEPTED if flow.invite_token else None
 
 
 def _fields(asked: Asked) -> dict[str, str]:

@@ -5,6 +5,7 @@ it counts; the factor and the session are changed, in another. Between them othe
 the first step found is looked up again.
 """
 
+from dataclasses import replace
 from uuid import UUID
 
 import msgspec
@@ -22,9 +23,9 @@ from workers.auth.endpoints.factor_owner import (
     refuse_switched_off,
 )
 from workers.auth.factor_notices import Change, tell
-from workers.auth.factor_verdict import Attempt, refuse_invalid
+from workers.auth.factor_verdict import Attempt, record, refuse_invalid
 from workers.auth.limits import take
-from workers.auth.second_factor import Answer, ChallengeRow, Later
+from workers.auth.second_factor import Answer, Later
 from workers.auth.shown import Shown
 
 
@@ -77,13 +78,20 @@ async def _compare(accounts: Accounts, asked: Asked, body: Answering) -> Attempt
             await factors.answer(transaction, challenge.id, now)
         else:
             await factors.fail(transaction, challenge.id)
-    is_right = found_right if isinstance(found_right, bool) else await _ask(accounts, challenge, found_right)
-    return Attempt(caller.user.id, factor.id, factor.factor_type, is_right, kind.wrong())
+        attempt = Attempt(
+            caller.user, factor.id, factor.factor_type, found_right is True, kind.wrong(), challenge.id
+        )
+        if isinstance(found_right, bool):
+            await record(accounts, transaction, asked, attempt)
+            return attempt
+    return await _ask(accounts, asked, attempt, found_right)
 
 
-async def _ask(accounts: Accounts, challenge: ChallengeRow, is_right: Later) -> bool:
+async def _ask(accounts: Accounts, asked: Asked, attempt: Attempt, is_right: Later) -> Attempt:
     """Have an answer compared by somebody else; of right ones to the same challenge, the first wins."""
-    if not await is_right():
-        return False
+    was_right, id = await is_right(), attempt.challenge_id
     async with accounts.transaction() as transaction:
-        return await factors.answer(transaction, challenge.id, accounts.now())
+        if was_right and id is not None and await factors.answer(transaction, id, accounts.now()):
+            attempt = replace(attempt, is_right=True)
+        await record(accounts, transaction, asked, attempt)
+    return attempt

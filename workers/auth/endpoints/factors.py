@@ -9,8 +9,9 @@ from uuid import uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import factors, sessions, users
+from workers.auth import audit, factors, sessions, users
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import (
     answer_limit,
@@ -62,6 +63,8 @@ async def enroll(accounts: Accounts, asked: Asked) -> Response:
         user = await users.find_by_id(transaction, caller.user.id) or caller.user
         factors.refuse_enrolment(user, caller.session, mfa, body.friendly_name)
         await factors.add(transaction, user.id, wanted, body.factor_type, new, now)
+        traits = {"factor_id": str(wanted.id), "factor_type": body.factor_type}
+        await audit.record(accounts, transaction, asked, Action.FACTOR_IN_PROGRESS, user, traits)
     shown: Shown = {
         "id": str(wanted.id),
         "type": body.factor_type,
@@ -100,6 +103,8 @@ async def remove(accounts: Accounts, asked: Asked) -> Response:
         factors.refuse_removal(caller.user, caller.session, factor)
         await factors.remove(transaction, factor.id)
         await sessions.lower_level(transaction, factor.id)
+        traits = {"factor_id": str(factor.id), "factor_type": factor.factor_type}
+        await audit.record(accounts, transaction, asked, Action.FACTOR_UNENROLLED, caller.user, traits)
     if factor.is_verified:
         await tell(accounts, caller.user, Change.UNENROLLED, factor.factor_type)
     return answer({"id": str(factor.id)})
@@ -120,5 +125,7 @@ async def _begin(
     await factors.refuse_guessing(transaction, factor.id, now)
     made = await kind.challenge(accounts, transaction, caller.user, factor, wish)
     await factors.challenge(transaction, factor, id, made, asked.device.address, now)
+    traits = {"factor_id": str(factor.id), "challenge_id": str(id), "factor_type": factor.factor_type}
+    await audit.record(accounts, transaction, asked, Action.CHALLENGE_CREATED, caller.user, traits)
     expires_at = int((now + limits.lifetime).timestamp())
     return {"id": str(id), "type": factor.factor_type, "expires_at": expires_at, **made.shown}, made

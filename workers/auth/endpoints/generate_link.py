@@ -85,9 +85,8 @@ async def _for_new(accounts: Accounts, asked: Asked, order: Order) -> Response:
     new = invitations.invited(accounts, order.aud, order.email, body.data, digest)
 
     async def prepare(transaction: Transaction, user: User) -> Shown:
-        if order.type == "invite":
-            traits = {"user_id": str(user.id), "user_email": order.email}
-            await audit.record(accounts, transaction, asked, Action.USER_INVITED, acting_admin(asked), traits)
+        action = Action.USER_INVITED if order.type == "invite" else Action.USER_CONFIRMATION_REQUESTED
+        await _record(accounts, transaction, asked, order, action, user)
         return await _link(accounts, transaction, order, user, purpose.kind, purpose.template)
 
     is_invitation = order.type == "invite"
@@ -103,7 +102,7 @@ async def _for_known(
 ) -> Shown:
     """Make the link by which a user enters his account."""
     purpose = _OF_KNOWN[order.type]
-    await audit.record(accounts, transaction, asked, Action.USER_RECOVERY_REQUESTED, user)
+    await _record(accounts, transaction, asked, order, Action.USER_RECOVERY_REQUESTED, user)
     return await _link(accounts, transaction, order, user, purpose.kind, purpose.template)
 
 
@@ -112,7 +111,6 @@ async def _for_change(
 ) -> Shown:
     """Make the link of one half of a change of address. What the other half has sent or confirmed holds, if both are
     for the same address."""
-    del asked
     kind = _OF_CHANGE[order.type]
     if kind is Kind.EMAIL_CHANGE_CURRENT and not accounts.settings.email.double_confirm_changes:
         raise refusals.LINK_NEEDS_SECURE_CHANGE()
@@ -125,7 +123,15 @@ async def _for_change(
         change = users.Change(email_change=new_email, email_change_status=Half.NONE)
         user = await users.change(transaction, user, change)
     address = new_email if kind is Kind.EMAIL_CHANGE_NEW else order.email
+    await _record(accounts, transaction, asked, order, Action.USER_CONFIRMATION_REQUESTED, user)
     return await _link(accounts, transaction, order, user, kind, templates.Kind.EMAIL_CHANGE, address)
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, order: Order, action: Action, user: User
+) -> None:
+    traits = {"type": order.type, **audit.about(user)}
+    await audit.record(accounts, transaction, asked, action, acting_admin(asked), traits)
 
 
 async def _link(

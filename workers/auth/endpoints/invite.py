@@ -31,12 +31,14 @@ async def invite(accounts: Accounts, asked: Asked) -> Response:
     body, client = asked.read(Body), asked.device.address
     email, aud = normal_email(body.email), asked.audience(accounts.settings.jwt_aud)
     accounts.outbox.refuse_address(email)
+    await accounts.outbox.refuse_unreachable(email)
     target = target_of(accounts, asked, body.redirect_to)
 
     async def prepare(transaction: Transaction, user: User) -> tuple[Mail, User]:
         mail = await letters.prepare_mail(accounts, transaction, user, letters.INVITE, target, client=client)
-        traits = {"user_id": str(user.id), "user_email": email}
-        await audit.record(accounts, transaction, asked, Action.USER_INVITED, acting_admin(asked), traits)
+        await audit.record(
+            accounts, transaction, asked, Action.USER_INVITED, acting_admin(asked), audit.about(user)
+        )
         return mail, await users.find_by_id(transaction, user.id) or user
 
     new = invited(accounts, aud, email, body.data)

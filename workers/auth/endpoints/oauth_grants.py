@@ -3,8 +3,9 @@
 from uuid import UUID
 
 from schemas.http import Response
-from workers.auth import refusals
+from workers.auth import audit, refusals
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.oauth_access import refuse_unless_on
 from workers.auth.endpoints.present import present
@@ -47,4 +48,6 @@ async def revoke(accounts: Accounts, asked: Asked) -> Response:
         caller = await present(accounts, asked, transaction)
         if not await authorizations.revoke(transaction, caller.user.id, id):
             raise refusals.CONSENT_NOT_FOUND()
+        traits = {"client_id": str(id), "reason": "consent_withdrawn"}
+        await audit.record(accounts, transaction, asked, Action.TOKEN_REVOKED, caller.user, traits)
     return Response(204)

@@ -7,8 +7,9 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from schemas.http import Response, header
-from workers.auth import sessions, users
+from workers.auth import audit, sessions, users
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.endpoints.oauth_access import refuse_unless_on
@@ -22,11 +23,11 @@ from workers.auth.oauth_server.clients import Client
 from workers.auth.oauth_server.documents import issuer_of
 from workers.auth.oauth_server.id_token import id_token
 from workers.auth.oauth_server.scopes import BadScope, narrowed
-from workers.auth.refresh import RefreshToken
 from workers.auth.rows import Session, User
 from workers.auth.shown import Shown
 from workers.database.interactive import Transaction
 
+_PROVIDER = "oauth_server"
 _PASSING = (409, 429)
 """A refresh beside another one; too many requests."""
 
@@ -97,17 +98,28 @@ async def _exchanged(accounts: Accounts, asked: Asked, client: Client, body: Bod
         if found.status == "approved":
             user = await _allowed(accounts, transaction, found, body)
             new = sessions.ForClient(client.id, found.scope, found.id)
-            granted = await sessions.begin(
-                transaction, accounts.vault, user, Method.OAUTH_CODE, asked.device, client=new
+            more = audit.login(accounts, asked, user, _PROVIDER, Method.OAUTH_CODE, client_id=str(client.id))
+            granted = await accounts.begin_session(
+                transaction, user, Method.OAUTH_CODE, asked.device, client=new, more=more
             )
             await authorizations.use_up(transaction, found)
         else:
             granted = None
-            await sessions.end_one(transaction, found.id)
+            await _end(accounts, asked, transaction, found)
     if granted is None:  # raised behind the commit: the session has ended although the request fails
         raise _bad_code()
     auth_time = user.last_sign_in_at or user.created_at
     return await _tokens(accounts, client, user, granted, auth_time=auth_time, nonce=found.nonce or "")
+
+
+async def _end(accounts: Accounts, asked: Asked, transaction: Transaction, found: Authorization) -> None:
+    """End the session of a code that came again; whoever has the code may have the tokens."""
+    session = await sessions.find(transaction, found.id)
+    user = None if session is None else await users.find_by_id(transaction, session.user_id)
+    if session is not None and user is not None:
+        traits = {"session_id": str(session.id), "client_id": str(found.client_id), "reason": "code_reuse"}
+        more = audit.entry(accounts, asked, Action.TOKEN_REVOKED, user, traits)
+        await sessions.end_one(transaction, session.id, more)
 
 
 async def _allowed(accounts: Accounts, transaction: Transaction, found: Authorization, body: Body) -> User:
@@ -128,8 +140,8 @@ async def _refreshed(accounts: Accounts, asked: Asked, client: Client, body: Bod
     if not body.refresh_token:
         raise OAuthError("invalid_request", "refresh_token is required")
 
-    def accept(session: Session, sent: RefreshToken) -> None:
-        sessions.refuse_foreign(session, sent, client.id)
+    def accept(session: Session) -> None:
+        sessions.refuse_other_client(session, client.id)
         _narrowed(session, body.scope)
 
     renewed = await renew(accounts, asked, body.refresh_token, accept)

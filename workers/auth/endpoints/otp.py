@@ -6,9 +6,10 @@ Source: reference page "auth", sections 5.2 and 5.3.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import captcha, letters, newcomers, refusals
+from workers.auth import audit, captcha, letters, newcomers, refusals
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
@@ -19,6 +20,7 @@ from workers.auth.mails import Mail
 from workers.auth.one_time import Kind
 from workers.auth.pkce import parse_challenge
 from workers.auth.rows import Metadata, User
+from workers.auth.users import NewUser
 from workers.database.interactive import Transaction
 
 
@@ -93,6 +95,7 @@ async def _by_mail(accounts: Accounts, asked: Asked, body: Body) -> Response:
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email = normal_email(body.email)
     accounts.outbox.refuse_address(email)
+    await accounts.outbox.refuse_unreachable(email)
     options = body.options
     target = target_of(accounts, asked, body.redirect_to, options.redirect_to, options.email_redirect_to)
     new = newcomers.newcomer(accounts, asked.audience(own.jwt_aud), email=email, data=body.metadata)
@@ -100,6 +103,7 @@ async def _by_mail(accounts: Accounts, asked: Asked, body: Body) -> Response:
     async def prepare(transaction: Transaction, user: User) -> Mail:
         is_known = newcomers.has_confirmed(user, new) or newcomers.is_confirmed_at_once(accounts, new)
         purpose = letters.MAGIC_LINK if is_known else letters.SIGNUP
+        await _record(accounts, transaction, asked, user, new)
         return await letters.prepare_mail(accounts, transaction, user, purpose, target, challenge, client)
 
     mail, _ = await newcomers.with_account(
@@ -118,6 +122,7 @@ async def _by_phone(accounts: Accounts, asked: Asked, body: Body) -> Response:
     new = newcomers.newcomer(accounts, asked.audience(own.jwt_aud), phone=phone, data=body.metadata)
 
     async def prepare(transaction: Transaction, user: User) -> Text:
+        await _record(accounts, transaction, asked, user, new)
         return await letters.prepare_text(
             accounts, transaction, user, Kind.CONFIRMATION, phone, channel, client
         )
@@ -127,6 +132,17 @@ async def _by_phone(accounts: Accounts, asked: Asked, body: Body) -> Response:
     )
     message_id = await text.send(accounts)
     return answer({"message_id": message_id} if message_id and not is_new else {})
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, user: User, new: NewUser
+) -> None:
+    """Write that a code was asked for, and that an account was made, if it can be used at once."""
+    is_confirmed, traits = newcomers.has_confirmed(user, new), {"provider": new.provider}
+    if is_confirmed and user.id == new.id:
+        await audit.record(accounts, transaction, asked, Action.USER_SIGNED_UP, user, traits)
+    action = Action.USER_RECOVERY_REQUESTED if is_confirmed else Action.USER_CONFIRMATION_REQUESTED
+    await audit.record(accounts, transaction, asked, action, user, traits)
 
 
 def _refuse_new(accounts: Accounts, body: Body) -> None:

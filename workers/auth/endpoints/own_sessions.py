@@ -8,13 +8,15 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import sessions
+from workers.auth import audit, sessions
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.named import named_user
-from workers.auth.endpoints.present import present, refuse_unless_admin
+from workers.auth.endpoints.present import acting_admin, present, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.rows import User
 from workers.database.interactive import Transaction
 
 
@@ -31,7 +33,7 @@ async def end(accounts: Accounts, asked: Asked) -> Response:
     """End one of the caller's sessions. Raises: AuthError (404) for one that is not the caller's."""
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
-        await _end(transaction, caller.user.id, asked)
+        await _end(accounts, transaction, asked, caller.user, caller.user)
     return Response(204)
 
 
@@ -47,7 +49,7 @@ async def end_for_admin(accounts: Accounts, asked: Asked) -> Response:
     """End one of a user's sessions. Raises: AuthError."""
     await refuse_unless_admin(accounts, asked)
     async with accounts.transaction() as transaction:
-        await _end(transaction, (await named_user(transaction, asked)).id, asked)
+        await _end(accounts, transaction, asked, await named_user(transaction, asked), acting_admin(asked))
     return Response(204)
 
 
@@ -58,12 +60,13 @@ async def _shown(transaction: Transaction, user_id: UUID, current: UUID | None) 
     return [{**msgspec.to_builtins(each), "is_current": each.id == current} for each in found]
 
 
-async def _end(transaction: Transaction, user_id: UUID, asked: Asked) -> None:
+async def _end(accounts: Accounts, transaction: Transaction, asked: Asked, user: User, actor: User) -> None:
     id = _uuid(asked.parameters["session_id"])
     session = await sessions.find(transaction, id)
-    if session is None or session.user_id != user_id:
+    if session is None or session.user_id != user.id:
         raise AuthError(Code.SESSION_NOT_FOUND, "Session not found", 404)
-    await sessions.end_one(transaction, id)
+    traits = {"scope": "session", "session_id": str(id), **({} if actor is user else audit.about(user))}
+    await sessions.end_one(transaction, id, audit.entry(accounts, asked, Action.LOGOUT, actor, traits))
 
 
 def _uuid(text: str) -> UUID:

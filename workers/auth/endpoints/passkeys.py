@@ -10,14 +10,16 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import captcha, passkeys, refusals, sessions, users, webauthn_rules
+from workers.auth import audit, captcha, passkeys, refusals, users, webauthn_rules
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.claims import Method, is_enough
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import Present, present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.limits import Limit, take
+from workers.auth.login_failures import noted
 from workers.auth.passkeys import Passkey, Purpose
 from workers.auth.relying_party import relying_party
 from workers.auth.rows import User
@@ -26,6 +28,7 @@ from workers.auth.webauthn_credentials import Assertion, Unverified
 from workers.database.interactive import Transaction
 
 _MOST_NAME = 120
+_PROVIDER = "passkey"
 
 
 class Verification(msgspec.Struct):
@@ -86,6 +89,7 @@ async def registration_verify(accounts: Accounts, asked: Asked) -> Response:
         user = await _registrant(accounts, asked, transaction)
         await passkeys.refuse_beyond(transaction, user.id, accounts.settings.passkey.max_passkeys_per_user)
         passkey = await passkeys.add(transaction, user.id, made)
+        await _record(accounts, transaction, asked, Action.PASSKEY_CREATED, user, passkey.id)
     return answer(passkeys.passkey_shown(passkey))
 
 
@@ -110,20 +114,21 @@ async def authentication_verify(accounts: Accounts, asked: Asked) -> Response:
         challenge = await passkeys.take_challenge(transaction, id, Purpose.AUTHENTICATION, accounts.now())
     if challenge is None:
         raise refusals.WEBAUTHN_CHALLENGE_EXPIRED()
-    async with accounts.transaction() as transaction:
+    async with noted(accounts, asked, _PROVIDER) as trying, accounts.transaction() as transaction:
         try:
             passkey = await _locked(transaction, webauthn_rules.credential_id(credential))
+            trying.user = user = await users.find_by_id(transaction, passkey.user_id)
             used = _used(accounts, passkey, challenge, credential)
         except Unverified as error:
             raise refusals.PASSKEY_UNVERIFIED(reason=error) from None
-        user = await users.find_by_id(transaction, passkey.user_id)
         if user is None or user.deleted_at is not None:
             raise refusals.NO_WEBAUTHN_CREDENTIAL()
         if user.is_banned(accounts.now()):
             raise refusals.USER_BANNED()
         _refuse_unconfirmed(user)
         await passkeys.keep_use(transaction, passkey, used)
-        granted = await sessions.begin(transaction, accounts.vault, user, Method.PASSKEY, asked.device)
+        more = audit.login(accounts, asked, user, _PROVIDER, Method.PASSKEY, passkey_id=str(passkey.id))
+        granted = await accounts.begin_session(transaction, user, Method.PASSKEY, asked.device, more=more)
         found = await users.find_by_id(transaction, user.id)
     return answer(await accounts.session_shown(found or user, granted))
 
@@ -145,6 +150,7 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
         passkey = await passkeys.rename(transaction, caller.user.id, passkey_id(asked, "id"), name)
+        await _record(accounts, transaction, asked, Action.PASSKEY_UPDATED, caller.user, passkey.id)
     return answer(passkeys.passkey_shown(passkey))
 
 
@@ -154,7 +160,9 @@ async def delete(accounts: Accounts, asked: Asked) -> Response:
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
         _refuse_low(caller)
-        await passkeys.remove(transaction, caller.user.id, passkey_id(asked, "id"))
+        id = passkey_id(asked, "id")
+        await passkeys.remove(transaction, caller.user.id, id)
+        await _record(accounts, transaction, asked, Action.PASSKEY_DELETED, caller.user, id)
     return Response(204)
 
 
@@ -164,6 +172,12 @@ def passkey_id(asked: Asked, name: str) -> UUID:
         return UUID(asked.parameters[name])
     except ValueError:
         raise refusals.NO_PASSKEY() from None
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, user: User, id: UUID
+) -> None:
+    await audit.record(accounts, transaction, asked, action, user, {"passkey_id": str(id)})
 
 
 async def _registrant(accounts: Accounts, asked: Asked, transaction: Transaction) -> User:

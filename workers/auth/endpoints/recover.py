@@ -6,9 +6,10 @@ Source: reference page "auth", section 5.4.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import captcha, letters, refusals, users
+from workers.auth import audit, captcha, letters, refusals, users
 from workers.auth.addresses import normal_email
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.limits import account_limit, take
@@ -36,6 +37,7 @@ async def recover(accounts: Accounts, asked: Asked) -> Response:
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email, aud = normal_email(body.email), asked.audience(own.jwt_aud)
     accounts.outbox.refuse_address(email)
+    await accounts.outbox.refuse_unreachable(email)
     target = target_of(accounts, asked, body.redirect_to)
     mail = None
     async with accounts.transaction() as transaction:
@@ -46,6 +48,7 @@ async def recover(accounts: Accounts, asked: Asked) -> Response:
             mail = await letters.prepare_mail(
                 accounts, transaction, user, letters.RECOVERY, target, challenge, client
             )
+            await audit.record(accounts, transaction, asked, Action.USER_RECOVERY_REQUESTED, user)
     if mail is not None:
         await accounts.outbox.send(mail)
     return answer({})

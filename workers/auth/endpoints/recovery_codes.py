@@ -1,22 +1,24 @@
 """Recovery codes: shown once, each good for one sign-in. Source: reference page "auth", section 9.6."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import factors, recovery_codes, refusals, sessions, users
+from workers.auth import audit, factors, recovery_codes, refusals, sessions, users
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import Owner, answer_limit, owner
 from workers.auth.factor_notices import Change, tell
-from workers.auth.factor_verdict import Attempt, refuse_invalid
+from workers.auth.factor_verdict import Attempt, record, refuse_invalid
 from workers.auth.factors import RECOVERY_CODE
 from workers.auth.limits import take
 from workers.auth.recovery_codes import CodeSet, Tries
 from workers.auth.second_factor import Enrolment, NewFactor
 from workers.auth.shown import Shown
+from workers.database.interactive import Transaction
 
 
 class Making(msgspec.Struct):
@@ -53,6 +55,7 @@ async def create(accounts: Accounts, asked: Asked) -> Response:
         new = NewFactor()
         await factors.add(transaction, caller.user.id, wanted, RECOVERY_CODE, new, now, is_verified=True)
         await recovery_codes.make(transaction, caller.user.id, wanted.id, hashes, now)
+        await _record(accounts, transaction, asked, Action.FACTOR_IN_PROGRESS, caller, wanted.id)
     await tell(accounts, caller.user, Change.ENROLLED, RECOVERY_CODE)
     shown = {"id": str(wanted.id), "type": RECOVERY_CODE, "friendly_name": body.friendly_name}
     return answer({**shown, "total": len(codes), "codes": codes})
@@ -67,6 +70,7 @@ async def regenerate(accounts: Accounts, asked: Asked) -> Response:
         found = await recovery_codes.find(transaction, caller.user.id)
         codes, hashes = _drawn(accounts, caller)
         await recovery_codes.renew(transaction, found, hashes, now)
+        await _record(accounts, transaction, asked, Action.FACTOR_UPDATED, caller, found.factor_id)
     shown = {**_named(found), "friendly_name": found.friendly_name or ""}
     return answer({**shown, "total": len(codes), "codes": codes})
 
@@ -100,6 +104,7 @@ async def remove(accounts: Accounts, asked: Asked) -> Response:
             raise refusals.REMOVAL_NEEDS_AAL2()
         await factors.remove(transaction, found.factor_id)
         await sessions.lower_level(transaction, found.factor_id)
+        await _record(accounts, transaction, asked, Action.FACTOR_UNENROLLED, caller, found.factor_id)
     await tell(accounts, caller.user, Change.UNENROLLED, RECOVERY_CODE)
     return answer({"id": str(found.factor_id)})
 
@@ -120,8 +125,17 @@ async def _compare(accounts: Accounts, asked: Asked, code: str) -> Attempt:
         is_right = await recovery_codes.use(transaction, found, hashed, now)
         tries = Tries() if is_right else recovery_codes.after_failure(found, settings, now)
         await recovery_codes.count(transaction, found, tries, now)
-    wrong = refusals.WRONG_RECOVERY_CODE()
-    return Attempt(caller.user.id, found.factor_id, RECOVERY_CODE, is_right, wrong)
+        wrong = refusals.WRONG_RECOVERY_CODE()
+        attempt = Attempt(caller.user, found.factor_id, RECOVERY_CODE, is_right, wrong)
+        await record(accounts, transaction, asked, attempt)
+    return attempt
+
+
+async def _record(
+    accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, caller: Owner, id: UUID
+) -> None:
+    traits = {"factor_id": str(id), "factor_type": RECOVERY_CODE}
+    await audit.record(accounts, transaction, asked, action, caller.user, traits)
 
 
 def _refuse_making(accounts: Accounts, caller: Owner) -> None:

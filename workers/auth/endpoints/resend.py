@@ -6,9 +6,10 @@ Source: reference page "auth", section 5.5.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import address_changes, captcha, letters, refusals, users
+from workers.auth import address_changes, audit, captcha, letters, refusals, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
@@ -44,6 +45,8 @@ async def resend(accounts: Accounts, asked: Asked) -> Response:
     body = asked.read(Body)
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     address, aud = _address(accounts, body), asked.audience(own.jwt_aud)
+    if body.type in _BY_MAIL:
+        await accounts.outbox.refuse_unreachable(address)
     target = target_of(accounts, asked, body.redirect_to)
     async with accounts.transaction() as transaction:
         find = users.find_by_phone if body.type in _BY_PHONE else users.find_by_email
@@ -52,6 +55,9 @@ async def resend(accounts: Accounts, asked: Asked) -> Response:
         if message is None:
             kind = {**_BY_MAIL, **_BY_PHONE}[body.type]
             await letters.pretend(accounts, transaction, kind, address, aud)
+        elif user is not None:
+            action, traits = Action.USER_CONFIRMATION_REQUESTED, {"type": body.type}
+            await audit.record(accounts, transaction, asked, action, user, traits)
     if isinstance(message, Mail):
         await accounts.outbox.send(message)
     elif message is not None and (message_id := await message.send(accounts)):

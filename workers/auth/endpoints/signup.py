@@ -7,9 +7,10 @@ confirmed already it tells of a user who does not exist.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import captcha, letters, newcomers, refusals, sessions, users
+from workers.auth import audit, captcha, letters, newcomers, refusals, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
@@ -64,6 +65,8 @@ async def signup(accounts: Accounts, asked: Asked) -> Response:
     refuse_unusable(body.password, accounts.strength)
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email, phone = _address(accounts, body)
+    if email and own.email.enable_confirmations:
+        await accounts.outbox.refuse_unreachable(email)
     await refuse_weak(accounts, body.password)
     # Hashed for addresses that are known as well, so that the time does not tell them from others.
     digest = await accounts.hashing.hash(body.password)
@@ -100,17 +103,21 @@ def _address(accounts: Accounts, body: Body) -> tuple[str, str]:
 async def _at_once(accounts: Accounts, asked: Asked, new: NewUser) -> Shown:
     """Make an account whose address counts as confirmed, and its session."""
 
-    async def register(transaction: Transaction, user: User) -> User:
-        if user.id != new.id:
-            raise refusals.ALREADY_REGISTERED()
-        return user
+    async def register(transaction: Transaction, user: User) -> User | None:
+        is_new = user.id == new.id
+        action = Action.USER_SIGNED_UP if is_new else Action.USER_REPEATED_SIGN_UP
+        await audit.record(accounts, transaction, asked, action, user, {"provider": new.provider})
+        return user if is_new else None
 
     def is_welcome() -> None:
         pass
 
     user, _ = await newcomers.with_account(accounts, new, asked.device.address, is_welcome, register)
+    if user is None:
+        raise refusals.ALREADY_REGISTERED()
     async with accounts.transaction() as transaction:
-        granted = await sessions.begin(transaction, accounts.vault, user, Method.PASSWORD, asked.device)
+        more = audit.login(accounts, asked, user, new.provider, Method.PASSWORD)
+        granted = await accounts.begin_session(transaction, user, Method.PASSWORD, asked.device, more=more)
         found = await users.find_by_id(transaction, user.id)
     return await accounts.session_shown(found or user, granted)
 
@@ -119,12 +126,13 @@ async def _to_be_confirmed(
     accounts: Accounts, asked: Asked, new: NewUser, body: Body, challenge: Challenge | None
 ) -> Shown:
     """Make an account, unless there is one, and send what confirms its address."""
-    client, target = asked.device.address, target_of(accounts, asked)
+    client, target, traits = asked.device.address, target_of(accounts, asked), {"provider": new.provider}
 
     async def prepare(transaction: Transaction, user: User) -> tuple[User, Mail | Text] | None:
         if newcomers.has_confirmed(user, new):
             address = new.email or new.phone
             await letters.pretend(accounts, transaction, Kind.CONFIRMATION, address, new.aud)
+            await audit.record(accounts, transaction, asked, Action.USER_REPEATED_SIGN_UP, user, traits)
             return None
         message: Mail | Text
         if new.email:
@@ -135,6 +143,7 @@ async def _to_be_confirmed(
             message = await letters.prepare_text(
                 accounts, transaction, user, Kind.CONFIRMATION, new.phone, body.channel, client
             )
+        await audit.record(accounts, transaction, asked, Action.USER_CONFIRMATION_REQUESTED, user, traits)
         return await users.find_by_id(transaction, user.id) or user, message
 
     def is_welcome() -> None:
@@ -179,8 +188,12 @@ async def _anonymous(accounts: Accounts, asked: Asked, body: Body) -> Shown:
     await accounts.hooks.before_user_created(new, client)
     async with accounts.transaction() as transaction:
         made = await users.make(transaction, new)
+        await audit.record(
+            accounts, transaction, asked, Action.USER_SIGNED_UP, made, {"provider": new.provider}
+        )
     await accounts.hooks.after_user_created(made, client)
     async with accounts.transaction() as transaction:
-        granted = await sessions.begin(transaction, accounts.vault, made, Method.ANONYMOUS, asked.device)
+        more = audit.login(accounts, asked, made, new.provider, Method.ANONYMOUS)
+        granted = await accounts.begin_session(transaction, made, Method.ANONYMOUS, asked.device, more=more)
         found = await users.find_by_id(transaction, made.id)
     return await accounts.session_shown(found or made, granted)

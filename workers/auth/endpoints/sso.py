@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import flows, landing, linking, refusals, sessions
+from workers.auth import audit, flows, landing, linking, refusals
 from workers.auth.asked import Asked, answer
 from workers.auth.captcha import check as check_captcha
 from workers.auth.claims import Method
@@ -15,6 +15,7 @@ from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, refusal_of
 from workers.auth.limits import Limit, take
+from workers.auth.login_failures import noted
 from workers.auth.pkce import Challenge, parse_challenge
 from workers.auth.saml import account, providers
 from workers.auth.saml.assertion import Assertion, BadResponse, Wanted
@@ -23,6 +24,7 @@ from workers.auth.saml.providers import Provider, Saml, Visit
 from workers.auth.saml.request import authn_request, new_request_id, redirect_address
 from workers.auth.saml.response import believed, parse_response
 from workers.auth.saml.service_provider import ServiceProvider, own_metadata, service_provider
+from workers.auth.social.trail import trail
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
 
@@ -199,13 +201,15 @@ async def _enter(
     person, ends_at, code, granted = account.person_of(assertion, saml), assertion.session_ends_at, "", None
     client = asked.device.address
     new_id = await linking.admit(accounts, provider.name, person, client=client)
-    async with accounts.transaction() as transaction:
+    trying = noted(accounts, asked, provider.name, subject=person.subject)
+    async with trying, accounts.transaction() as transaction:
         if visit is not None and not await providers.end_visit(transaction, visit.id):
             raise refusals.SAML_VISIT_NOT_FOUND()
         used = (saml.entity_id, assertion.id, assertion.expires_at, accounts.now())
         if not await providers.use_assertion(transaction, *used):
             raise refusals.SAML_RESPONSE_REFUSED(reason="it was used before")
         entry = await account.enter(accounts, transaction, provider, person, new_id)
+        more = trail(accounts, asked, entry, provider.name)
         if entry.refusal is None and visit is not None and visit.flow_state_id is not None:
             flow = await flows.find(transaction, visit.flow_state_id)
             if flow is None:
@@ -214,9 +218,12 @@ async def _enter(
                 transaction, flow, entry.user.id, accounts.vault, session_not_after=ends_at
             )
         elif entry.refusal is None:
-            granted = await sessions.begin(
-                transaction, accounts.vault, entry.user, Method.SSO_SAML, asked.device, not_after=ends_at
+            more += audit.login(accounts, asked, entry.user, provider.name, Method.SSO_SAML)
+            granted = await accounts.begin_session(
+                transaction, entry.user, Method.SSO_SAML, asked.device, not_after=ends_at, more=more
             )
+        if granted is None and more:
+            await transaction.run(*more)
     await entry.tell(accounts, client)
     if granted is None:
         return landing.with_code(target, code)

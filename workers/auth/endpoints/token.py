@@ -6,15 +6,15 @@ from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
+from workers.auth.entered import Entered
 from workers.auth.grants.id_token import id_token
 from workers.auth.grants.password import password
 from workers.auth.grants.pkce import pkce
 from workers.auth.grants.refresh import refresh
 from workers.auth.grants.web3 import web3
 from workers.auth.limits import take, token_limit, web3_limit
-from workers.auth.shown import Shown
 
-Grant = Callable[[Accounts, Asked], Awaitable[Shown]]
+Grant = Callable[[Accounts, Asked], Awaitable[Entered]]
 
 GRANTS: Mapping[str, Grant] = {
     "id_token": id_token,
@@ -33,4 +33,5 @@ async def token(accounts: Accounts, asked: Asked) -> Response:
     await take(accounts.database, limit(accounts.settings.rate_limit), asked.device.address)
     if kind not in GRANTS:
         raise refusals.UNSUPPORTED_GRANT()
-    return answer(await GRANTS[kind](accounts, asked))
+    entered = await GRANTS[kind](accounts, asked)
+    return answer(entered.shown, 200, *entered.headers)

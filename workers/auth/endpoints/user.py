@@ -79,7 +79,10 @@ async def update(accounts: Accounts, asked: Asked) -> Response:
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
-        await _refuse(accounts, transaction, asked, caller, _wish(accounts, caller.user, body))
+        wish = _wish(accounts, caller.user, body)
+        await _refuse(accounts, transaction, asked, caller, wish)
+    if wish.email and not wish.is_email_at_once:
+        await accounts.outbox.refuse_unreachable(wish.email)
     new = None
     if body.password is not None:
         new = await user_password.check(

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
-from workers.auth import codes, flows, landing, one_time, refusals, sessions, users
+from workers.auth import audit, codes, flows, landing, login_failures, one_time, refusals, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.confirming import confirm
 from workers.auth.context import Accounts
@@ -26,6 +27,7 @@ from workers.auth.sessions import Granted
 from workers.auth.user_notices import tell_changes
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
+from workers.database.session import Statement
 
 _OF_MAIL: dict[str, tuple[Kind, ...]] = {
     "signup": (Kind.CONFIRMATION,),
@@ -142,6 +144,10 @@ async def _of_typed(accounts: Accounts, asked: Asked, body: Body) -> Token:
     client = asked.device.address
     token = await one_time.try_code(accounts, kinds, address, body.token, aud, client=client)
     if token is None:
+        async with accounts.transaction() as transaction:
+            find, provider = (users.find_by_email, "email") if body.email else (users.find_by_phone, "phone")
+            user = await find(transaction, address, aud)
+            await login_failures.note_wrong(accounts, transaction, asked, user, provider)
         raise refusals.BAD_CODE()
     return token
 
@@ -174,8 +180,12 @@ async def _used_up(
 
     Give the user as he was before, too.
     """
-    async with accounts.transaction() as transaction:
-        user = await one_time.take(transaction, token)
+    provider = "phone" if token.is_of_phone else "email"
+    async with (
+        login_failures.noted(accounts, asked, provider) as trying,
+        accounts.transaction() as transaction,
+    ):
+        trying.user = user = await one_time.take(transaction, token)
         if user is None:
             raise refusal()
         if user.is_banned(accounts.now()):
@@ -183,12 +193,29 @@ async def _used_up(
         done = await confirm(accounts, transaction, user, token)
         if done.is_half:
             return user, Entered(done.user)
+        trail = _trail(accounts, asked, user, done.user, token, provider)
         if flow_type is not None:
+            if trail:
+                await transaction.run(*trail)
             code = await _complete(accounts, transaction, done.user, token, flow_type)
             return user, Entered(done.user, auth_code=code)
-        granted = await sessions.begin(transaction, accounts.vault, done.user, Method.OTP, asked.device)
+        more = (*trail, *audit.login(accounts, asked, done.user, provider, Method.OTP))
+        granted = await accounts.begin_session(transaction, done.user, Method.OTP, asked.device, more=more)
         found = await users.find_by_id(transaction, done.user.id)
     return user, Entered(found or done.user, granted)
+
+
+def _trail(
+    accounts: Accounts, asked: Asked, before: User, user: User, token: Token, provider: str
+) -> tuple[Statement, ...]:
+    """Give what the audit log says of a confirmation: an account can be used from now on, or has another address."""
+    if token.token_type not in (Kind.CONFIRMATION, Kind.RECOVERY):
+        action = Action.USER_MODIFIED
+    elif before.confirmed_at is not None or before.last_sign_in_at is not None:
+        return ()
+    else:
+        action = Action.INVITE_ACCEPTED if before.invited_at is not None else Action.USER_SIGNED_UP
+    return audit.entry(accounts, asked, action, user, {"provider": provider})
 
 
 async def _complete(accounts: Accounts, transaction: Transaction, user: User, token: Token, type: str) -> str:

@@ -13,14 +13,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from workers.auth import linking, refusals, sessions
+from workers.auth import audit, linking, refusals
 from workers.auth.asked import Asked
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import present
+from workers.auth.entered import Entered
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, OAuthError
 from workers.auth.linking import Entry
+from workers.auth.login_failures import noted
 from workers.auth.providers.client import Client
 from workers.auth.providers.custom import is_custom
 from workers.auth.providers.oidc import (
@@ -35,9 +38,9 @@ from workers.auth.providers.profile import Document, openid_person, text
 from workers.auth.providers.registry import IdTokens, find_id_tokens, provider_of_issuer
 from workers.auth.rows import User
 from workers.auth.sessions import Granted
-from workers.auth.shown import Shown
 from workers.auth.social import account, joining
 from workers.auth.social.protocol import ProviderFailed, ProviderUser
+from workers.auth.social.trail import trail
 from workers.database.interactive import Transaction
 
 Begun: TypeAlias = tuple[User, Granted]
@@ -59,7 +62,7 @@ class Body(msgspec.Struct):
         return f"Body(provider={self.provider!r})"
 
 
-async def id_token(accounts: Accounts, asked: Asked) -> Shown:
+async def id_token(accounts: Accounts, asked: Asked) -> Entered:
     """Give a session to the user of an ID token, or link the identity to the caller.
 
     Raises: AuthError; OAuthError (400) if the token is missing or does not hold.
@@ -78,7 +81,7 @@ async def id_token(accounts: Accounts, asked: Asked) -> Shown:
     await entry.tell(accounts, asked.device.address)
     if begun is None:  # an entry without a session has told why
         raise refusals.NO_SESSION_FOUND()
-    return await accounts.session_shown(*begun)
+    return Entered(await accounts.session_shown(*begun), begun[1])
 
 
 async def _taken(accounts: Accounts, asked: Asked, body: Body) -> tuple[str, IdTokens]:
@@ -143,11 +146,12 @@ async def _enter(
     new_id = await linking.admit(accounts, name, person, aud=aud, client=asked.device.address)
     is_optional = taken.client.is_email_optional
     try:
-        async with accounts.transaction() as transaction:
+        trying = noted(accounts, asked, name, subject=person.subject)
+        async with trying, accounts.transaction() as transaction:
             entry = await linking.enter(
                 accounts, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
             )
-            return entry, await _begin(accounts, asked, transaction, entry)
+            return entry, await _begin(accounts, asked, transaction, name, entry)
     except AuthError as error:
         if error.code is Code.USER_BANNED:
             raise refusals.USER_BANNED(status=400) from None
@@ -160,13 +164,24 @@ async def _link(
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
         entry = await joining.link(accounts, transaction, caller.user.id, name, person)
-        return entry, await _begin(accounts, asked, transaction, entry)
+        return entry, await _begin(accounts, asked, transaction, name, entry, Action.IDENTITY_LINKED)
 
 
-async def _begin(accounts: Accounts, asked: Asked, transaction: Transaction, entry: Entry) -> Begun | None:
+async def _begin(
+    accounts: Accounts,
+    asked: Asked,
+    transaction: Transaction,
+    name: str,
+    entry: Entry,
+    deed: Action | None = None,
+) -> Begun | None:
+    more = trail(accounts, asked, entry, name, deed)
     if entry.refusal is not None:
+        if more:
+            await transaction.run(*more)
         return None
-    granted = await sessions.begin(transaction, accounts.vault, entry.user, Method.OAUTH, asked.device)
+    more += audit.login(accounts, asked, entry.user, name, Method.OAUTH)
+    granted = await accounts.begin_session(transaction, entry.user, Method.OAUTH, asked.device, more=more)
     return await account.again(transaction, entry.user.id), granted
 
 

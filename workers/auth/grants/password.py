@@ -2,18 +2,20 @@
 
 import msgspec
 
-from workers.auth import captcha, refusals, sessions, users
+from workers.auth import audit, captcha, refusals, sessions, users
 from workers.auth.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked
+from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
+from workers.auth.entered import Entered
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.guessing import Guess, guess_at
 from workers.auth.hooks.points import Decision
 from workers.auth.leaked import weakness_at_sign_in
+from workers.auth.login_failures import note_wrong, noted
 from workers.auth.rows import User
-from workers.auth.shown import Shown
 
 _REJECTED = "Further password verification attempts will be rejected."
 
@@ -25,37 +27,50 @@ class Body(msgspec.Struct):
     phone: str = ""
     password: str = ""
 
+    @property
+    def provider(self) -> str:
+        """Give the name of the identity that is used."""
+        return "email" if self.email else "phone"
 
-async def password(accounts: Accounts, asked: Asked) -> Shown:
+
+async def password(accounts: Accounts, asked: Asked) -> Entered:
     """Give a session to who knows the password of an address. Raises: AuthError."""
     await captcha.check(accounts, asked)
     body = asked.read(Body)
     user, guess = await _user_of(accounts, asked, body)
     verdict = await accounts.hashing.verify(body.password, user.encrypted_password if user else None)
-    await _settle(accounts, asked, user, guess, is_right=verdict.is_right)
+    await _settle(accounts, asked, body.provider, user, guess, is_right=verdict.is_right)
     if user is None:
         raise refusals.WRONG_CREDENTIALS()
+    async with noted(accounts, asked, body.provider) as trying:
+        trying.user = user
+        _refuse_unready(accounts, user, body)
+    renewed = await accounts.hashing.hash(body.password) if verdict.wants_rehash else None
+    async with accounts.transaction() as transaction:
+        if renewed is not None:
+            await users.renew_hash(transaction, user, renewed)
+        more = audit.login(accounts, asked, user, body.provider, Method.PASSWORD)
+        granted = await accounts.begin_session(transaction, user, Method.PASSWORD, asked.device, more=more)
+        found = await users.find_by_id(transaction, user.id)
+    shown = await accounts.session_shown(found or user, granted)
+    weakness = await weakness_at_sign_in(accounts, body.password)
+    if weakness is not None:
+        shown["weak_password"] = {"message": weakness.message, "reasons": list(weakness.reasons)}
+    return Entered(shown, granted)
+
+
+def _refuse_unready(accounts: Accounts, user: User, body: Body) -> None:
+    """Raise if the user may not enter now, although the password is right. Raises: AuthError (400)."""
     if user.is_banned(accounts.now()):
         raise refusals.USER_BANNED(status=400)
     if body.email and user.email_confirmed_at is None:
         raise refusals.EMAIL_NOT_CONFIRMED()
     if body.phone and user.phone_confirmed_at is None:
         raise refusals.PHONE_NOT_CONFIRMED()
-    renewed = await accounts.hashing.hash(body.password) if verdict.wants_rehash else None
-    async with accounts.transaction() as transaction:
-        if renewed is not None:
-            await users.renew_hash(transaction, user, renewed)
-        granted = await sessions.begin(transaction, accounts.vault, user, Method.PASSWORD, asked.device)
-        found = await users.find_by_id(transaction, user.id)
-    shown = await accounts.session_shown(found or user, granted)
-    weakness = await weakness_at_sign_in(accounts, body.password)
-    if weakness is not None:
-        shown["weak_password"] = {"message": weakness.message, "reasons": list(weakness.reasons)}
-    return shown
 
 
 async def _settle(
-    accounts: Accounts, asked: Asked, user: User | None, guess: Guess, *, is_right: bool
+    accounts: Accounts, asked: Asked, provider: str, user: User | None, guess: Guess, *, is_right: bool
 ) -> None:
     """Count the try, and let the project have its say. Raises: AuthError unless the password is right and welcome."""
     decision = Decision()
@@ -65,12 +80,15 @@ async def _settle(
         )
         if decision.is_rejected and decision.should_logout_user:
             async with accounts.transaction() as transaction:
-                await sessions.end_all(transaction, user.id)
+                traits = {"scope": "global", "reason": "hook"}
+                more = audit.entry(accounts, asked, Action.LOGOUT, user, traits)
+                await sessions.end_all(transaction, user.id, more)
     async with accounts.transaction() as transaction:
         if is_right and user is not None and not decision.is_rejected:
             await guess.succeeded(transaction)
             return
         await guess.failed(transaction)
+        await note_wrong(accounts, transaction, asked, user, provider)
     if decision.is_rejected:
         raise AuthError(Code.INVALID_CREDENTIALS, decision.message or _REJECTED)
     raise refusals.WRONG_CREDENTIALS()
@@ -83,7 +101,7 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Body) -> tuple[User |
         raise AuthError(
             Code.VALIDATION_FAILED, "Only an email address or phone number should be provided on login."
         )
-    aud, kind = asked.audience(own.jwt_aud), "email" if body.email else "phone"
+    aud = asked.audience(own.jwt_aud)
     if body.email and not own.email.enable_signup:
         raise refusals.EMAIL_LOGINS_DISABLED()
     if body.phone and not own.sms.enable_signup:
@@ -93,7 +111,7 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Body) -> tuple[User |
         is_address = True
     except AuthError:  # nobody has such an address
         typed, is_address = body.email or body.phone, False
-    guess = guess_at(accounts.code_key, kind, aud, typed, address=asked.device.address)
+    guess = guess_at(accounts.code_key, body.provider, aud, typed, address=asked.device.address)
     async with accounts.transaction() as transaction:
         await guess.refuse_early(transaction)
         if not is_address:

@@ -7,12 +7,16 @@ from datetime import timedelta
 
 import msgspec
 
-from workers.auth import flows, refusals, sessions, users
+from workers.auth import audit, flows, refusals, users
 from workers.auth.asked import Asked
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
+from workers.auth.entered import Entered
+from workers.auth.login_failures import Trying, noted
+from workers.auth.rows import User
 from workers.auth.shown import Shown
 from workers.auth.vault import CannotOpen
+from workers.database.interactive import Transaction
 
 
 class Body(msgspec.Struct):
@@ -22,30 +26,40 @@ class Body(msgspec.Struct):
     code_verifier: str = ""
 
 
-async def pkce(accounts: Accounts, asked: Asked) -> Shown:
+async def pkce(accounts: Accounts, asked: Asked) -> Entered:
     """Give a session for a code; a code works once. Raises: AuthError."""
     body = asked.read(Body)
     if not body.auth_code or not body.code_verifier:
         raise refusals.PKCE_EMPTY()
-    now, lasts = accounts.now(), timedelta(seconds=float(accounts.settings.flow_state_expiry_duration))
-    async with accounts.transaction() as transaction:
-        flow = await flows.take(transaction, body.auth_code)
-        if flow is None or flow.user_id is None:
-            raise refusals.FLOW_STATE_NOT_FOUND()
-        # A refusal rolls the taking back: who has only the code cannot spoil it for who has the verifier.
-        flows.check(flow, body.code_verifier, lasts, now)
-        user = await users.find_by_id(transaction, flow.user_id)
-        if user is None or user.deleted_at is not None:
-            raise refusals.FLOW_STATE_NOT_FOUND()
-        if user.is_banned(now):
-            raise refusals.USER_BANNED()
+    async with noted(accounts, asked) as trying, accounts.transaction() as transaction:
+        flow, user = await _taken(accounts, transaction, body, trying)
         method = Method(flow.authentication_method)
-        granted = await sessions.begin(
-            transaction, accounts.vault, user, method, asked.device, not_after=flow.session_not_after
+        more = audit.login(accounts, asked, user, flow.provider_type, method)
+        granted = await accounts.begin_session(
+            transaction, user, method, asked.device, not_after=flow.session_not_after, more=more
         )
         found = await users.find_by_id(transaction, user.id)
     shown = await accounts.session_shown(found or user, granted)
-    return shown | _provider_tokens(accounts, flow)
+    return Entered(shown | _provider_tokens(accounts, flow), granted)
+
+
+async def _taken(
+    accounts: Accounts, transaction: Transaction, body: Body, trying: Trying
+) -> tuple[flows.Flow, User]:
+    """Take the flow of a code, and give it with its user. Raises: AuthError."""
+    now, lasts = accounts.now(), timedelta(seconds=float(accounts.settings.flow_state_expiry_duration))
+    flow = await flows.take(transaction, body.auth_code)
+    if flow is None or flow.user_id is None:
+        raise refusals.FLOW_STATE_NOT_FOUND()
+    user = await users.find_by_id(transaction, flow.user_id)
+    trying.provider, trying.user = flow.provider_type, user
+    # A refusal rolls the taking back: who has only the code cannot spoil it for who has the verifier.
+    flows.check(flow, body.code_verifier, lasts, now)
+    if user is None or user.deleted_at is not None:
+        raise refusals.FLOW_STATE_NOT_FOUND()
+    if user.is_banned(now):
+        raise refusals.USER_BANNED()
+    return flow, user
 
 
 def _provider_tokens(accounts: Accounts, flow: flows.Flow) -> Shown:

@@ -8,15 +8,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schemas.auth_settings_providers import Chain as ChainSettings
-from workers.auth import audit, captcha, linking, refusals, sessions
+from workers.auth import audit, captcha, linking, refusals
 from workers.auth.asked import Asked
-from workers.auth.audit import Action
 from workers.auth.claims import Method
 from workers.auth.context import Accounts
+from workers.auth.entered import Entered
 from workers.auth.errors import OAuthError
+from workers.auth.login_failures import noted
 from workers.auth.redirects import RedirectRules
-from workers.auth.shown import Shown
 from workers.auth.social.protocol import ProviderUser
+from workers.auth.social.trail import trail
 from workers.auth.web3 import ethereum, nonces, solana
 from workers.auth.web3.message import BadMessage, Message, parse_message
 
@@ -53,7 +54,7 @@ class Body(msgspec.Struct):
     signature: str = ""
 
 
-async def web3(accounts: Accounts, asked: Asked) -> Shown:
+async def web3(accounts: Accounts, asked: Asked) -> Entered:
     """Give a session to the owner of a wallet. Raises: AuthError; OAuthError (400) if message or signature do not hold."""
     await captcha.check(accounts, asked)
     body = asked.read(Body)
@@ -70,21 +71,24 @@ async def web3(accounts: Accounts, asked: Asked) -> Shown:
     person = _person(body.chain, chain, message)
     aud, client = asked.audience(accounts.settings.jwt_aud), asked.device.address
     new_id = await linking.admit(accounts, _PROVIDER, person, aud=aud, client=client)
-    aud, client = asked.audience(accounts.settings.jwt_aud), asked.device.address
-    new_id = await linking.admit(accounts, _PROVIDER, person, aud=aud, client=client)
-    async with accounts.transaction() as transaction:
+    trying = noted(accounts, asked, _PROVIDER, subject=person.subject)
+    async with trying, accounts.transaction() as transaction:
         until = message.issued_at + lasts
         if not await nonces.use(transaction, body.chain, message, body.message, until, now):
             raise _bad("Signed message was used already")
         entry = await linking.enter(
             accounts, transaction, _PROVIDER, person, is_email_optional=True, aud=aud, new_id=new_id
         )
-        action = Action.USER_SIGNED_UP if entry.is_new else Action.LOGIN
-        await audit.record(accounts, transaction, asked, action, entry.user, {"provider": _PROVIDER})
+        more = trail(accounts, asked, entry, _PROVIDER)
         if entry.refusal is None:
-            granted = await sessions.begin(transaction, accounts.vault, entry.user, Method.WEB3, asked.device)
+            more += audit.login(accounts, asked, entry.user, _PROVIDER, Method.WEB3)
+            granted = await accounts.begin_session(
+                transaction, entry.user, Method.WEB3, asked.device, more=more
+            )
+        elif more:
+            await transaction.run(*more)
     await entry.tell(accounts, client)  # raises the refusal, if there is one
-    return await accounts.session_shown(entry.user, granted)
+    return Entered(await accounts.session_shown(entry.user, granted), granted)
 
 
 def _signed(chain: Chain, body: Body) -> Message:

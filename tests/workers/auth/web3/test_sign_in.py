@@ -268,7 +268,7 @@ async def test_a_sign_in_stands_in_the_audit_log(open_house: House):
         body["user"]["id"],
     )
 
-    assert [row["action"] for row in rows] == ["user_signedup", "login"]
+    assert [row["action"] for row in rows] == ["user_signedup", "login", "login"]
 
 
 async def test_a_banned_owner_does_not_get_in(open_house: House):
