@@ -26,6 +26,8 @@ class Alias(NamedTuple):
     """The name says the opposite of the key."""
     separator: str = ","
     """Between the items of a list."""
+    unit: str = ""
+    """What the number counts, where the key wants to be told."""
 
 
 _PLAIN = {

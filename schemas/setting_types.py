@@ -1,6 +1,6 @@
-"""Types of settings: bounds on numbers, and the texts that stand for something else (durations, quotas).
+"""Types of settings: bounds on numbers, and the texts that stand for something else (durations, quotas, sizes).
 
-`Duration` and `Quota` are made where the settings are read, so that what the tree holds can be used as it is. Their
+`Duration`, `Quota` and `Size` are made where the settings are read, so that what the tree holds can be used as it is. Their
 `FORM` says in words what a key of the type takes; it is what a refusal shows.
 """
 
@@ -32,6 +32,10 @@ _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _PART = re.compile(rf"({_NUMBER})(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _SPAN = re.compile(rf"\+?(?:{_NUMBER}(?:ns|us|µs|μs|ms|s|m|h))+", re.ASCII)
 _PLAIN = re.compile(rf"\+?{_NUMBER}", re.ASCII)
+_SIZE = re.compile(rf"({_NUMBER}) ?([kmgtp]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
+_UNITS = ("", "KiB", "MiB", "GiB", "TiB", "PiB")
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_DIGITS = 32
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -87,6 +91,41 @@ class Quota(str):
     def refills(self) -> bool:
         """Say whether it refills evenly, rather than starting anew each hour."""
         return "/" in self
+
+
+class Size(int):
+    """A count of bytes above 0; read from `50MiB`, `50MB`, `1.5g`, or a bare number.
+
+    All units are powers of 1024, with or without the `i`: the official tool reads them so.
+    """
+
+    FORM: ClassVar[str] = "a size such as 50MiB, or a whole number of bytes above 0"
+
+    def __new__(cls, value: Any) -> "Size":
+        """Read a size. Raises: ValueError if the value is none."""
+        size = _bytes(value) if isinstance(value, str) else value
+        if isinstance(size, bool) or not isinstance(size, int | float):
+            raise ValueError("not a size")
+        if not 1 <= size < 2**63 or (isinstance(value, float) and size != int(size)):
+            raise ValueError("not a size")
+        return super().__new__(cls, int(size))
+
+    def __str__(self) -> str:
+        """Spell it as settings do: `50MiB`, `1GiB`, or the bytes where no unit fits."""
+        power = next((each for each in (5, 4, 3, 2, 1) if self % 1024**each == 0), 0)
+        return f"{int(self) // 1024**power}{_UNITS[power]}"
+
+    __repr__ = __str__
+
+
+def _bytes(text: str) -> float:
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise ValueError("not a size")
+    number, power = found[1], _POWERS[found[2].lower()]
+    if "." in number:
+        return float(number) * float(1024**power)
+    return int(number[:_DIGITS]) * int(1024**power)  # what is longer is refused as it is
 
 
 def _digits(number: int) -> str:

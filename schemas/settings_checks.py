@@ -1,7 +1,7 @@
 """Checks of the settings as a whole: values of the right type that still cannot work, alone or beside one another.
 
 A fault is a sentence in which the keys stand in braces; `Spelling` puts the names in that the user wrote. [auth] has its
-own checks in `auth_settings_checks.py`.
+own checks in `auth_settings_checks.py`, [storage] in `storage_settings_checks.py`.
 """
 
 import ipaddress
@@ -12,6 +12,7 @@ from schemas.auth_settings_checks import auth_fault, settled
 from schemas.setting_types import MOST
 from schemas.settings import Gateway, Settings, SettingsError
 from schemas.settings_spelling import Spelling
+from schemas.storage_settings_checks import storage_fault
 
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
@@ -27,6 +28,7 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         or _network_fault(settings.gateway)
         or _key_fault(settings)
         or auth_fault(settings.auth)
+        or storage_fault(settings.storage)
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))

@@ -1,8 +1,9 @@
 """Reading of the environment (pure): from variables to values of the tree, each with the name it came under.
 
 Our own names are the path of a key in capitals behind `HEADWATER_`: `environment_names()` is their table. The names of
-the official auth server (`gotrue_names.py`) are read as well, in its own spellings: truth values as `t` or `F`, lists
-by comma, mappings as `key:value,key:value`. An empty one of those is as if it were not set. Ours win over them.
+the official auth and storage servers (`gotrue_names.py`, `storage_names.py`) are read as well, in their own spellings:
+truth values as `t` or `F`, lists by comma, mappings as `key:value,key:value`. An empty one of those is as if it were
+not set. Ours win over them.
 """
 
 import difflib
@@ -25,6 +26,7 @@ from schemas.gotrue_names import (
 )
 from schemas.settings import SettingsError
 from schemas.settings_forms import KINDS, form, holds_secret, made, texts
+from schemas.storage_names import STORAGE_NAMES
 
 ENVIRONMENT_PREFIX = "HEADWATER_"
 RESERVED_ENVIRONMENT = frozenset(
@@ -37,6 +39,9 @@ RESERVED_ENVIRONMENT = frozenset(
     }
 )
 """Names the supervisor uses to speak to its children."""
+
+_UNMARKED = EXTRA_NAMES | STORAGE_NAMES.keys()
+"""Names of the official servers that no prefix tells."""
 
 _TRUTH = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
@@ -77,13 +82,13 @@ def own_name(path: Iterable[str]) -> str:
 
 def is_setting(variable: str) -> bool:
     """Say whether a variable is read for the settings, by its name alone."""
-    return variable.startswith((ENVIRONMENT_PREFIX, GOTRUE_PREFIX)) or variable in EXTRA_NAMES
+    return variable.startswith((ENVIRONMENT_PREFIX, GOTRUE_PREFIX)) or variable in _UNMARKED
 
 
 def read_environment(environment: Mapping[str, str]) -> Environment:
     """Read all settings of an environment. Raises: SettingsError that names a variable which cannot be used."""
     names, found = environment_names(), Environment()
-    for variable in (*reversed(GOTRUE_NAMES), SMS_PROVIDER):
+    for variable in (*reversed(GOTRUE_NAMES), SMS_PROVIDER, *reversed(STORAGE_NAMES)):
         if (text := environment.get(variable, "")).strip():
             found.given.extend(_foreign(variable, text))
     unknown = [name for name in environment if name.startswith(GOTRUE_PREFIX) and not _is_foreign(name)]
@@ -130,17 +135,17 @@ def _is_foreign(variable: str) -> bool:
 
 
 def _foreign(variable: str, text: str) -> list[Given]:
-    """Read one variable of the official server. Of the senders of messages, the one that is named is enabled alone."""
+    """Read one variable of the official servers. Of the senders of messages, the one that is named is enabled alone."""
     if variable != SMS_PROVIDER:
-        alias = GOTRUE_NAMES[variable]
-        return [Given(variable, alias.path, _from_alias(text, alias, variable))]
+        aliases = STORAGE_NAMES.get(variable) or (GOTRUE_NAMES[variable],)
+        return [Given(variable, alias.path, _from_alias(text, alias, variable)) for alias in aliases]
     if text.strip() not in SENDERS:
         raise SettingsError(f"{variable} must be one of {', '.join(SENDERS)}")
     return [Given(variable, ("auth", "sms", name, "enabled"), name == text.strip()) for name in SENDERS]
 
 
 def _from_alias(text: str, alias: Alias, variable: str) -> Any:
-    """Read a text of the official server's environment into a value of our key."""
+    """Read a text of an official server's environment into a value of our key."""
     kind = KINDS[alias.path]
     _check_characters(text, variable)
     if kind is str or (holds_secret(kind) and get_origin(kind) is not dict):
@@ -155,7 +160,7 @@ def _from_alias(text: str, alias: Alias, variable: str) -> Any:
         return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", text) if part]
     if get_origin(kind) is dict and text[:1] != "{":
         return _fitting(_pairs(text, kind, variable), kind, variable)
-    return from_text(text, kind, variable)
+    return from_text(text + alias.unit, kind, variable)
 
 
 def _pairs(text: str, kind: Any, variable: str) -> dict[str, str]:

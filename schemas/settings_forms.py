@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from schemas.secret import Secret
-from schemas.setting_types import Duration, Quota
+from schemas.setting_types import Duration, Quota, Size
 from schemas.settings import Settings
+from schemas.storage_settings import Bucket
 
 _FORMS: dict[Any, str] = {
     bool: "true or false",
@@ -19,6 +20,8 @@ _FORMS: dict[Any, str] = {
     Secret: "a text",
     Duration: Duration.FORM,
     Quota: Quota.FORM,
+    Size: Size.FORM,
+    dict[str, Bucket]: "a table of buckets",
     dict[str, list[str]]: "a table of lists of texts",
     list: "a list of texts",
     dict: "a table of texts",
@@ -33,6 +36,12 @@ def keys(struct: type[Struct]) -> dict[str, Any]:
 def is_table(kind: Any) -> bool:
     """Say whether a key holds a table of further keys."""
     return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def table_of_each(kind: Any) -> type[Struct] | None:
+    """Give the table that stands under every name of a key, such as `buckets.<name>`; None for other keys."""
+    inner = get_args(kind)[-1:] if get_origin(kind) is dict else ()
+    return inner[0] if inner and is_table(inner[0]) else None
 
 
 def leaves(struct: type[Struct], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -64,7 +73,7 @@ def holds_secret(kind: Any) -> bool:
 
 def made(kind: type, value: Any) -> Any:
     """Make the values that the library does not know. Raises: ValueError, TypeError for what is none."""
-    if kind in (Duration, Quota):
+    if kind in (Duration, Quota, Size):
         return kind(value)
     if kind is Secret and isinstance(value, str):
         return Secret(value)

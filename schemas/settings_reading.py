@@ -1,6 +1,7 @@
 """Reading of the settings: from defaults, the project's `config.toml` and the environment to the tree.
 
-Order: defaults < `config.toml` < `GOTRUE_...` environment < `HEADWATER_...` environment (`settings_environment.py`).
+Order: defaults < `config.toml` < environment of the official servers (`GOTRUE_...`, `STORAGE_...`) < `HEADWATER_...`
+environment (`settings_environment.py`).
 The sections and keys of `config.toml` are those of the official project folder (reference page "platform", section
 2), so an existing `supabase/config.toml` is read unchanged; sections that other tools own are known and ignored.
 Unknown keys are told, never fatal; a value that cannot work is, and the sentence names the key as it was written and
@@ -20,18 +21,20 @@ from schemas.secret import Secret
 from schemas.settings import Settings, SettingsError
 from schemas.settings_checks import checked
 from schemas.settings_environment import from_text, nearest, read_environment
-from schemas.settings_forms import KINDS, form, holds_secret, is_table, keys, made, texts
+from schemas.settings_forms import KINDS, form, holds_secret, is_table, keys, made, table_of_each, texts
 from schemas.settings_spelling import Spelling
 
 FOREIGN_SECTIONS = frozenset({
-    "realtime", "studio", "storage", "edge_runtime", "functions", "analytics", "experimental", "remotes",
+    "realtime", "studio", "edge_runtime", "functions", "analytics", "experimental", "remotes",
 })  # fmt: skip
 """Sections of the official file that belong to areas which are not built yet, or to other tools: known, not warned about."""
 
 OTHER_NAMES = {"local_smtp": "inbucket"}
 """Sections of the official file with two names."""
 
-FOREIGN_KEYS = frozenset({"db.network_restrictions", "db.vault", "db.ssl_enforcement", "db.root_key"})
+FOREIGN_KEYS = frozenset({
+    "db.network_restrictions", "db.vault", "db.ssl_enforcement", "db.root_key", "storage.analytics", "storage.vector",
+})  # fmt: skip
 
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
 _AT = re.compile(r"`\$\.([\w.]+)")
@@ -89,6 +92,9 @@ def _split_unknown(
         elif is_table(kind) and isinstance(value, dict):
             known[key], told = _split_unknown(value, kind, where, source)
             warnings += told
+        elif (each := table_of_each(kind)) and isinstance(value, dict):
+            known[key], told = _split_each(value, each, where, source)
+            warnings += told
         else:
             known[key] = texts(value) if get_origin(kind) is dict else value
             for unset in _unset(value):
@@ -96,6 +102,20 @@ def _split_unknown(
                 if holds_secret(kind):
                     raise SettingsError(told_as)
                 warnings.append(told_as)
+    return known, warnings
+
+
+def _split_each(
+    tree: dict[str, Any], struct: type[Struct], path: str, source: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Do the same for every table of a family, such as `buckets.<name>`."""
+    known: dict[str, Any] = {}
+    warnings: list[str] = []
+    for name, value in tree.items():
+        known[name] = value
+        if isinstance(value, dict):
+            known[name], told = _split_unknown(value, struct, f"{path}.{name}", source)
+            warnings += told
     return known, warnings
 
 

@@ -1,4 +1,4 @@
-"""How the user wrote a key: as a name of the environment, ours or the official auth server's, or as a key of the file."""
+"""How the user wrote a key: as a name of the environment, ours or an official server's, or as a key of the file."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from schemas.gotrue_names import EXTRA_NAMES, GOTRUE_NAMES, GOTRUE_PREFIX
 from schemas.settings_environment import own_name
+from schemas.storage_names import STORAGE_NAMES
 
 _KEY = re.compile(r"\{([a-z][\w]*(?:\.\w+)+)\}", re.ASCII)
-_FOREIGN = {alias.path: name for name, alias in reversed(GOTRUE_NAMES.items())}
+_FOREIGN = {alias.path: name for name, alias in reversed(GOTRUE_NAMES.items())} | {
+    alias.path: name for name, aliases in reversed(STORAGE_NAMES.items()) for alias in aliases
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,6 @@ class Spelling:
         if self._is_set(key):
             return self.variables.get(key, key)
         path = tuple(key.split("."))
-        if like.startswith(GOTRUE_PREFIX) or like in EXTRA_NAMES:
+        if like.startswith(GOTRUE_PREFIX) or like in EXTRA_NAMES or like in STORAGE_NAMES:
             return _FOREIGN.get(path, key)
         return own_name(path) if like else key

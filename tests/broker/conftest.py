@@ -1,13 +1,15 @@
-"""A nats-server for these tests, and connections to it that are closed at the end of the test."""
+"""A nats-server and an S3 server for these tests, and connections that are closed at the end of the test."""
 
 import contextlib
 import sys
 from asyncio.subprocess import PIPE, Process, create_subprocess_exec
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+import pytest
 import pytest_asyncio
 
 from broker.connection import Connection
+from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import NatsServer, running_server
 
 Open = Callable[..., Awaitable[Connection]]
@@ -60,3 +62,10 @@ async def spawn() -> AsyncIterator[Spawn]:
             return process
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """An S3 server; tests write under prefixes of their own."""
+    with running_s3() as server:
+        yield server
