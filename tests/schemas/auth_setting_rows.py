@@ -210,6 +210,8 @@ ROWS: list[Row] = [
     ("max_request_duration", "API_MAX_REQUEST_DURATION", "30s", 30.0, 10.0),
     ("publishable_key", None, "sb_publishable_x", "sb_publishable_x", "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH"),
     ("secret_key", None, "sb_secret_x", "sb_secret_x", "sb_secret_N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz"),
+    ("publishable_keys", None, f"sb_publishable_{KEY}", f"sb_publishable_{KEY}", None),
+    ("secret_keys", None, f"sb_secret_{KEY},sb_secret_x{KEY}", f"sb_secret_{KEY},sb_secret_x{KEY}", None),
     ("anon_key", None, "x", "x", None),
     ("service_role_key", None, "x", "x", None),
 ]  # fmt: skip

@@ -75,6 +75,8 @@ def test_what_cannot_work_is_refused_under_the_name_the_user_wrote(
         ("[auth]\npassword_requirements = 'letters'", "auth.password_requirements must be empty or one of letters_digits, lower_upper_letters_digits, lower_upper_letters_digits_symbols"),
         ("[auth]\nminimum_password_length = 100", "auth.minimum_password_length must not be above auth.password.max_length"),
         ("[auth.third_party.clerk]\nenabled = true", "auth.third_party.clerk.enabled needs auth.third_party.clerk.domain, which is not set"),
+        ("[auth.email.template.invite]\nurl = 'ftp://files.example/x'", "auth.email.template.invite.url must be a URL, or a path on auth.site_url"),
+        ("[auth.email.notification.email_changed]\nurl = 'file:///x'", "auth.email.notification.email_changed.url must be a URL, or a path on auth.site_url"),
         ("[auth.email.template.invite]\ncontent = 'x'\nurl = 'x'", "auth.email.template.invite.content, auth.email.template.invite.content_path and auth.email.template.invite.url exclude one another"),
         ("[auth.external.github]\nenabled = true\nclient_id = ' '", "auth.external.github.enabled needs auth.external.github.client_id, which is not set"),
         ("[auth.sms.vonage]\nenabled=true\n[auth.sms.twilio]\nenabled = true", "auth.sms.vonage.enabled is on, but auth.sms.twilio.enabled is too: one sender at most"),

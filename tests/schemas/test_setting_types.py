@@ -1,4 +1,4 @@
-"""Durations and quotas: what they are read from, what they refuse."""
+"""Durations, quotas and sizes: what they are read from, what they refuse."""
 
 import contextlib
 import math
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.setting_types import Duration, Quota
+from schemas.setting_types import Duration, Quota, Size
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,56 @@ def test_what_is_no_quota_is_refused(value: object) -> None:
 def test_anything_is_a_quota_or_refused(value: object) -> None:
     with contextlib.suppress(ValueError):
         assert Quota(value).over_s > 0
+
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("50MiB", 50 * MIB),
+        ("50MB", 50 * MIB),
+        ("50mb", 50 * MIB),
+        ("50m", 50 * MIB),
+        ("50 MiB", 50 * MIB),
+        (" 50MiB ", 50 * MIB),
+        ("1.5g", 1536 * MIB),
+        (".5k", 512),
+        ("2TiB", 2 * MIB * MIB),
+        ("1024", 1024),
+        ("7b", 7),
+        (1024, 1024),
+        (1024.0, 1024),
+    ],
+)
+def test_a_size_is_read_with_units_of_1024(value: object, size: int) -> None:
+    assert Size(value) == size
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "b", "MiB", "-1", "0", "0.0001k", "5x", "5 0", "5  MB", "５", "1e3", "9" * 400, "9" * 400 + ".1", True, None, [], 0, -1, 1.5, 2**63, math.nan, math.inf],
+)  # fmt: skip
+def test_what_is_no_size_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="not a size"):
+        Size(value)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(50 * MIB, "50MiB"), (1, "1"), (1000, "1000"), (5 * 1024 * MIB, "5GiB"), (1536 * MIB, "1536MiB")],
+)
+def test_a_size_is_spelled_as_settings_do(size: int, text: str) -> None:
+    assert (str(Size(size)), repr(Size(size))) == (text, text)
+
+
+@given(st.integers(1, 2**63 - 1))
+def test_a_spelled_size_is_read_back(size: int) -> None:
+    assert Size(str(Size(size))) == size
+
+
+@given(st.text(max_size=12) | st.floats() | st.integers() | st.from_regex(r"[0-9.]{1,5}[kmgtpib]{0,3}"))
+def test_anything_is_a_size_or_refused(value: object) -> None:
+    with contextlib.suppress(ValueError):
+        assert 1 <= Size(value) < 2**63

@@ -14,11 +14,12 @@ from schemas.auth_settings import Hooks
 from schemas.auth_settings_delivery import SENDERS
 from schemas.auth_settings_providers import External
 from schemas.secret import Secret
-from schemas.setting_types import Duration, Quota
+from schemas.setting_types import Duration, Quota, Size
 from schemas.settings import Settings, SettingsError
 from schemas.settings_environment import RESERVED_ENVIRONMENT, environment_names
 from schemas.settings_forms import keys as keys_of_table
 from schemas.settings_reading import FOREIGN_KEYS, FOREIGN_SECTIONS, load_settings
+from schemas.storage_settings import Bucket
 from tests.schemas.rsa_key import RSA_KEY
 
 NAMES = environment_names()
@@ -57,6 +58,11 @@ OFFICIAL_DEFAULTS = {
     "auth.jwt_issuer": "",
     "auth.jwt_secret": "super-secret-jwt-token-with-at-least-32-characters-long",
     "auth.signing_keys_path": "",
+    "storage.enabled": True,
+    "storage.file_size_limit": 50 * 1024 * 1024,
+    "storage.image_transformation.enabled": True,
+    "storage.s3_protocol.enabled": True,
+    "storage.buckets": {},
     "auth.publishable_key": "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH",
     "auth.secret_key": "sb_secret_N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz",
 }
@@ -74,6 +80,8 @@ SPECIAL = {
     "auth.redirect_url": "https://example.org/callback",
     "auth.saml.external_url": "https://example.org/auth/v1",
     "auth.jwt_keys": '[{"kty": "oct", "kid": "one", "k": "AAAA", "key_ops": ["sign", "verify"]}]',
+    "auth.publishable_keys": "sb_publishable_0123456789abcdef,sb_publishable_fedcba9876543210",
+    "auth.secret_keys": "sb_secret_0123456789abcdef",
     "auth.refresh_token_algorithm_version": 1,
     "auth.refresh_token_upgrade_percentage": 77,
     "auth.minimum_password_length": 12,
@@ -91,8 +99,17 @@ SPECIAL = {
     "auth.email.smtp.enabled": False,
     "auth.sms.test_otp_valid_until": datetime(2030, 1, 31, 12, tzinfo=UTC),
     "auth.database_encryption.decryption_keys": {"one": "A" * 43},
+    "storage.backend": "s3",
+    "storage.public_url": "https://files.example.org",
+    "storage.s3.endpoint": "http://minio:9000",
+    "storage.azure.endpoint": "http://azurite:10000",
+    "storage.buckets": {
+        "images": Bucket(public=True, file_size_limit=Size(777), allowed_mime_types=["image/*"])
+    },
 }
 """Values of keys that do not take just any value of their type."""
+
+KEY_PAIR = ("access_key_id", "secret_access_key")
 
 COMPANIONS = {
     "auth.email.smtp.host": {"email_smtp_admin_email": "admin@example.org"},
@@ -126,17 +143,25 @@ COMPANIONS = {
         }
         for name in External.__struct_fields__
     },
+    "storage.backend": {"s3_bucket": "x"},
+    "storage.image_transformation.limit_min_size": {"image_transformation_limit_max_size": "778"},
+    **{
+        f"storage.{section}.{key}": {f"{section}_{other}": "x"}
+        for section in ("s3", "s3_protocol")
+        for key, other in (KEY_PAIR, KEY_PAIR[::-1])
+    },
     **{
         f"auth.hook.{name}.enabled": {f"hook_{name}_uri": "pg-functions://postgres/public/hook"}
         for name in Hooks.__struct_fields__
     },
 }
-"""What keys of [auth] need beside them, under their names of the environment."""
+"""What keys need beside them, under their names of the environment in the key's section."""
 
 
 def companions(key: str) -> dict[str, str]:
     """Give the environment that a key cannot do without."""
-    return {f"HEADWATER_AUTH_{name.upper()}": text for name, text in COMPANIONS.get(key, {}).items()}
+    section = key.partition(".")[0]
+    return {f"HEADWATER_{section}_{name}".upper(): text for name, text in COMPANIONS.get(key, {}).items()}
 
 
 def value_of(settings: Settings, key: str) -> Any:
@@ -160,6 +185,8 @@ def sample(key: str) -> Any:
         return Duration(777)
     if Quota in plain:
         return Quota("77")
+    if Size in plain:
+        return Size(777)
     if key.endswith((".redirect_uri", ".url")) and key.startswith("auth.external."):
         return "https://example.org/callback"
     if list in plain:
@@ -184,6 +211,10 @@ def toml(value: object) -> str:
             return "[" + ", ".join(map(toml, value)) + "]"
         case bool():
             return str(value).lower()
+        case Size():
+            return str(int(value))
+        case msgspec.Struct():
+            return toml(table_of(value))
         case Duration():
             return f'"{value}"'
         case datetime():
@@ -191,6 +222,16 @@ def toml(value: object) -> str:
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)
+
+
+def table_of(value: object) -> Any:
+    """Give a table of a family, such as `buckets.<name>`, as a plain one, without what is unset."""
+    if isinstance(value, dict):
+        return {name: table_of(inner) for name, inner in value.items()}
+    if isinstance(value, msgspec.Struct):
+        named = {name: table_of(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: inner for name, inner in named.items() if inner is not None}
+    return value
 
 
 def document(tree: dict[str, Any]) -> bytes:
@@ -235,7 +276,7 @@ def test_every_key_is_read_from_the_environment_which_wins_over_the_file(variabl
     config = b"" if default is None else file_with(key, default)
     spelled = wanted.isoformat() if isinstance(wanted, datetime) else wanted
     text = (
-        spelled if isinstance(spelled, str) else json.dumps(spelled)
+        spelled if isinstance(spelled, str) else json.dumps(table_of(spelled))
     )  # also the spelling of numbers and truth values
 
     settings, warnings = load_settings(config, {**companions(key), variable: text})
