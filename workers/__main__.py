@@ -1,7 +1,7 @@
 """Start worker pools: `python -P -m workers rest ...`, or bring the database up to date: `python -P -m workers migrate`.
 
 Only the pools that are asked for are imported. All pools of one process share one broker connection, one set of
-database connections and one schema cache.
+database connections and one schema cache. `images` has none of that and stands alone: it decodes hostile bytes.
 """
 
 import argparse
@@ -13,17 +13,23 @@ from broker.observe import configure
 from broker.process import Process, process_settings, run_process
 from schemas.settings import SettingsError
 
-POOLS = {"rest": "workers.rest.pool", "auth": "workers.auth.pool"}
+POOLS = {"rest": "workers.rest.pool", "auth": "workers.auth.pool", "storage": "workers.storage.pool"}
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
+ALONE = {"images": "workers.images.pool"}
+"""Pools with a process of their own and no database -> module with `async def run_pool(process, settings)`."""
 
 
 def main() -> int:
     """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
-    parser.add_argument("names", nargs="+", choices=[*POOLS, "migrate"], help="pools to run, or: migrate")
+    parser.add_argument(
+        "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
+    )
     names: list[str] = list(dict.fromkeys(parser.parse_args().names))
     if "migrate" in names and len(names) > 1:
         parser.error("migrate stands alone: pools start when it is done")
+    if len(names) > 1 and (alone := [name for name in names if name in ALONE]):
+        parser.error(f"{alone[0]} runs in a process of its own")
     try:
         settings = process_settings()
     except SettingsError as error:
@@ -36,6 +42,9 @@ def main() -> int:
     configure(settings.log.level, settings.log.format, "workers")
 
     async def start(process: Process) -> None:
+        if names[0] in ALONE:
+            await importlib.import_module(ALONE[names[0]]).run_pool(process, settings)
+            return
         await importlib.import_module("workers.resources").run_pools(
             process, settings, [POOLS[name] for name in names]
         )

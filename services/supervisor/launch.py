@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 import msgspec
 
 from broker import subjects
+from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.child import Probe
@@ -144,8 +145,12 @@ def children_environment(project: Project, folder: DataFolder, ports: Ports, key
         "HEADWATER_AUTH_SERVICE_ROLE_KEY": keys.service_role_key,
         "PYTHONUNBUFFERED": "1",
     }
+    folders = [project.root]
     if project.config:
         computed["HEADWATER_CONFIG"] = str(project.config)
+        folders.insert(0, project.config.parent)
+    if path := project.settings.auth.signing_keys_path:  # the children run in another folder
+        computed["HEADWATER_AUTH_SIGNING_KEYS_PATH"] = str(find_file(path, folders))
     chosen = {
         "HEADWATER_API_PORT": ports.api,
         "HEADWATER_DB_PORT": ports.db,

@@ -1,7 +1,7 @@
 """What a platform consists of (pure): settings, choice and places in, children and their order out.
 
     postgres --> migrate --> pools        edges, pools, servers: the stages in which they stop,
-    nats     --> pools, edges             what was started last first
+    nats     --> pools, images, edges     what was started last first
 
 Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
 """
@@ -17,8 +17,10 @@ from services.supervisor.system_user import SystemUser
 
 EDGES = ("gateway", "mail")
 """The edges there are: `python -P -m services NAME...`."""
-POOLS = ("rest", "auth")
+POOLS = ("rest", "auth", "storage", "images")
 """The worker pools there are: `python -P -m workers NAME...`."""
+ALONE = ("images",)
+"""Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
 NONE = "none"
 """Chosen instead of a name: run none of this kind."""
 
@@ -97,8 +99,13 @@ def choose(edges: Iterable[str], pools: Iterable[str]) -> Choice:
 
 
 def needs_postgres(settings: Settings, choice: Choice) -> bool:
-    """Tell whether an embedded Postgres belongs to this platform: edges alone need none."""
-    return settings.db.url is None and not (choice.edges and not choice.pools)
+    """Tell whether an embedded Postgres belongs to this platform: edges and images alone need none."""
+    return settings.db.url is None and (needs_database(choice) or not (choice.edges or choice.pools))
+
+
+def needs_database(choice: Choice) -> bool:
+    """Tell whether one of the pools works with the database."""
+    return any(name not in ALONE for name in choice.pools)
 
 
 def needs_mail(settings: Settings, choice: Choice) -> bool:
@@ -147,7 +154,7 @@ def make_plan(
         )
 
     children = list(servers)
-    if postgres or choice.pools:
+    if postgres or needs_database(choice):
         owner = {**environment, "HEADWATER_DB_URL": links.db, "HEADWATER_MIGRATE_URL": links.owner_db}
         migrate = (*python, "-P", "-m", "workers", "migrate")
         children.append(
@@ -155,10 +162,14 @@ def make_plan(
                 "migrate", migrate, owner, Ready.EXIT, after("postgres"), stage=1, label="database schema"
             )
         )
-    names = [name for name in choice.pools if name != "auth" or settings.auth.enabled]
-    if names:
-        pools = {"HEADWATER_DB_URL": links.db, "HEADWATER_BROKER_URL": links.pool_broker}
-        children.append(ours("pools", 1, ("workers", *names), pools, after("migrate", "nats")))
+    pools = [name for name in choice.pools if _is_on(name, settings)]
+    broker = {"HEADWATER_BROKER_URL": links.pool_broker}
+    if names := [name for name in pools if name not in ALONE]:
+        database = {"HEADWATER_DB_URL": links.db}
+        children.append(ours("pools", 1, ("workers", *names), database | broker, after("migrate", "nats")))
+    for name in pools:
+        if name in ALONE:
+            children.append(ours(name, 1, ("workers", name), broker, after("nats")))
     chosen = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
     if chosen:
         edges = {"HEADWATER_BROKER_URL": links.edge_broker}
@@ -169,6 +180,17 @@ def make_plan(
 def restart_delay(short_lives: int) -> float:
     """Give how long to wait before starting a child again that ended so often without a long life between."""
     return _BACKOFF_S[min(short_lives, len(_BACKOFF_S) - 1)]
+
+
+def _is_on(pool: str, settings: Settings) -> bool:
+    match pool:
+        case "auth":
+            return settings.auth.enabled
+        case "storage":
+            return settings.storage.enabled
+        case "images":
+            return settings.storage.enabled and settings.storage.image_transformation.enabled
+    return True
 
 
 def _server(name: str, server: Server, ready: Ready, stop: signal.Signals) -> Process:

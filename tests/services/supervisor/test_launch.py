@@ -40,6 +40,22 @@ def test_children_hear_the_names_of_the_official_auth_server_but_not_its_databas
     assert "SITE_URL" not in environment
 
 
+def test_children_hear_where_the_file_of_signing_keys_is_whatever_folder_they_run_in(open_tmp):
+    def told(**environment):
+        project = project_of(open_tmp, **environment)
+        keys = keys_of(project.settings.auth)
+        found = children_environment(project, make_folder(project.data), Ports(7, 8, 9), keys)
+        return found.get("HEADWATER_AUTH_SIGNING_KEYS_PATH")
+
+    assert told() is None
+    assert told(HEADWATER_AUTH_SIGNING_KEYS_PATH="keys.json") == str(open_tmp / "keys.json")
+    assert told(HEADWATER_AUTH_SIGNING_KEYS_PATH="/etc/keys.json") == "/etc/keys.json"
+
+    (open_tmp / "supabase").mkdir()
+    (open_tmp / "supabase" / "config.toml").write_text('[auth]\nsigning_keys_path = "./keys.json"')
+    assert told() == str(open_tmp / "supabase" / "keys.json")
+
+
 def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     project = project_of(open_tmp)
     folder = make_folder(project.data)
@@ -47,7 +63,7 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     children = {child.name: child for child in prepared.plan}
     passwords = json.loads(folder.passwords.read_text())
 
-    assert list(children) == ["postgres", "nats", "migrate", "pools", "edges"]
+    assert list(children) == ["postgres", "nats", "migrate", "pools", "images", "edges"]
     assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
     assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
@@ -66,7 +82,7 @@ def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
     prepared = prepare(project, Choice(), make_folder(project.data), notes)
     children = {child.name: child for child in prepared.plan}
 
-    assert list(children) == ["migrate", "pools", "edges"]
+    assert list(children) == ["migrate", "pools", "images", "edges"]
     assert children["migrate"].environment["HEADWATER_MIGRATE_URL"] == "postgresql://owner:pw@127.0.0.1:5/d"
     assert (
         children["pools"].environment["HEADWATER_DB_URL"]

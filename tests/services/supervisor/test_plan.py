@@ -4,6 +4,7 @@ import pytest
 
 from schemas.secret import Secret
 from schemas.settings import Auth, Broker, Db, Inbucket, Settings
+from schemas.storage_settings import ImageTransformation, Storage
 from services.supervisor.errors import StartRefused
 from services.supervisor.plan import (
     Choice,
@@ -38,8 +39,8 @@ def plan(choice=EVERYTHING, *, postgres=POSTGRES, nats=NATS, settings=DEFAULTS):
     return {child.name: child for child in children}
 
 
-def test_one_machine_runs_two_servers_the_migration_and_two_processes():
-    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "edges"]
+def test_one_machine_runs_two_servers_the_migration_and_three_processes():
+    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "images", "edges"]
 
 
 def test_children_wait_for_what_they_need():
@@ -47,6 +48,7 @@ def test_children_wait_for_what_they_need():
 
     assert children["migrate"].after == ("postgres",)
     assert children["pools"].after == ("migrate", "nats")
+    assert children["images"].after == ("nats",)
     assert children["edges"].after == ("nats",)
 
 
@@ -74,7 +76,8 @@ def test_our_processes_do_not_look_for_modules_in_the_present_folder():
     children = plan()
 
     assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway", "mail")
-    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "auth")
+    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "auth", "storage")
+    assert children["images"].argv == ("python", "-P", "-m", "workers", "images")
     assert children["migrate"].argv == ("python", "-P", "-m", "workers", "migrate")
 
 
@@ -84,6 +87,8 @@ def test_each_wing_gets_only_its_own_access():
     assert "HEADWATER_DB_URL" not in children["edges"].environment
     assert children["edges"].environment["HEADWATER_BROKER_URL"] == "nats://edges"
     assert children["pools"].environment["HEADWATER_BROKER_URL"] == "nats://pools"
+    assert children["images"].environment["HEADWATER_BROKER_URL"] == "nats://pools"
+    assert "HEADWATER_DB_URL" not in children["images"].environment
     assert children["pools"].environment["HEADWATER_DB_URL"] == "postgresql://authenticator"
     assert [name for name, child in children.items() if "HEADWATER_MIGRATE_URL" in child.environment] == [
         "migrate"
@@ -102,13 +107,30 @@ def test_postgres_is_stopped_fast_and_a_process_has_time_to_drain():
 def test_outside_servers_are_not_children():
     children = plan(postgres=None, nats=None)
 
-    assert list(children) == ["migrate", "pools", "edges"]
+    assert list(children) == ["migrate", "pools", "images", "edges"]
     assert children["pools"].after == ("migrate",)
     assert children["edges"].after == ()
 
 
 def test_edges_alone_touch_no_database():
     assert list(plan(Choice(pools=()), postgres=None)) == ["nats", "edges"]
+
+
+def test_images_alone_touch_no_database():
+    images = Choice(edges=(), pools=("images",))
+
+    assert list(plan(images, postgres=None)) == ["nats", "images"]
+    assert not needs_postgres(DEFAULTS, images)
+    assert not needs_postgres(DEFAULTS, Choice(("gateway",), ("images",)))
+    assert needs_postgres(DEFAULTS, Choice((), ("images", "rest")))
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [Storage(enabled=False), Storage(image_transformation=ImageTransformation(enabled=False))],
+)
+def test_images_that_are_switched_off_have_no_process(storage):
+    assert "images" not in plan(settings=Settings(storage=storage))
 
 
 def test_nothing_chosen_is_everything():
@@ -134,7 +156,7 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
-    with pytest.raises(StartRefused, match=r"'nope'.*(gateway, mail|rest, auth), or none"):
+    with pytest.raises(StartRefused, match=r"'nope'.*(gateway, mail|rest, auth, storage, images), or none"):
         choose(edges, pools)
 
 

@@ -1,0 +1,47 @@
+"""Rendering through real decoder processes, as tests need it."""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable
+
+from schemas.images import Output, Transform
+from workers.images.decoders import Decoders
+from workers.images.job import Job, Made
+from workers.images.limits import Limits
+
+LIMITS = Limits()
+SMALL = Transform(20, 20)
+_LONGEST_WAIT_S = 30
+
+
+@contextlib.asynccontextmanager
+async def running(
+    limits: Limits = LIMITS, *, processes: int = 1, idle: float = 60
+) -> AsyncIterator[Decoders]:
+    """Give decoders; their processes are gone after the block."""
+    decoders = Decoders(limits, processes=processes, idle_timeout=idle)
+    try:
+        yield decoders
+    finally:
+        await decoders.close()
+
+
+async def rendered(
+    decoders: Decoders, data: bytes, transform: Transform = SMALL, output: Output = "png"
+) -> tuple[Made, bytes]:  # fmt: skip
+    """Render a file; give what the decoder says and what it has written."""
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as result:
+        source.write(data)
+        source.flush()
+        async with decoders.places:
+            made = await decoders.render(Job(transform, output), source.fileno(), result.fileno())
+        result.seek(0)
+        return made, result.read()
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    """Wait for something to become so."""
+    async with asyncio.timeout(_LONGEST_WAIT_S):
+        while not is_so():
+            await asyncio.sleep(0.01)
