@@ -200,3 +200,17 @@ class CatalogReloadFailed(Observation, frozen=True):
 
     level: ClassVar[str] = "error"
     reason: str
+
+
+class SigningKeysRead(Observation, frozen=True):
+    """The file of signing keys has changed and holds now."""
+
+    public: int
+    """Keys in it that everybody may see."""
+
+
+class SigningKeysRefused(Observation, frozen=True):
+    """The file of signing keys cannot be used; those read before go on holding."""
+
+    level: ClassVar[str] = "error"
+    reason: str

@@ -144,6 +144,11 @@ def process_settings() -> Settings:
     return settings
 
 
+def data_folder() -> Path:
+    """Give the data folder of the platform: where blobs lie, unless the settings say otherwise."""
+    return Path(os.environ.get("HEADWATER_DATA") or ".headwater").absolute()
+
+
 async def _live(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     watch_loop(loop)

@@ -294,8 +294,8 @@ class Serving:
     def _reply(self, reply: str, response: Response) -> None:
         try:
             self._connection.tell(reply, encode(response))
-        except MessageTooLong as error:
-            observe(HandlerFailed(self.pool, "", str(error), ""))
+        except (MessageTooLong, TypeError, ValueError) as error:  # a handler's answer that cannot be written
+            observe(HandlerFailed(self.pool, "", repr(error), ""))
             self._connection.tell(reply, encode(_internal_error("")))
 
     # Giving up

@@ -109,7 +109,8 @@ class Sessions(Struct, frozen=True):
     single_per_user: bool = False
     """Only the session that was refreshed last stays valid."""
     tags: list[str] = field(default_factory=list)
-    """With `single_per_user`: one session of each tag."""
+    """With `single_per_user`: one session of each tag. A session has the tag that the header `X-Supabase-Session-Tag` of its
+    sign-in names, if it is one of these; all others count as of the first one."""
 
 
 class Hook(Struct, frozen=True):
@@ -170,7 +171,7 @@ class Auth(Struct, frozen=True):
     jwt_secret: Secret = Secret(DEVELOPMENT_JWT_SECRET)
     """HS256 secret of the platform's tokens, 16 characters or more."""
     signing_keys_path: str = ""
-    """File with a list of JWKs (ES256, RS256); the first signs."""
+    """File with a list of private JWKs, as `jwt_keys`; a relative path is one beside `config.toml`. Changes hold at once."""
     jwt_keys: Secret | None = None
     """List of private JWKs as JSON. The one with `sign` in its `key_ops` signs; the others only verify."""
     jwt_key_id: str = ""
@@ -187,7 +188,11 @@ class Auth(Struct, frozen=True):
     service_role_key: Secret | None = None
     """Legacy secret key (a JWT). Unset: signed with `jwt_secret`."""
     publishable_key: Secret = Secret(DEVELOPMENT_PUBLISHABLE_KEY)
+    publishable_keys: Secret | None = None
+    """Further keys of the form `sb_publishable_...`, comma separated, to be revoked one by one."""
     secret_key: Secret = Secret(DEVELOPMENT_SECRET_KEY)
+    secret_keys: Secret | None = None
+    """Further keys of the form `sb_secret_...`, comma separated: one for each server, to be revoked one by one."""
     enable_signup: bool = True
     """New accounts may be made by anybody."""
     enable_anonymous_sign_ins: bool = False
@@ -204,7 +209,7 @@ class Auth(Struct, frozen=True):
     refresh_token_algorithm_version: TokenVersion = 2
     """2: a counter signed by the session. 0 or 1: a row for each token. Both are always taken."""
     refresh_token_upgrade_percentage: Percent = 0
-    """Share of older sessions that move on to version 2."""
+    """Percent of the sessions of version 1 that move on when they are refreshed, where version 2 is what is issued."""
     minimum_password_length: Count = 6
     """At least 6."""
     password_requirements: str = ""

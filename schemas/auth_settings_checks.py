@@ -12,7 +12,7 @@ import msgspec
 
 from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth, Hook
 from schemas.auth_settings_delivery import SENDERS, Email, Sms
-from schemas.auth_settings_keys import encryption_fault, named_keys, saml_fault, signing_fault
+from schemas.auth_settings_keys import encryption_fault, named_keys, opaque_fault, saml_fault, signing_fault
 from schemas.auth_settings_providers import External, ThirdParty
 from schemas.setting_types import Duration
 
@@ -95,6 +95,7 @@ def _faults(auth: Auth) -> Iterator[str]:
     yield from _url_faults(auth)
     yield from _password_faults(auth)
     yield from signing_fault(auth)
+    yield from opaque_fault(auth)
     yield from _email_faults(auth.email)
     yield from _sms_faults(auth.sms)
     yield from _provider_faults(auth.external)
@@ -159,6 +160,8 @@ def _email_faults(email: Email) -> Iterator[str]:
             mail, key = getattr(group, name), f"auth.email.{section}.{name}"
             if sum(map(bool, (mail.content, mail.content_path, mail.url))) > 1:
                 yield f"{{{key}.content}}, {{{key}.content_path}} and {{{key}.url}} exclude one another"
+            if "://" in mail.url and not _web_url(mail.url):
+                yield f"{{{key}.url}} must be a URL, or a path on {{auth.site_url}}"
 
 
 def _sms_faults(sms: Sms) -> Iterator[str]:

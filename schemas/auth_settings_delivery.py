@@ -50,7 +50,8 @@ class Template(Struct, frozen=True):
     content: str = ""
     """The HTML body itself."""
     url: str = ""
-    """Where the body is fetched: a URL, or a path on the site URL."""
+    """Where the body is fetched: a URL, or a path on the site URL. It is kept for ten minutes; while it cannot be had, the
+    built-in one is used."""
     url_path: str = ""
     """Path of the link on the external URL. Empty: `/verify`."""
 
@@ -76,7 +77,8 @@ class Notification(Struct, frozen=True):
     content: str = ""
     """The HTML body itself."""
     url: str = ""
-    """Where the body is fetched: a URL, or a path on the site URL."""
+    """Where the body is fetched: a URL, or a path on the site URL. It is kept for ten minutes; while it cannot be had, the
+    built-in one is used."""
 
 
 class Notifications(Struct, frozen=True):

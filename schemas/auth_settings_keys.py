@@ -18,6 +18,7 @@ from schemas.secret import Secret
 SIGNING_ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
 _KEY_BYTES = 32
 _LEAST_RSA_BITS = 2048
+_LEAST_OPAQUE = 16
 _RSA_EXPONENT = 65537
 
 
@@ -46,6 +47,23 @@ def signing_fault(auth: Auth) -> Iterator[str]:
     names = [entry.get("kid") for entry in entries if "kid" in entry]
     if any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
         yield "{auth.jwt_keys}: every kid must be a text that no other key has"
+
+
+def listed_keys(keys: Secret | None) -> tuple[str, ...]:
+    """Give the API keys of a comma separated list."""
+    parts = keys.reveal().split(",") if keys else ()
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def opaque_fault(auth: Auth) -> Iterator[str]:
+    """Say what is wrong with the further API keys: the form tells them from tokens, and public ones from secret ones."""
+    for name, keys, start in (
+        ("publishable_keys", auth.publishable_keys, "sb_publishable_"),
+        ("secret_keys", auth.secret_keys, "sb_secret_"),
+    ):
+        for number, text in enumerate(listed_keys(keys), 1):
+            if not text.startswith(start) or len(text) < len(start) + _LEAST_OPAQUE:
+                yield f"{{auth.{name}}}: key {number} must begin with {start} and have {_LEAST_OPAQUE} characters more"
 
 
 def saml_fault(saml: Saml) -> Iterator[str]:

@@ -1,17 +1,25 @@
-"""Access tokens signed, and the public halves of keys for those who verify. Pure. Source: RFC 7515, 7517, 7519."""
+"""Access tokens signed, the keys that sign, and their public halves for those who verify.
 
+Pure, but for new keys, which are random. Source: RFC 7515, 7517, 7519.
+"""
+
+import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import jwt
 import msgspec
-from jwt.algorithms import AllowedPrivateKeys
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import AllowedPrivateKeys, ECAlgorithm
 from jwt.exceptions import PyJWTError
 from jwt.warnings import InsecureKeyLengthWarning
 
 ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
 """What may sign."""
+
+PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
+"""Members of a JWK that make it a private one; a shared secret is `k`."""
 
 _PUBLIC = ("kty", "crv", "x", "y", "n", "e", "kid")
 _USUAL = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA", "oct": "HS256"}
@@ -45,14 +53,14 @@ def read_signing_key(text: str) -> SigningKey:
 
     Raises: ValueError, whose words hold nothing of a key.
     """
-    entries = _listed(text)
-    signers = [entry for entry in entries if "sign" in _operations(entry)]
+    entries = read_entries(text)
+    signers = [entry for entry in entries if "sign" in operations(entry)]
     if len(signers) > 1:
         raise ValueError("only one key may have `sign` in its key_ops")
     if not signers and any("key_ops" in entry for entry in entries):
         raise ValueError("one key must have `sign` in its key_ops")
     entry = signers[0] if signers else entries[0]
-    algorithm = _algorithm(entry)
+    algorithm = algorithm_of(entry)
     if algorithm not in ALGORITHMS:
         raise ValueError(f"the key that signs must be of one of {', '.join(ALGORITHMS)}")
     try:
@@ -63,19 +71,37 @@ def read_signing_key(text: str) -> SigningKey:
     return key
 
 
+def new_signing_key() -> dict[str, object]:
+    """Make a private JWK (ES256) that signs, with a `kid` of its own."""
+    made = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()), as_dict=True)
+    return {
+        **made,
+        "kid": str(uuid.uuid4()),
+        "alg": "ES256",
+        "use": "sig",
+        "key_ops": ["sign", "verify"],
+    }
+
+
+def holds_private_keys(text: str) -> bool:
+    """Tell whether any key of a list could sign. Raises: ValueError."""
+    return any(name in entry for entry in read_entries(text) for name in (*PRIVATE_MEMBERS, "k"))
+
+
 def public_keys(text: str) -> list[dict[str, object]]:
     """Give the public halves of a list of JWKs; keys with a shared secret are left out. Raises: ValueError."""
     shown: list[dict[str, object]] = []
-    for entry in _listed(text) if text else ():
+    for entry in read_entries(text) if text else ():
         kind = str(entry.get("kty"))
         if kind not in ("RSA", "EC", "OKP"):
             continue
         public = {name: entry[name] for name in _PUBLIC if name in entry}
-        shown.append({**public, "alg": _algorithm(entry), "use": "sig", "key_ops": ["verify"]})
+        shown.append({**public, "alg": algorithm_of(entry), "use": "sig", "key_ops": ["verify"]})
     return shown
 
 
-def _listed(text: str) -> Sequence[dict[str, object]]:
+def read_entries(text: str) -> Sequence[dict[str, object]]:
+    """Read a list of JWKs: at least one, in a list, a set or alone. Raises: ValueError."""
     try:
         value = _entries.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -92,12 +118,13 @@ def _listed(text: str) -> Sequence[dict[str, object]]:
     return entries
 
 
-def _algorithm(entry: Mapping[str, object]) -> str:
+def algorithm_of(entry: Mapping[str, object]) -> str:
     """Give the algorithm of a key: its own word, else the usual one of its kind; empty if there is none."""
     usual = _USUAL_OF_CURVE.get(str(entry.get("crv"))) or _USUAL.get(str(entry.get("kty")), "")
     return str(entry.get("alg") or usual)
 
 
-def _operations(entry: Mapping[str, object]) -> list[object]:
-    operations = entry.get("key_ops")
-    return operations if isinstance(operations, list) else []
+def operations(entry: Mapping[str, object]) -> list[object]:
+    """List what a key is for, as its `key_ops` say."""
+    listed = entry.get("key_ops")
+    return listed if isinstance(listed, list) else []

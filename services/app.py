@@ -5,17 +5,27 @@ Source: architecture, decision 12.
 
 from aiohttp import web
 
+from broker.blobs import BlobStore
 from broker.call import Calls
 from broker.connection import Connection
 from broker.metrics import answer_collect
-from broker.process import Process
-from schemas.settings import Auth, Settings, SettingsError
-from schemas.tokens import KeySet, Verifier, read_keys
+from broker.process import Process, data_folder
+from schemas.auth_settings_keys import listed_keys
+from schemas.settings import Settings, SettingsError
+from schemas.token_keys import read_keys
+from schemas.tokens import Verifier
 from services.catcher.edge import Catcher, CatcherOptions
-from services.gateway.edge import Doorkeeper, Edge
+from services.gateway.doorkeeper import Doorkeeper
+from services.gateway.edge import Edge
 from services.gateway.health import Health
 from services.gateway.listener import Listener
-from services.gateway.routes import POOLS
+from services.gateway.objects import Objects
+from services.gateway.routes import pools_of
+from services.keys.foreign import ForeignKeys
+from services.keys.issuers import foreign_issuers
+from services.keys.keyring import Keyring
+from services.keys.own import OwnKeys
+from services.keys.published import Publications
 from services.middleware.apikey import Keys
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
@@ -50,48 +60,61 @@ async def _serve_gateway(process: Process, settings: Settings) -> None:
     process.on_drain(connection.drain)
     answer_collect(connection)
     calls = Calls(connection, max_in_flight=settings.gateway.max_in_flight)
-    edge = Edge(
-        settings,
-        calls,
-        doorkeeper(settings),
-        Health(connection, calls, settings.gateway.metrics_token, pools_of(settings)),
+    own = OwnKeys(settings.auth)
+    keeper = doorkeeper(settings, own)
+    publications = Publications()
+    process.on_drain(publications.close)
+    foreign = ForeignKeys(
+        foreign_issuers(settings.auth.third_party, _own_issuers(settings)), publications.keys, keeper.trust
     )
-    await _listen(process, settings, edge)
+    keyring = Keyring(keeper, own, foreign)
+    process.on_drain(keyring.close)
+    await keyring.start(connection)
+    objects = open_objects(settings, calls)
+    if objects is not None:
+        process.on_drain(objects.close)
+    health = Health(connection, calls, settings.gateway.metrics_token, pools_of(settings))
+    await _listen(process, settings, Edge(settings, calls, keeper, health, objects))
 
 
-def doorkeeper(settings: Settings) -> Doorkeeper:
+def open_objects(settings: Settings, calls: Calls) -> Objects | None:
+    """Give the way of objects through the door; None where storage is switched off."""
+    if not settings.storage.enabled:
+        return None
+    blobs = BlobStore.open(settings.storage, data_folder())
+    return Objects(calls, blobs, body_timeout_s=settings.gateway.body_timeout)
+
+
+def doorkeeper(settings: Settings, own: OwnKeys | None = None) -> Doorkeeper:
     """Make the keys and verifiers of the settings. Raises: SettingsError if a key cannot be read."""
-    own, jwt = keys_of(settings.auth), settings.api.jwt
+    auth, texts, jwt = settings.auth, keys_of(settings.auth), settings.api.jwt
+    platform = (own or OwnKeys(auth)).keys
     try:
-        platform = read_keys(own.jwt_secret) + _signing_keys(settings.auth)
         data = (
             platform if jwt.secret is None else read_keys(jwt.secret.reveal(), is_base64=jwt.secret_is_base64)
         )
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise SettingsError(f"the JWT keys cannot be used: {error}") from None
-    verifier = Verifier(platform, max_entries=jwt.cache_max_entries)
-    keys = Keys(
-        public=(own.anon_key, own.publishable_key),
-        secret=(own.service_role_key, own.secret_key),
-        verifier=verifier,
-    )
+    most = jwt.cache_max_entries
+    verifier = Verifier(platform, max_entries=most)
     return Doorkeeper(
-        keys, Verifier(data, audience=jwt.audience, max_entries=jwt.cache_max_entries), verifier
+        Keys(
+            public=(texts.anon_key, texts.publishable_key, *listed_keys(auth.publishable_keys)),
+            secret=(texts.service_role_key, texts.secret_key, *listed_keys(auth.secret_keys)),
+            verifier=verifier,
+        ),
+        platform=verifier,
+        data=Verifier(data, audience=jwt.audience, max_entries=most),
+        objects=Verifier(platform, max_entries=most),
+        data_has_own_secret=jwt.secret is not None,
     )
 
 
-def pools_of(settings: Settings) -> tuple[str, ...]:
-    """Give the pools of the areas that are switched on."""
-    return tuple(pool for pool in POOLS if pool != "auth" or settings.auth.enabled)
-
-
-def _signing_keys(auth: Auth) -> KeySet:
-    """Read the asymmetric keys of the accounts, from the settings and from a file."""
-    keys = read_keys(auth.jwt_keys.reveal()) if auth.jwt_keys else KeySet()
-    if not auth.signing_keys_path:
-        return keys
-    with open(auth.signing_keys_path, encoding="utf-8") as file:
-        return keys + read_keys(file.read())
+def _own_issuers(settings: Settings) -> set[str]:
+    """Give every text that may stand as `iss` in our own tokens."""
+    gateways = (settings.api.external_url.rstrip("/"), f"http://{LOOPBACK}:{settings.api.port}")
+    named = (settings.auth.jwt_issuer, settings.auth.external_url)
+    return {*filter(None, named), *(f"{gateway}/auth/v1" for gateway in gateways if gateway)}
 
 
 async def _listen(process: Process, settings: Settings, edge: Edge) -> None:

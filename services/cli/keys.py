@@ -1,5 +1,6 @@
-"""`headwater keys`: keys and passwords to put into `.env`, random ones or those of development."""
+"""`headwater keys`: keys and passwords to put into `.env`, random ones or those of development; keys that sign."""
 
+import importlib
 import secrets
 from pathlib import Path
 
@@ -11,23 +12,63 @@ from services.cli.show import env_lines, json_text
 from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
 
-@click.command()
+class _WithRotation(click.Group):
+    """Knows `rotate`, and imports it, with the cryptography it needs, only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names."""
+        del ctx
+        return ["rotate"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Give a command by its name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found: click.Command = importlib.import_module("services.cli.rotate").rotate
+        return found
+
+
+@click.group(cls=_WithRotation, invoke_without_command=True, subcommand_metavar="[rotate --keys FILE]")
 @platform_options
 @click.option("--development", is_flag=True, help="Show the published development keys instead.")
 @click.option(
+    "--signing", is_flag=True, help="Make a list of signing keys instead: one that signs (ES256, a JWK)."
+)
+@click.option(
     "-o", "--output", "form", type=click.Choice(["env", "json"]), default="env", show_default=True,
-    help="Form of the answer: for .env files, or JSON.",
+    help="Form of the answer: for .env files, or JSON. Signing keys are always JSON.",
 )  # fmt: skip
-def keys(data: Path | None, project: Path | None, development: bool, form: str) -> None:
+@click.pass_context
+def keys(
+    context: click.Context,
+    data: Path | None,
+    project: Path | None,
+    development: bool,
+    signing: bool,
+    form: str,
+) -> None:
     """Make random keys for production.
 
     \b
     headwater keys >> .env
+    (umask 077; headwater keys --signing > supabase/signing_keys.json)
 
-    A start that listens on more than this machine needs them. Nothing is stored or changed: put them where the start reads them (.env in the project folder), and keep that file
+    A start that listens on more than this machine needs the first ones. Nothing is stored or changed: put them where the start reads them (.env in the project folder), and keep that file
     out of version control. The keys a running platform uses are shown by `headwater status`.
+
+    The file of signing keys is private too; name it as signing_keys_path in [auth]. Access tokens are then signed by a
+    key whose public half everybody may have, and `headwater keys rotate` exchanges it without a gap.
     """
     del data, project  # taken by every command; these keys belong to no platform yet
+    if context.invoked_subcommand is not None:
+        return
+    if signing:
+        if development:
+            raise click.UsageError(
+                "--signing and --development exclude one another: no signing key is published"
+            )
+        click.echo(importlib.import_module("schemas.key_rotation").new_list(), nl=False)
+        return
     made, password = (
         (keys_of(Auth()), DEVELOPMENT_DB_PASSWORD)
         if development

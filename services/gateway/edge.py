@@ -14,16 +14,17 @@ from aiohttp import web
 from broker.call import Answer, Calls
 from broker.observations import Observation
 from broker.observe import observe, traceback_of
-from schemas.caller import Anonymous, Caller
+from schemas.caller import Rejected
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response, header_values
 from schemas.settings import Settings
-from schemas.tokens import Verifier
+from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
 from services.gateway.health import Health
-from services.gateway.routes import Route, route_of
+from services.gateway.objects import Objects, carries_object
+from services.gateway.routes import Route, areas_off, route_of
 from services.middleware import cors
-from services.middleware.apikey import KeyRefused, Keys, bearer, identify
+from services.middleware.apikey import KeyRefused
 from services.middleware.limits import Buckets, client_address, read_networks
 from services.middleware.refusals import refusal
 from services.middleware.request_id import request_id
@@ -39,31 +40,21 @@ class RequestCrashed(Observation, frozen=True):
     traceback: str
 
 
-@dataclass(slots=True)
-class Doorkeeper:
-    """What the gateway knows of keys: the API keys, and the verifiers of tokens by area."""
-
-    keys: Keys
-    data: Verifier
-    """For the data interfaces (REST, GraphQL)."""
-    platform: Verifier
-
-    def caller(self, route: Route, key: str | None, authorization: str | None, now: float) -> Caller:
-        """Identify the caller. Raises: KeyRefused."""
-        verifier = self.data if route.area in ("rest", "graphql") else self.platform
-        if not route.needs_key and not key:
-            token = bearer(authorization)
-            return Anonymous() if token is None else verifier.verify(token, now)
-        return identify(key, authorization, self.keys, verifier, now)
-
-
 class Edge:
     """Answers HTTP requests. `handle` is the handler of an aiohttp low-level server."""
 
-    def __init__(self, settings: Settings, calls: Calls, doorkeeper: Doorkeeper, health: Health) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        calls: Calls,
+        doorkeeper: Doorkeeper,
+        health: Health,
+        objects: Objects | None = None,
+    ) -> None:
         gateway, limit = settings.gateway, settings.gateway.rate_limit
         self._doorkeeper = doorkeeper
         self._health = health
+        self._objects = objects
         self._forwarder = Forwarder(
             calls,
             max_body=gateway.max_body,
@@ -75,7 +66,7 @@ class Edge:
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
         self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
-        self._off = frozenset() if settings.auth.enabled else frozenset({"auth"})
+        self._off = areas_off(settings)
         self._policies = {"rest": cors.rest_policy(settings.api.cors_allowed_origins)}
         self._policy = cors.common_policy(settings.api.cors_allowed_origins)
 
@@ -89,6 +80,8 @@ class Edge:
                 if answer.chunks is not None:
                     return await stream_out(request, answer, self._extra(asked))
                 own = answer.response
+                if own.claim is not None and self._objects is not None:
+                    return await self._objects.send(request, own, asked.first, self._extra(asked))
         except _Answered as refused:
             own = refused.response
         except KeyRefused as error:
@@ -185,8 +178,18 @@ class Edge:
     async def _pass_on(self, asked: "_Asked") -> Answer:
         assert asked.route is not None  # else it is answered above
         key, authorization = asked.key(), asked.first.get("authorization")
-        caller = self._doorkeeper.caller(asked.route, key, authorization, time.time())
+        now = time.time()
+        caller = self._doorkeeper.caller(asked.route, key, authorization, now)
+        if isinstance(caller, Rejected):
+            caller = await self._doorkeeper.second_look(asked.route, key, authorization, now, caller)
         client = self._address(asked) if asked.route.tells_client else ""
+        if self._objects is not None and asked.area == "storage":
+            method = asked.request.method
+            if carries_object(method, asked.below):
+                head = self._forwarder.head(
+                    asked.id, method, asked.below, asked.query, asked.headers, caller, client
+                )
+                return await self._objects.receive(asked.request, head)
         return await self._forwarder.ask(
             asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers, client
         )

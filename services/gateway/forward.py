@@ -54,6 +54,21 @@ class Forwarder:
         self._body_timeout = body_timeout
         self._budget_ms = int(request_timeout * 1000)
 
+    def head(
+        self, id: str, method: str, path: str, query: str, headers: Headers, caller: Caller, client: str = ""
+    ) -> Request:
+        """Make a request without its body."""
+        return Request(
+            id=id,
+            method=method,
+            path=path,
+            query=query,
+            headers=headers,
+            caller=caller,
+            budget_ms=self._budget_ms,
+            client=client,
+        )
+
     async def ask(
         self,
         route: Route,
@@ -72,7 +87,7 @@ class Forwarder:
             raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
         body, rest = b"", None
         if request.can_read_body:
-            await _let_go_on(request)
+            await let_go_on(request)
             if length is not None and length <= INLINE_LIMIT:
                 body = await self._whole(request, length)
             else:
@@ -117,7 +132,7 @@ class Forwarder:
             yield piece
 
 
-async def _let_go_on(request: web.BaseRequest) -> None:
+async def let_go_on(request: web.BaseRequest) -> None:
     """Tell a client that asked whether its body is wanted that it is. Source: RFC 9110, 10.1.1."""
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -153,7 +168,7 @@ def _learn_name(raw: bytes) -> str:
 
 def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Response:
     """Turn an answer into HTTP. Headers set by the pool win over those of the door."""
-    headers = _sent_headers(response.headers, extra)
+    headers = headers_out(response.headers, extra)
     sent = web.Response(
         status=response.status, reason=_reason(response), body=response.body or None, headers=headers
     )
@@ -170,7 +185,7 @@ async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -
     sent = web.StreamResponse(
         status=response.status,
         reason=_reason(response),
-        headers=_sent_headers(response.headers, extra),
+        headers=headers_out(response.headers, extra),
     )
     if response.stream is not None and response.stream.size >= 0:
         sent.content_length = response.stream.size
@@ -192,7 +207,8 @@ def _reason(response: Response) -> str | None:
     return _UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
-def _sent_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
+def headers_out(headers: Headers, extra: Headers) -> CIMultiDict[str]:
+    """Give the headers of an answer as they are sent: those of the pool, the door's where it has none, nothing unsendable."""
     own = {name for name, _ in headers}
     if not own.isdisjoint(_FRAMING):
         headers = [each for each in headers if each[0] not in _FRAMING]

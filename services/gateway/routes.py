@@ -7,6 +7,7 @@ demand none.
 from dataclasses import dataclass
 
 from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REST, STORAGE, Subject
+from schemas.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,65 @@ ROUTES = (
     Route("auth", "/.well-known/openid-configuration", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/auth/v1", AUTH, is_built=True),
     Route("storage", "/storage/v1/s3", STORAGE, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/object/public", STORAGE, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/object/sign", STORAGE, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/render/image/public", STORAGE, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/render/image/sign", STORAGE, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1", STORAGE),
+    Route("storage", "/storage/v1/upload/resumable", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route(
+        "storage", "/storage/v1/object/public", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"
+    ),
+    Route(
+        "storage",
+        "/storage/v1/object/info/public",
+        STORAGE,
+        is_built=True,
+        needs_key=False,
+        mount="/storage/v1",
+    ),
+    Route("storage", "/storage/v1/object/sign", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
+    Route(
+        "storage",
+        "/storage/v1/object/upload/sign",
+        STORAGE,
+        is_built=True,
+        needs_key=False,
+        mount="/storage/v1",
+    ),
+    Route(
+        "storage",
+        "/storage/v1/render/image/public",
+        STORAGE,
+        is_built=True,
+        needs_key=False,
+        mount="/storage/v1",
+    ),
+    Route(
+        "storage",
+        "/storage/v1/render/image/sign",
+        STORAGE,
+        is_built=True,
+        needs_key=False,
+        mount="/storage/v1",
+    ),
+    Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1", STORAGE, is_built=True),
     Route("realtime", "/realtime/v1", None),
     Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
 )
 
 POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.is_built and route.subject))
 """Pools that must be ready for the platform to be, unless their area is switched off."""
+
+
+def areas_off(settings: Settings) -> frozenset[str]:
+    """Give the areas that are switched off."""
+    switches = {"auth": settings.auth.enabled, "storage": settings.storage.enabled}
+    return frozenset(area for area, is_on in switches.items() if not is_on)
+
+
+def pools_of(settings: Settings) -> tuple[str, ...]:
+    """Give the pools of the areas that are switched on."""
+    off = areas_off(settings)
+    return tuple(pool for pool in POOLS if pool not in off)
+
 
 _BY_FIRST = {
     first: tuple(route for route in ROUTES if route.prefix.split("/")[1] == first)

@@ -268,7 +268,7 @@ def test_a_key_that_cannot_be_read_is_told_without_it(jwt_settings: Jwt) -> None
 
 
 def test_a_file_of_keys_that_is_not_there_is_told() -> None:
-    with pytest.raises(SettingsError, match="keys cannot be used"):
+    with pytest.raises(SettingsError, match="signing_keys_path cannot be read: No such file"):
         doorkeeper(Settings(auth=Auth(signing_keys_path="/nowhere/keys.json")))
 
 

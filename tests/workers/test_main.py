@@ -66,7 +66,7 @@ def test_an_unknown_pool_is_refused_with_the_known_ones(
 
     assert code == 2
     assert f"invalid choice: '{words[-1]}'" in said
-    assert all(name in said for name in (*module.POOLS, "migrate"))
+    assert all(name in said for name in (*module.POOLS, *module.ALONE, "migrate"))
 
 
 def test_without_a_name_the_command_says_that_one_is_needed(
@@ -84,11 +84,11 @@ def test_help_says_what_can_be_started() -> None:
     assert (code, errors) == (0, "")
     assert "Start Headwater's worker pools." in out
     assert "pools to run, or: migrate" in out
-    assert all(name in out for name in (*module.POOLS, "migrate"))
+    assert all(name in out for name in (*module.POOLS, *module.ALONE, "migrate"))
 
 
 def test_every_pool_names_a_module_that_serves_it() -> None:
-    for name in module.POOLS.values():
+    for name in (*module.POOLS.values(), *module.ALONE.values()):
         assert (ROOT / Path(*name.split("."))).with_suffix(".py").is_file()
 
 

@@ -1,9 +1,13 @@
 import json
+import subprocess
+import sys
 
 from schemas.settings import DEVELOPMENT_JWT_SECRET
 from schemas.settings_reading import load_settings
+from schemas.signing import read_signing_key
 from services.supervisor.dotenv import parse_dotenv
 from services.supervisor.exposure import development_secrets
+from tests.services.cli.conftest import DEADLINE_S, ROOT
 
 
 def test_random_keys_can_be_read_as_settings(place):
@@ -25,3 +29,31 @@ def test_development_keys_are_the_published_ones(place):
 
     assert values["HEADWATER_AUTH_JWT_SECRET"] == DEVELOPMENT_JWT_SECRET
     assert values["HEADWATER_DB_PASSWORD"] == "postgres"
+
+
+def test_signing_keys_are_a_list_with_one_private_key_that_signs(place):
+    [key] = json.loads(place.run("keys", "--signing").stdout)
+
+    assert (key["alg"], key["use"], key["key_ops"]) == ("ES256", "sig", ["sign", "verify"])
+    assert key["kid"]
+    assert read_signing_key(json.dumps([key])).id == key["kid"]
+
+
+def test_two_runs_make_different_signing_keys(place):
+    assert place.run("keys", "--signing").stdout != place.run("keys", "--signing").stdout
+
+
+def test_no_signing_key_is_a_published_one(place):
+    done = place.run("keys", "--signing", "--development")
+
+    assert done.returncode == 2
+    assert "exclude one another" in done.stderr
+
+
+def test_other_commands_do_not_load_cryptography(place):
+    code = "import sys, services.cli.main; print('cryptography' in sys.modules, 'jwt' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S
+    )
+
+    assert done.stdout.split() == ["False", "False"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from broker.process import Process
 from schemas.secret import Secret
 from schemas.settings import Api, Auth, Broker, Gateway, Pools, Settings
+from schemas.storage_settings import Storage
 from services.app import serve_edges
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port
@@ -90,13 +91,15 @@ async def running_door(
     gateway: Gateway | None = None,
     *,
     api: Mapping[str, object] | None = None,
+    auth: Mapping[str, object] | None = None,
     drain_timeout: float = 10.0,
 ) -> AsyncIterator[Door]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(port=free_port(), **(api or {})),  # type: ignore[arg-type]  # options of a test
         broker=Broker(url=Secret(nats_url)),
-        auth=Auth(enabled=False),  # one pool stands behind these doors
+        auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
+        storage=Storage(enabled=False),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )

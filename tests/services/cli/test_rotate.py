@@ -1,0 +1,110 @@
+"""`headwater keys rotate` on real files."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from schemas.key_rotation import Rotated, Step
+from services.cli.rotate import rotate, words
+
+
+def kids(path: Path) -> list[str]:
+    return [entry["kid"] for entry in json.loads(path.read_text())]
+
+
+@pytest.fixture
+def file(place):
+    path = place.root / "keys.json"
+    path.write_text(place.run("keys", "--signing").stdout)
+    return path
+
+
+def test_three_runs_exchange_the_key_and_say_what_comes_next(place, file):
+    [old] = kids(file)
+    said = []
+    for count in (2, 2, 1):
+        done = place.run("keys", "rotate", "--keys", file)
+        assert done.returncode == 0, done.stderr
+        assert len(kids(file)) == count
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        said.append(done.stdout)
+
+    [new] = kids(file)
+    assert new != old
+    assert all("Next: " in each and old in each and new in each for each in said)
+    assert "20 minutes" in said[0]
+    assert "auth.jwt_expiry" in said[1]
+    assert "complete" in said[2]
+    assert [each.name for each in place.root.iterdir()] == ["keys.json"]
+
+
+def test_a_link_stays_one_and_its_file_is_replaced(place, file):
+    link = place.root / "link.json"
+    link.symlink_to(file)
+
+    assert place.run("keys", "rotate", "--keys", link).returncode == 0
+    assert link.is_symlink()
+    assert len(kids(file)) == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_the_file_keeps_its_owner(place, file):
+    os.chown(file, 12345, 23456)
+
+    assert place.run("keys", "rotate", "--keys", file).returncode == 0
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[", b"[]", b"\xff", b"{}", b'[{"kty":"EC"}]', b'{"keys":7}', b"x" * (1024 * 1024 + 1)],
+)
+def test_a_file_that_is_malformed_is_refused_in_words_and_stays_as_it_is(tmp_path, content):
+    path = tmp_path / "keys.json"
+    path.write_bytes(content)
+    done = CliRunner().invoke(rotate, ["--keys", str(path)])
+
+    assert done.exit_code == 2
+    assert "cannot be used: " in done.stderr
+    assert "It is as it was" in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["keys.json"]
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_is_not_there_is_refused_with_the_way_to_make_one(place):
+    done = place.run("keys", "rotate", "--keys", "nowhere.json")
+
+    assert done.returncode == 2
+    assert "headwater keys --signing > nowhere.json" in done.stderr
+
+
+def test_a_folder_is_refused(place):
+    assert "Is a directory" in place.run("keys", "rotate", "--keys", place.root).stderr
+
+
+def test_help_tells_all_steps_and_how_long_to_wait(place):
+    help = place.run("keys", "rotate", "--help").stdout
+
+    for each in (
+        "run 1",
+        "run 2",
+        "run 3",
+        "20 minutes",
+        "auth.jwt_expiry",
+        "--keys FILE",
+        "mode 600",
+        "Exit codes",
+    ):
+        assert each in help
+    assert "rotate" in place.run("keys", "--help").stdout
+
+
+def test_a_shared_secret_that_stops_signing_is_said_to_stay():
+    said = words(Rotated(Step.MOVED, "", "new (ES256)", ("legacy (HS256)",), is_last=True))
+
+    assert "legacy (HS256) is a shared secret" in said
+    assert "complete" in said

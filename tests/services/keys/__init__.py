@@ -1,0 +1,1 @@
+"""The keys at the door."""

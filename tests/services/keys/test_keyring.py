@@ -1,0 +1,269 @@
+"""Keys that change while the door is open: ours by the file, foreign ones by their issuer. Real broker, real issuer."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from broker.connection import Connection
+from broker.events import publish
+from broker.subjects import KEYS_CHANGED
+from schemas.auth_settings_providers import Firebase, ThirdParty, WorkOs
+from schemas.caller import Caller, Rejected, Service, User
+from schemas.events import KeysChanged
+from schemas.key_rotation import new_list, rotate
+from schemas.settings import Auth, Settings
+from schemas.signing import read_signing_key, sign
+from services.app import doorkeeper
+from services.gateway.doorkeeper import Doorkeeper
+from services.gateway.routes import route_of
+from services.keys.foreign import ForeignKeys
+from services.keys.issuers import Place, foreign_issuers
+from services.keys.keyring import Keyring
+from services.keys.own import OwnKeys
+from services.keys.published import Publications
+from services.supervisor.api_keys import keys_of
+from tests.broker.server import NatsServer, running_server
+from tests.services.keys.issuer import KEYS, Issuer, pair
+
+OWN = keys_of(Auth())
+REST, AUTH = "/rest/v1/items", "/auth/v1/user"
+
+
+@pytest_asyncio.fixture(scope="module")
+async def nats() -> AsyncIterator[NatsServer]:
+    async with running_server() as server:
+        yield server
+
+
+@asynccontextmanager
+async def door(
+    nats: NatsServer, *, places: dict[str, Place] | None = None, **auth: Any
+) -> AsyncIterator[tuple[Doorkeeper, Keyring]]:
+    """Give a doorkeeper whose keys are kept up to date."""
+    settings = Settings(auth=Auth(**auth))
+    own, publications = OwnKeys(settings.auth), Publications()
+    keeper = doorkeeper(settings, own)
+    issuers = foreign_issuers(settings.auth.third_party, **({"places": places} if places else {}))
+    keyring = Keyring(keeper, own, ForeignKeys(issuers, publications.keys, keeper.trust))
+    connection = await Connection.open(nats.url, name="edges")
+    try:
+        await keyring.start(connection)
+        yield keeper, keyring
+    finally:
+        await keyring.close()
+        await connection.close()
+        await publications.close()
+
+
+async def ask(keeper: Doorkeeper, path: str, token: str) -> Caller:
+    """Ask as the edge does."""
+    found = route_of(path)
+    assert found is not None
+    authorization, now = f"Bearer {token}", time.time()
+    caller = keeper.caller(found[0], OWN.anon_key, authorization, now)
+    if isinstance(caller, Rejected):
+        return await keeper.second_look(found[0], OWN.anon_key, authorization, now, caller)
+    return caller
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    async with asyncio.timeout(20):
+        while not await holds():
+            await asyncio.sleep(0.01)
+
+
+def trusting(issuer: Issuer) -> dict[str, Any]:
+    return {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
+
+
+# Foreign issuers
+
+
+async def test_the_data_interfaces_take_a_foreign_token_and_the_accounts_do_not(
+    nats: NatsServer, issuer: Issuer
+) -> None:
+    token = issuer.token()
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        for path in (REST, "/graphql/v1", "/storage/v1/object/x", "/realtime/v1/api"):
+            found = await ask(keeper, path, token)
+            assert isinstance(found, User)
+            assert found.decoded()["sub"] == "foreign-user"
+        assert isinstance(await ask(keeper, AUTH, token), Rejected)
+        assert isinstance(await ask(keeper, "/functions/v1/x", token), Rejected)
+
+
+async def test_a_foreign_token_is_no_api_key(nats: NatsServer, issuer: Issuer) -> None:
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        assert keeper.keys.holder(issuer.token(role="service_role"), time.time()) is None
+
+
+async def test_firebase_tokens_must_be_for_the_project(nats: NatsServer, issuer: Issuer) -> None:
+    places = {"firebase": Place(issuer.url + "/{project_id}", issuer.url + KEYS, "{project_id}")}
+    settings = {"third_party": ThirdParty(firebase=Firebase(True, "mine"))}
+    async with door(nats, places=places, **settings) as (keeper, _):
+        mine = issuer.url + "/mine"
+
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="mine")), User)
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="theirs")), Rejected)
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine)), Rejected)
+        assert isinstance(
+            await ask(keeper, REST, issuer.token(iss=issuer.url + "/theirs", aud="mine")), Rejected
+        )
+
+
+async def test_a_key_that_the_issuer_has_just_begun_to_use_is_learnt_by_the_first_request(
+    nats: NatsServer, issuer: Issuer
+) -> None:
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        old, issuer.key = issuer.key, pair("two", "RS256")
+        issuer.publish(old.public, issuer.key.public)
+
+        assert isinstance(await ask(keeper, REST, issuer.token()), User)
+        assert isinstance(await ask(keeper, REST, old.token(iss=issuer.url)), User)
+        assert issuer.asked[KEYS] == 2
+
+
+async def test_a_key_that_the_issuer_dropped_is_refused_though_its_token_was_kept(
+    nats: NatsServer, issuer: Issuer
+) -> None:
+    token = issuer.token()
+    async with door(nats, **trusting(issuer)) as (keeper, keyring):
+        assert isinstance(await ask(keeper, REST, token), User)
+        issuer.publish(pair("two").public)
+        await keyring.learn(issuer.url)
+
+        assert isinstance(await ask(keeper, REST, token), Rejected)
+
+
+async def test_made_up_keys_do_not_make_us_ask_often(nats: NatsServer, issuer: Issuer) -> None:
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        for number in range(30):
+            forged = pair(f"made-up-{number % 3}").token(iss=issuer.url)
+            assert isinstance(await ask(keeper, REST, forged), Rejected)
+
+        assert issuer.asked[KEYS] == 2
+
+
+async def test_a_well_known_key_with_a_wrong_signature_asks_nobody(nats: NatsServer, issuer: Issuer) -> None:
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        assert isinstance(await ask(keeper, REST, pair("one").token(iss=issuer.url)), Rejected)
+        assert isinstance(await ask(keeper, REST, issuer.token(exp=1)), Rejected)
+
+        assert issuer.asked[KEYS] == 1
+
+
+async def test_an_issuer_that_was_away_at_the_start_is_asked_when_its_token_comes(
+    nats: NatsServer, issuer: Issuer
+) -> None:
+    del issuer.documents[KEYS]
+    async with door(nats, **trusting(issuer)) as (keeper, _):
+        issuer.publish()
+
+        assert isinstance(await ask(keeper, REST, issuer.token()), User)
+
+
+async def test_our_own_tokens_hold_beside_foreign_ones(
+    nats: NatsServer, issuer: Issuer, tmp_path: Path
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(new_list())
+    own = sign({"exp": int(time.time()) + 60, "iss": "ours"}, read_signing_key(file.read_text()))
+    async with door(nats, signing_keys_path=str(file), **trusting(issuer)) as (keeper, _):
+        assert isinstance(await ask(keeper, REST, own), User)
+        assert isinstance(await ask(keeper, REST, OWN.anon_key), User)
+
+
+# Our own keys
+
+
+def token_of(file: Path) -> str:
+    return sign({"exp": int(time.time()) + 60, "role": "authenticated"}, read_signing_key(file.read_text()))
+
+
+def step(file: Path) -> None:
+    file.write_text(rotate(file.read_text()).text)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.json"
+    path.write_text(new_list())
+    return path
+
+
+async def test_a_token_of_a_new_key_is_taken_at_once_without_waiting_for_the_next_look(
+    nats: NatsServer, file: Path
+) -> None:
+    async with door(nats, signing_keys_path=str(file)) as (keeper, _):
+        step(file)
+        step(file)
+
+        for path in (REST, AUTH, "/storage/v1/object/x"):
+            assert isinstance(await ask(keeper, path, token_of(file)), User)
+
+
+async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
+    nats: NatsServer, file: Path
+) -> None:
+    async with door(nats, signing_keys_path=str(file)) as (keeper, keyring):
+        old = token_of(file)
+        step(file)
+        assert keyring.look()
+        assert isinstance(await ask(keeper, REST, old), User)
+        step(file)
+        assert keyring.look()
+        assert isinstance(await ask(keeper, REST, old), User)
+        new = token_of(file)
+        assert isinstance(await ask(keeper, REST, new), User)
+        step(file)
+        assert keyring.look()
+
+        assert isinstance(await ask(keeper, REST, old), Rejected)
+        assert isinstance(await ask(keeper, AUTH, old), Rejected)
+        assert isinstance(await ask(keeper, REST, new), User)
+        assert await ask(keeper, REST, OWN.service_role_key) == Service()
+
+
+async def test_the_accounts_event_has_dropped_keys_refused_at_once(nats: NatsServer, file: Path) -> None:
+    async with door(nats, signing_keys_path=str(file)) as (keeper, _):
+        old = token_of(file)
+        assert isinstance(await ask(keeper, REST, old), User)
+        for _ in range(3):
+            step(file)
+        assert isinstance(await ask(keeper, REST, old), User)  # kept, and nobody has looked yet
+
+        pools = await Connection.open(nats.url, name="workers")
+        publish(pools, KEYS_CHANGED, KeysChanged())
+        await pools.flush()
+        await pools.close()
+
+        async def is_refused() -> bool:
+            return isinstance(await ask(keeper, REST, old), Rejected)
+
+        await until(is_refused)
+
+
+async def test_a_broken_file_harms_nobody(nats: NatsServer, file: Path) -> None:
+    async with door(nats, signing_keys_path=str(file)) as (keeper, keyring):
+        token = token_of(file)
+        file.write_text("[")
+
+        assert not keyring.look()
+        assert isinstance(await ask(keeper, REST, token), User)
+
+
+async def test_a_secret_of_the_data_interfaces_stays_theirs_when_our_keys_change(
+    nats: NatsServer, file: Path
+) -> None:
+    keeper = doorkeeper(Settings(auth=Auth(signing_keys_path=str(file))))
+    keeper.data_has_own_secret = True
+    before = keeper.data._own
+    keeper.use(OwnKeys(Auth(signing_keys_path=str(file))).keys)
+
+    assert keeper.data._own is before

@@ -1,0 +1,69 @@
+"""One bootstrapped database and one blob store for the tests of storage, a worker on them, and decoders for pictures."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from broker.blobs import BlobStore
+from schemas.errors import ApiError
+from schemas.http import Request
+from schemas.images import Order, Rendered
+from schemas.settings import Settings
+from tests.workers.auth.house import at_role
+from tests.workers.database.server import connected, temporary_server
+from tests.workers.rest.bodies import Inline
+from tests.workers.storage.house import House
+from workers.database.migrate import migrate
+from workers.database.pool import Pool
+from workers.images.decoders import Decoders
+from workers.images.limits import Limits
+from workers.images.worker import ImageWorker
+from workers.storage.build import build_store
+from workers.storage.pool import LOGIN
+from workers.storage.rendering import RenderRefused
+
+
+class OwnImages:
+    """An images worker in this process, asked as over the broker."""
+
+    def __init__(self, worker: ImageWorker) -> None:
+        self._worker = worker
+
+    async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
+        body = msgspec.msgpack.encode(order)
+        request = Request(request_id, "POST", "/render", budget_ms=budget_ms, body=body)
+        try:
+            answer = await self._worker.answer(request, Inline(body))  # type: ignore[arg-type]  # as Body is read
+        except ApiError as error:
+            raise RenderRefused(error.response()) from None
+        return msgspec.json.decode(answer.body, type=Rendered)
+
+
+@pytest.fixture(scope="session")
+async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """A worker with default settings; one server, one database, one pool, one store for the whole run."""
+    settings = Settings()
+    folder: Path = tmp_path_factory.mktemp("blobs")
+    with temporary_server() as server:
+        await migrate(server.url(), settings)
+        pool = await Pool.open(at_role(server.url(), LOGIN, settings.db.password.reveal()), 8)
+        blobs = BlobStore.open(settings.storage, folder)
+        limits = Limits()
+        decoders = Decoders(limits, processes=1, idle_timeout=30)
+        images = OwnImages(ImageWorker(blobs, decoders, limits))
+        store = build_store(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
+        async with connected(server.url()) as admin:
+            yield House(store, admin)
+        await store.errands.close()
+        await decoders.close()
+        await blobs.close()
+        await asyncio.wait_for(pool.close(), 10)
+
+
+@pytest.fixture
+def house(whole_house: House) -> House:
+    """The worker; tests make buckets of their own."""
+    return whole_house

@@ -1,0 +1,171 @@
+"""Listings of both forms, and the recursive one."""
+
+import base64
+
+import pytest
+
+from tests.workers.storage.house import ALICE, ANON, House
+from workers.storage.cursors import Cursor, parse_cursor
+from workers.storage.errors import StorageError
+
+KEYS = ("a.txt", "B.txt", "dir/one.txt", "dir/sub/two.txt", "dir/Three.txt", "z/x.txt")
+EMPTY = {"id": None, "updated_at": None, "created_at": None, "last_accessed_at": None, "metadata": None}
+
+
+@pytest.fixture
+async def filled(house: House) -> str:
+    """A bucket with some objects in folders."""
+    bucket = await house.bucket()
+    for key in KEYS:
+        await house.uploaded(f"/object/{bucket}/{key}")
+    return bucket
+
+
+async def names(house: House, bucket: str, body: dict[str, object]) -> list[str]:
+    return [each["name"] for each in await house.ok("POST", f"/object/list/{bucket}", body)]
+
+
+async def test_children_of_a_folder_are_listed(house: House, filled: str) -> None:
+    found = await house.ok("POST", f"/object/list/{filled}", {"prefix": "dir"})
+
+    assert [each["name"] for each in found] == ["one.txt", "sub", "Three.txt"]
+    assert found[1] == {"name": "sub", **EMPTY}
+    assert list(found[0]) == ["name", "id", "updated_at", "created_at", "last_accessed_at", "metadata"]
+    assert found[0]["metadata"]["size"] == 11
+    assert found[0]["created_at"].endswith("Z")
+    assert len(found[0]["created_at"]) == 24
+
+
+async def test_root_sorts_without_regard_to_case(house: House, filled: str) -> None:
+    assert await names(house, filled, {"prefix": ""}) == ["a.txt", "B.txt", "dir", "z"]
+    down = {"column": "name", "order": "desc"}
+    assert await names(house, filled, {"prefix": "", "sortBy": down}) == ["z", "dir", "B.txt", "a.txt"]
+    assert await names(house, filled, {"prefix": "", "limit": 2, "offset": 1}) == ["B.txt", "dir"]
+    assert await names(house, filled, {"prefix": "", "search": "b"}) == ["B.txt"]
+    assert await names(house, filled, {"prefix": "", "search": ".tx"}) == []
+    by_date = {"column": "created_at", "order": "desc"}
+    assert await names(house, filled, {"prefix": "", "sortBy": by_date}) == ["z", "dir", "B.txt", "a.txt"]
+    by_use = {"column": "last_accessed_at", "order": "asc"}
+    assert await names(house, filled, {"prefix": "", "sortBy": by_use}) == ["dir", "z", "a.txt", "B.txt"]
+
+
+async def test_unknown_bucket_is_empty(house: House) -> None:
+    assert await house.ok("POST", "/object/list/nowhere", {"prefix": ""}) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "body must have required property 'prefix'"),
+        ({"prefix": "", "limit": 0}, "body/limit must be >= 1"),
+        ({"prefix": "", "offset": -1}, "body/offset must be >= 0"),
+        ({"prefix": "", "sortBy": {"order": "asc"}}, "body/sortBy must have required property 'column'"),
+        (
+            {"prefix": "", "sortBy": {"column": "size"}},
+            "body/sortBy/column must be equal to one of the allowed values",
+        ),
+        ({"prefix": "", "sortBy": 1}, "body/sortBy must be object"),
+    ],
+)
+async def test_bad_listings(house: House, body: object, message: str) -> None:
+    assert await house.refused("POST", "/object/list/b", body) == (400, "InvalidRequest", message)
+
+
+async def test_listing_shows_what_policies_show(house: House, filled: str) -> None:
+    await house.policy(filled, "select", using="(storage.foldername(name))[1] = 'dir'")
+
+    assert [
+        each["name"] for each in await house.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ALICE)
+    ] == ["dir"]
+    assert await house.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ANON) == []
+    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": ""}, ALICE)
+    assert [each["name"] for each in found["objects"]] == ["dir/Three.txt", "dir/one.txt", "dir/sub/two.txt"]
+
+
+async def test_recursive_listing_is_flat(house: House, filled: str) -> None:
+    body: dict[str, object] = {"prefix": "dir", "recursive": True}
+
+    assert await names(house, filled, body) == ["Three.txt", "one.txt", "sub/two.txt"]
+    assert await names(house, filled, {**body, "search": "su"}) == ["sub/two.txt"]
+    assert await names(house, filled, {**body, "limit": 1, "offset": 1}) == ["one.txt"]
+    down = {"column": "name", "order": "desc"}
+    assert (await names(house, filled, {"prefix": "", "recursive": True, "sortBy": down}))[0] == "z/x.txt"
+
+
+async def test_second_form_folds_folders(house: House, filled: str) -> None:
+    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": "", "with_delimiter": True})
+
+    assert found["hasNext"] is False
+    assert "nextCursor" not in found
+    assert [(each["key"], each["name"], each["id"]) for each in found["folders"]] == [
+        ("dir", "dir/", None),
+        ("z", "z/", None),
+    ]
+    assert [each["name"] for each in found["objects"]] == ["B.txt", "a.txt"]
+
+
+@pytest.mark.parametrize("is_folded", [True, False])
+@pytest.mark.parametrize("column", ["name", "created_at", "updated_at"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_pages_make_up_the_whole(
+    house: House, filled: str, is_folded: bool, column: str, order: str
+) -> None:
+    body = {"with_delimiter": is_folded, "sortBy": {"column": column, "order": order}}
+
+    async def walk(limit: int) -> list[str]:
+        seen: list[str] = []
+        cursor = ""
+        while True:
+            page = await house.ok(
+                "POST",
+                f"/object/list-v2/{filled}",
+                {**body, "limit": limit} | ({"cursor": cursor} if cursor else {}),
+            )
+            seen += sorted(each["name"] for each in (*page["folders"], *page["objects"]))
+            if not page["hasNext"]:
+                return seen
+            cursor = page["nextCursor"]
+
+    whole = await walk(1000)
+    assert len(whole) == (4 if is_folded else 6)
+    assert sorted(await walk(1)) == sorted(await walk(2)) == whole
+    if column == "name":
+        assert await walk(1) == sorted(whole, reverse=order == "desc")
+
+
+async def test_prefix_of_the_second_form_is_no_folder(house: House, filled: str) -> None:
+    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": "di"})
+
+    assert len(found["objects"]) == 3
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "nonsense!",
+        base64.b64encode(b"x:y").decode(),
+        base64.b64encode(b"o:asc").decode(),
+        base64.b64encode(b"l:a\no:up").decode(),
+        base64.b64encode(b"l:a\nc:size").decode(),
+        base64.b64encode(b"l:a\nc:created_at").decode(),
+        base64.b64encode(b"l:a\nc:created_at\na:yesterday").decode(),
+        base64.b64encode(b"l:a\nl:b").decode(),
+        base64.b64encode(b"l:\xff").decode(),
+        base64.b64encode(b"l:a\0").decode(),
+    ],
+)
+async def test_bad_cursors(house: House, cursor: str) -> None:
+    found = await house.refused("POST", "/object/list-v2/b", {"cursor": cursor})
+
+    assert found == (400, "InvalidParameter", "Invalid Parameter continuation token")
+
+
+def test_cursor_is_read_as_it_was_spelled() -> None:
+    for cursor in (
+        Cursor("a/b", "desc", "name"),
+        Cursor("é", "asc", "created_at", "2026-01-01T00:00:00.000Z"),
+    ):
+        assert parse_cursor(cursor.text()) == cursor
+    assert base64.b64decode(Cursor("a").text()) == b"l:a\no:asc\nc:name"
+    with pytest.raises(StorageError):
+        parse_cursor("")

@@ -1,0 +1,230 @@
+"""Moves, copies, renamed folders."""
+
+import base64
+import json
+
+import pytest
+
+from tests.workers.storage.house import ALICE, ALICE_ID, BOB, House, shown
+
+GONE = (404, "NoSuchKey", "Object not found")
+
+
+async def test_move_keeps_the_id_and_touches_no_bytes(house: House) -> None:
+    bucket = await house.bucket()
+    id = (await house.uploaded(f"/object/{bucket}/a"))["Id"]
+    version = await house.version(bucket, "a")
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "dir/b"}
+
+    assert await house.ok("POST", "/object/move", body) == {"message": "Successfully moved"}
+
+    assert str(await house.value("select id from storage.objects where bucket_id = $1", bucket)) == id
+    assert await house.version(bucket, "dir/b") == version
+    assert await house.got(f"/object/{bucket}/dir/b") == b"hello world"
+    assert await house.value("select count(*) from storage.tombstones where bucket_id = $1", bucket) == 0
+
+
+async def test_move_into_another_bucket_takes_the_bytes_along(house: House) -> None:
+    bucket, other = await house.bucket(), await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    old = await house.version(bucket, "a")
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b", "destinationBucket": other}
+
+    await house.ok("POST", "/object/move", body)
+
+    assert await house.got(f"/object/{other}/b") == b"hello world"
+    assert await house.count(bucket) == 0
+    assert await house.version(other, "b") != old
+    assert await house.value("select version from storage.tombstones where bucket_id = $1", bucket) == old
+
+
+async def test_move_refusals(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    await house.uploaded(f"/object/{bucket}/b")
+    before = await house.blob_names()
+
+    async def moved(**body: object) -> tuple[int, str, str]:
+        return await house.refused(
+            "POST", "/object/move", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"} | body
+        )
+
+    assert await moved(sourceKey="x") == GONE
+    assert (await moved())[:2] == (409, "KeyAlreadyExists")
+    assert (await moved(destinationKey="../b"))[:2] == (400, "InvalidKey")
+    assert (await moved(destinationKey="a/\u0000"))[:2] == (400, "InvalidKey")
+    assert (await moved(destinationBucket="nowhere"))[0] == 404
+    assert (await moved(bucketId="nowhere"))[0] == 404
+    small = await house.bucket(file_size_limit=5)
+    typed = await house.bucket(allowed_mime_types=["image/*"])
+    assert (await moved(destinationBucket=small))[0] == 413
+    assert (await moved(destinationBucket=typed))[0] == 415
+    assert await house.blob_names() == before
+    assert await house.refused("POST", "/object/move", {"bucketId": bucket}) == (
+        400,
+        "InvalidRequest",
+        "body must have required property 'sourceKey', body must have required property 'destinationKey'",
+    )
+
+
+async def test_move_onto_itself_does_nothing(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "a"}
+
+    assert await house.ok("POST", "/object/move", body) == {"message": "Successfully moved"}
+    assert (await house.ok("POST", "/object/copy", body))["Key"] == f"{bucket}/a"
+    assert await house.count(bucket) == 1
+
+
+async def test_copy_is_answered_with_the_whole_row(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(
+        f"/object/{bucket}/a", cache_control="60", x_metadata=base64.b64encode(b'{"x": 1}').decode()
+    )
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "dir/b"}
+
+    answer = await house.ok("POST", "/object/copy", body)
+
+    assert list(answer) == [
+        "Id", "Key", "name", "bucket_id", "owner", "owner_id", "version", "id", "updated_at", "created_at",
+        "last_accessed_at", "metadata", "user_metadata",
+    ]  # fmt: skip
+    assert (answer["Key"], answer["Id"]) == (f"{bucket}/dir/b", answer["id"])
+    assert (answer["metadata"]["cacheControl"], answer["metadata"]["mimetype"]) == (
+        "max-age=60",
+        "text/plain",
+    )
+    assert answer["metadata"]["eTag"] == '"5eb63bbbe01eeed093cb22bb8f5acdc3"'
+    assert answer["user_metadata"] == {"x": 1}
+    assert await house.got(f"/object/{bucket}/dir/b") == await house.got(f"/object/{bucket}/a")
+    assert await house.version(bucket, "a") != await house.version(bucket, "dir/b")
+
+
+async def test_copy_takes_other_metadata(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(
+        f"/object/{bucket}/a", cache_control="60", x_metadata=base64.b64encode(b'{"x": 1}').decode()
+    )
+    body = {
+        "bucketId": bucket,
+        "sourceKey": "a",
+        "destinationKey": "b",
+        "copyMetadata": False,
+        "metadata": {"mimetype": "text/css"},
+    }
+
+    plain = await house.ok("POST", "/object/copy", body)
+    own = await house.ok(
+        "POST", "/object/copy", body, x_upsert="true", x_metadata=base64.b64encode(b'{"y": 2}').decode()
+    )
+
+    assert (plain["metadata"]["mimetype"], plain["metadata"]["cacheControl"]) == ("text/css", "max-age=60")
+    assert plain["user_metadata"] is None
+    assert own["user_metadata"] == {"y": 2}
+    assert plain["Id"] == own["Id"]
+
+
+async def test_copy_refusals(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    await house.uploaded(f"/object/{bucket}/b")
+    before = await house.blob_names()
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}
+
+    response = await house.send("POST", "/object/copy", body)
+    assert shown(response) == {
+        "statusCode": "409",
+        "error": "Duplicate",
+        "message": "The resource already exists",
+        "code": "KeyAlreadyExists",
+    }
+    assert await house.refused("POST", "/object/copy", {**body, "sourceKey": "x"}) == GONE
+    assert (await house.refused("POST", "/object/copy", {**body, "destinationBucket": "nowhere"}))[0] == 404
+    bad = {**body, "copyMetadata": False, "metadata": {"mimetype": "a\r\nb"}}
+    assert (await house.refused("POST", "/object/copy", bad))[:2] == (400, "InvalidRequest")
+    assert await house.blob_names() == before
+
+
+async def test_copy_of_a_row_without_bytes_is_missing(house: House) -> None:
+    bucket = await house.bucket()
+    await house.admin.execute("insert into storage.objects (bucket_id, name) values ($1, 'a')", bucket)
+
+    found = await house.refused(
+        "POST", "/object/copy", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}
+    )
+
+    assert found == (404, "NoSuchKey", "The resource was not found")
+
+
+async def test_moved_and_copied_objects_belong_to_the_caller(house: House) -> None:
+    bucket = await house.bucket()
+    for command in ("select", "insert", "update"):
+        await house.policy(bucket, command)
+    await house.uploaded(f"/object/{bucket}/a", caller=BOB)
+
+    await house.ok(
+        "POST", "/object/copy", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}, ALICE
+    )
+    await house.ok(
+        "POST", "/object/move", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "c"}, ALICE
+    )
+
+    rows = await house.admin.fetch(
+        "select name, owner_id from storage.objects where bucket_id = $1 order by 1", bucket
+    )
+    assert [tuple(row) for row in rows] == [("b", ALICE_ID), ("c", ALICE_ID)]
+
+
+async def test_folder_is_renamed_with_all_that_is_in_it(house: House) -> None:
+    bucket = await house.bucket()
+    for key in ("old/a", "old/sub/b", "older/c", "old"):
+        await house.uploaded(f"/object/{bucket}/{key}")
+
+    answer = await house.ok(
+        "POST", "/object/move", {"bucketId": bucket, "sourcePrefix": "old/", "destinationPrefix": "new/place"}
+    )
+
+    assert answer == {"message": "Successfully moved", "count": 2}
+    rows = await house.admin.fetch(
+        'select name from storage.objects where bucket_id = $1 order by name collate "C"', bucket
+    )
+    assert [row["name"] for row in rows] == ["new/place/a", "new/place/sub/b", "old", "older/c"]
+    assert await house.got(f"/object/{bucket}/new/place/sub/b") == b"hello world"
+
+
+async def test_rename_refusals_change_nothing(house: House) -> None:
+    bucket = await house.bucket()
+    for key in ("old/a", "old/" + "x" * 1000, "taken/a"):
+        await house.uploaded(f"/object/{bucket}/{key}")
+
+    async def renamed(source: str, destination: str) -> int:
+        body = {"bucketId": bucket, "sourcePrefix": source, "destinationPrefix": destination}
+        return (await house.refused("POST", "/object/move", body))[0]
+
+    assert await renamed("old", "taken") == 409
+    assert await renamed("old", "old/inner") == 400
+    assert await renamed("", "new") == 400
+    assert await renamed("old", "../new") == 400
+    assert await renamed("nothing", "new") == 404
+    assert await renamed("old", "y" * 30) == 413
+    assert await house.count(bucket) == 3
+    assert json.loads(
+        await house.value(
+            "select json_agg(name order by name) from storage.objects where bucket_id = $1 and name like 'old/a'",
+            bucket,
+        )
+    ) == ["old/a"]
+
+
+@pytest.mark.parametrize("commands", [("select",), ("select", "update")])
+async def test_rename_needs_select_and_update(house: House, commands: tuple[str, ...]) -> None:
+    bucket = await house.bucket()
+    for command in commands:
+        await house.policy(bucket, command)
+    await house.uploaded(f"/object/{bucket}/old/a")
+    body = {"bucketId": bucket, "sourcePrefix": "old", "destinationPrefix": "new"}
+
+    response = await house.send("POST", "/object/move", body, ALICE)
+
+    assert (response.status == 200) == ("update" in commands)

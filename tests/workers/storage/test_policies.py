@@ -1,0 +1,253 @@
+"""Every call against policies: which ones each needs, and what each of four callers gets without them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from schemas.caller import Caller
+from schemas.http import Response
+from tests.workers.storage.house import ALICE, ALICE_ID, ANON, BOB, SERVICE, House, refusal, shown
+
+Act = Callable[[House, str, Caller], Awaitable[Response]]
+DENIED = (403, "AccessDenied", "new row violates row-level security policy")
+GONE = (404, "NoSuchKey", "Object not found")
+
+
+async def insert(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.put(f"/object/{bucket}/new", caller=caller)
+
+
+async def upsert(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.put(f"/object/{bucket}/new", caller=caller, x_upsert="true")
+
+
+async def overwrite(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.put(f"/object/{bucket}/there", caller=caller, method="PUT")
+
+
+async def sign_upload(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("POST", f"/object/upload/sign/{bucket}/new", {}, caller)
+
+
+async def sign_upsert(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("POST", f"/object/upload/sign/{bucket}/there", {}, caller, x_upsert="true")
+
+
+async def download(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("GET", f"/object/authenticated/{bucket}/there", None, caller)
+
+
+async def head(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("HEAD", f"/object/{bucket}/there", None, caller)
+
+
+async def info(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("GET", f"/object/info/authenticated/{bucket}/there", None, caller)
+
+
+async def sign(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("POST", f"/object/sign/{bucket}/there", {"expiresIn": 60}, caller)
+
+
+async def copy(house: House, bucket: str, caller: Caller) -> Response:
+    body = {"bucketId": bucket, "sourceKey": "there", "destinationKey": "new"}
+    return await house.send("POST", "/object/copy", body, caller)
+
+
+async def copy_over(house: House, bucket: str, caller: Caller) -> Response:
+    body = {"bucketId": bucket, "sourceKey": "there", "destinationKey": "new"}
+    return await house.send("POST", "/object/copy", body, caller, x_upsert="true")
+
+
+async def copy_onto(house: House, bucket: str, caller: Caller) -> Response:
+    await house.uploaded(f"/object/{bucket}/source", x_upsert="true")
+    body = {"bucketId": bucket, "sourceKey": "source", "destinationKey": "there"}
+    response = await house.send("POST", "/object/copy", body, caller, x_upsert="true")
+    await house.ok("DELETE", f"/object/{bucket}/source")
+    return response
+
+
+async def move(house: House, bucket: str, caller: Caller) -> Response:
+    body = {"bucketId": bucket, "sourceKey": "there", "destinationKey": "new"}
+    return await house.send("POST", "/object/move", body, caller)
+
+
+async def delete(house: House, bucket: str, caller: Caller) -> Response:
+    return await house.send("DELETE", f"/object/{bucket}/there", None, caller)
+
+
+NEEDS: dict[Act, tuple[str, ...]] = {
+    insert: ("insert",),
+    upsert: (
+        "insert",
+        "select",
+    ),  # what is new meets no policy for update: Postgres asks it of a row that is there
+    overwrite: ("insert", "select", "update"),
+    sign_upload: ("insert",),
+    sign_upsert: ("insert", "select", "update"),
+    download: ("select",),
+    head: ("select",),
+    info: ("select",),
+    sign: ("select",),
+    copy: ("select", "insert"),
+    copy_over: ("select", "insert"),
+    copy_onto: ("select", "insert", "update"),
+    move: ("select", "update"),
+    delete: ("select", "delete"),
+}
+
+
+@pytest.mark.parametrize("act", NEEDS, ids=lambda act: act.__name__)
+async def test_call_needs_each_of_its_policies_and_no_other(house: House, act: Act) -> None:
+    needed = NEEDS[act]
+    for missing in (None, *needed):
+        bucket = await house.bucket()
+        await house.uploaded(f"/object/{bucket}/there")
+        for command in needed:
+            if command != missing:
+                await house.policy(bucket, command, using=f"auth.uid() = '{ALICE_ID}'")
+
+        response = await act(house, bucket, ALICE)
+
+        assert (response.status == 200) == (missing is None), (missing, response)
+        if missing is not None:
+            assert refusal(response)[0] in (403, 404)
+
+
+@pytest.mark.parametrize("act", NEEDS, ids=lambda act: act.__name__)
+async def test_policy_of_one_user_lets_in_nobody_else(house: House, act: Act) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/there")
+    for command in NEEDS[act]:
+        await house.policy(bucket, command, "public", using=f"auth.uid() = '{ALICE_ID}'")
+
+    version = await house.version(bucket, "there")
+    for caller in (BOB, ANON):
+        found = refusal(await act(house, bucket, caller))
+        assert found in (DENIED, GONE, (403, "AccessDenied", "Access denied"))
+    assert await house.version(bucket, "there") == version
+    assert await house.count(bucket) == 1
+    assert (await act(house, bucket, ALICE)).status == 200
+
+
+@pytest.mark.parametrize("act", NEEDS, ids=lambda act: act.__name__)
+async def test_service_role_needs_no_policy(house: House, act: Act) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/there")
+
+    assert (await act(house, bucket, SERVICE)).status == 200
+
+
+async def test_refusal_of_a_policy_has_the_known_shape(house: House) -> None:
+    bucket = await house.bucket()
+
+    response = await insert(house, bucket, ALICE)
+
+    assert response.status == 400
+    assert shown(response) == {
+        "statusCode": "403",
+        "error": "Unauthorized",
+        "message": "new row violates row-level security policy",
+        "code": "AccessDenied",
+    }
+
+
+@pytest.mark.parametrize(
+    ("check", "headers", "is_taken"),
+    [
+        ("metadata ->> 'mimetype' like 'image/%'", {"content_type": "image/png"}, True),
+        ("metadata ->> 'mimetype' like 'image/%'", {"content_type": "text/plain"}, False),
+        ("(metadata ->> 'contentLength')::int <= 11", {}, True),
+        ("(metadata ->> 'contentLength')::int <= 10", {}, False),
+        ("user_metadata ->> 'department' = 'x'", {"x_metadata": "eyJkZXBhcnRtZW50IjogIngifQ=="}, True),
+        ("user_metadata ->> 'department' = 'x'", {}, False),
+        ("(storage.foldername(name))[1] = auth.uid()::text", {}, False),
+        ("owner_id = auth.uid()::text and owner = auth.uid()", {}, True),
+        ("storage.extension(name) = 'new'", {}, True),
+        ("auth.role() = 'authenticated'", {}, True),
+    ],
+)
+async def test_policies_look_at_what_is_declared(
+    house: House, check: str, headers: dict[str, Any], is_taken: bool
+) -> None:
+    bucket = await house.bucket()
+    await house.policy(bucket, "insert", check=check)
+
+    response = await house.put(f"/object/{bucket}/new", caller=ALICE, **headers)
+
+    assert (response.status == 200) == is_taken
+
+
+async def test_conflict_is_told_only_to_who_may_insert(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/new")
+
+    assert refusal(await insert(house, bucket, ALICE)) == DENIED
+    await house.policy(bucket, "insert")
+    assert refusal(await insert(house, bucket, ALICE))[:2] == (409, "KeyAlreadyExists")
+
+
+async def test_probe_leaves_no_trace(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/there")
+    traces = (
+        "select (select count(*) from storage.objects where bucket_id = $1)"
+        " + (select count(*) from storage.tombstones where bucket_id = $1)"
+        " + (select count(*) from storage.events_outbox where payload ->> 'bucketId' = $1)"
+    )
+    before = await house.value(traces, bucket)
+
+    await sign_upload(house, bucket, SERVICE)
+    await sign_upsert(house, bucket, SERVICE)
+
+    assert await house.value(traces, bucket) == before
+
+
+async def test_events_are_told_once_and_as_what_they_were(house: House) -> None:
+    bucket = await house.bucket()
+    await insert(house, bucket, SERVICE)
+    await house.put(f"/object/{bucket}/new", method="PUT")
+    await house.ok("POST", "/object/copy", {"bucketId": bucket, "sourceKey": "new", "destinationKey": "b"})
+    await house.ok("POST", "/object/move", {"bucketId": bucket, "sourceKey": "b", "destinationKey": "c"})
+    await house.ok("DELETE", f"/object/{bucket}/c")
+
+    rows = await house.admin.fetch(
+        "select event, payload ->> 'reqId' as id from storage.events_outbox where payload ->> 'bucketId' = $1 order by events_outbox.id",
+        bucket,
+    )
+
+    assert [row["event"] for row in rows] == [
+        "Bucket:Created", "ObjectCreated:Post", "ObjectCreated:Put", "ObjectCreated:Copy", "ObjectRemoved:Move",
+        "ObjectCreated:Move", "ObjectRemoved:Delete",
+    ]  # fmt: skip
+    assert {row["id"] for row in rows} == {"req-1"}
+
+
+async def test_quota_by_a_policy(house: House) -> None:
+    """As docs/storage-additions.md shows it."""
+    bucket = await house.bucket()
+    await house.admin.execute(
+        """
+        create or replace function public.bytes_in(bucket text) returns bigint
+        language sql stable security definer set search_path = '' as $$
+          select coalesce(sum((metadata ->> 'size')::bigint), 0) from storage.objects where bucket_id = bucket
+        $$
+        """
+    )
+    await house.policy(
+        bucket, "insert", check="public.bytes_in(bucket_id) + (metadata ->> 'contentLength')::bigint <= 20"
+    )
+
+    assert (await house.put(f"/object/{bucket}/a", b"x" * 15, ALICE)).status == 200
+    assert refusal(await house.put(f"/object/{bucket}/b", b"x" * 6, ALICE)) == DENIED
+    assert (await house.put(f"/object/{bucket}/b", b"x" * 5, ALICE)).status == 200
+
+
+async def test_direct_deletion_is_refused_and_our_own_is_not(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/there")
+
+    with pytest.raises(Exception, match="Direct deletion from storage tables is not allowed"):
+        await house.admin.execute("delete from storage.objects where bucket_id = $1", bucket)
+    assert (await delete(house, bucket, SERVICE)).status == 200

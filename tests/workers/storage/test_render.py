@@ -1,0 +1,173 @@
+"""Pictures made of objects, by the real images worker."""
+
+import pytest
+
+from tests.workers.images import samples
+from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
+from workers.storage.sweep import sweep_tombstones
+
+PNG = samples.written(samples.quarters(80, 40), "png")
+
+
+async def bucket_with_picture(house: House, **changes: object) -> str:
+    bucket = await house.bucket(**changes)
+    await house.uploaded(f"/object/{bucket}/a.png", PNG, content_type="image/png", cache_control="60")
+    return bucket
+
+
+async def size_of(house: House, response: object) -> tuple[int, int]:
+    claim = response.claim  # type: ignore[attr-defined]  # a Response
+    assert claim is not None, response
+    image = samples.opened(await house.bytes_of(claim.blob))
+    return image.width, image.height
+
+
+async def test_public_picture_is_made_and_kept_beside_its_source(house: House) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+    path = f"/render/image/public/{bucket}/a.png?width=20&height=20&quality=60&resize=contain&format=png"
+
+    response = await house.send("GET", path, None, NOBODY, is_known=False)
+    again = await house.send("GET", path, None, NOBODY, is_known=False)
+
+    assert response.status == 200
+    assert response.claim == again.claim
+    assert await size_of(house, response) == (20, 10)
+    assert response.claim is not None
+    assert response.claim.blob.version == await house.version(bucket, "a.png")
+    assert response.claim.blob.transform
+    assert response.claim.has_ranges is False
+    assert dict(response.headers) == {
+        "content-type": "image/png",
+        "x-content-type-options": "nosniff",
+        "x-robots-tag": "none",
+        "cache-control": "max-age=60",
+        "x-transformations": "height:20,width:20,resizing_type:fit,quality:60,format:png",
+    }
+
+
+async def test_format_is_negotiated_and_told(house: House) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+    path = f"/render/image/public/{bucket}/a.png?width=20"
+
+    plain = await house.send("GET", path)
+    modern = await house.send("GET", path, accept="image/avif,image/webp,*/*")
+
+    assert (told(plain, "content-type"), told(plain, "vary")) == ("image/png", "Accept")
+    assert (told(modern, "content-type"), told(modern, "vary")) == ("image/webp", "Accept")
+    assert plain.claim is not None
+    assert modern.claim is not None
+    assert plain.claim.etag != modern.claim.etag
+    assert await size_of(house, plain) == (20, 10)
+
+
+async def test_render_keeps_to_the_policies(house: House) -> None:
+    bucket = await bucket_with_picture(house)
+    await house.policy(bucket, "select")
+    path = f"/render/image/authenticated/{bucket}/a.png?width=20"
+
+    assert (await house.send("GET", path, None, ALICE)).claim is not None
+    assert refusal(await house.send("GET", path, None, ANON)) == (404, "NoSuchKey", "Object not found")
+    public = await house.send(
+        "GET", f"/render/image/public/{bucket}/a.png?width=20", None, NOBODY, is_known=False
+    )
+    assert refusal(public)[:2] == (404, "NoSuchBucket")
+
+
+async def test_transform_of_a_signed_url_stands_in_the_token(house: House) -> None:
+    bucket = await bucket_with_picture(house)
+    body = {"expiresIn": 60, "transform": {"width": 10, "height": 10, "resize": "contain", "format": "png"}}
+    url = (await house.ok("POST", f"/object/sign/{bucket}/a.png", body))["signedURL"]
+
+    assert url.startswith(f"/render/image/sign/{bucket}/a.png?token=")
+    response = await house.send("GET", f"{url}&width=70&format=webp", None, NOBODY, is_known=False)
+
+    assert await size_of(house, response) == (10, 5)
+    assert told(response, "content-type") == "image/png"
+    assert told(response, "vary") is None
+    assert told(response, "expires")
+    assert told(response, "cache-control") is None
+
+
+async def test_format_origin_of_a_signed_url_is_honoured(house: House) -> None:
+    bucket = await bucket_with_picture(house)
+    body = {"expiresIn": 60, "transform": {"width": 10, "format": "origin"}}
+    url = (await house.ok("POST", f"/object/sign/{bucket}/a.png", body))["signedURL"]
+
+    response = await house.send("GET", url, None, NOBODY, is_known=False, accept="image/webp")
+
+    assert told(response, "content-type") == "image/png"
+
+
+async def test_bad_transforms_are_told_together(house: House) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+
+    found = await house.refused("GET", f"/render/image/public/{bucket}/a.png?width=-1&quality=101")
+
+    assert found == (
+        400,
+        "InvalidRequest",
+        "querystring/width must be >= 0, querystring/quality must be <= 100",
+    )
+
+
+async def test_what_is_no_picture_is_refused_in_the_shape_of_the_area(house: House) -> None:
+    bucket = await house.bucket(public=True)
+    await house.uploaded(f"/object/{bucket}/a.png", b"<html>", content_type="image/png")
+
+    response = await house.send("GET", f"/render/image/public/{bucket}/a.png?width=10")
+
+    assert response.status == 400
+    assert shown(response) == {
+        "statusCode": "400",
+        "error": "InvalidRequest",
+        "message": "The source image is invalid or unsupported for rendering",
+        "code": "InvalidRequest",
+    }
+
+
+async def test_pictures_are_off_where_the_settings_say_so(house: House) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+    images = house.store.settings.image_transformation
+    off = house.having(image_transformation=type(images)(enabled=False))
+
+    found = await off.refused("GET", f"/render/image/public/{bucket}/a.png?width=10")
+
+    assert found[:2] == (409, "FeatureNotEnabled")
+
+
+async def test_pictures_go_with_their_object(house: House) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+    response = await house.send("GET", f"/render/image/public/{bucket}/a.png?width=10&format=png")
+    assert response.claim is not None
+
+    await house.ok("DELETE", f"/object/{bucket}/a.png")
+    while await sweep_tombstones(house.store.database, house.blobs, 0):
+        pass
+
+    with pytest.raises(Exception, match="is not there"):
+        await house.bytes_of(response.claim.blob)
+
+
+@pytest.mark.parametrize("what", ["", "/{bucket}", "/{bucket}/a.png", "/{bucket}/a.png?transformations=true"])
+async def test_purge_drops_pictures(house: House, what: str) -> None:
+    bucket = await bucket_with_picture(house, public=True)
+    path = f"/render/image/public/{bucket}/a.png?width=10&format=png"
+    response = await house.send("GET", path)
+    assert response.claim is not None
+
+    done = await house.ok("DELETE", f"/cdn{what.format(bucket=bucket)}")
+
+    assert done == {"message": "success", "statusCode": "200"}
+    with pytest.raises(Exception, match="is not there"):
+        await house.bytes_of(response.claim.blob)
+    again = await house.send("GET", path)
+    assert await size_of(house, again) == (10, 5)
+
+
+async def test_purge_is_for_the_service_role_and_asks_for_nothing_to_be_there(house: House) -> None:
+    denied = await house.send("DELETE", "/cdn/nowhere/a", None, ALICE)
+
+    assert denied.status == 403
+    assert shown(denied)["message"] == "Access denied: Invalid role"
+    assert await house.ok("DELETE", "/cdn/nowhere/a") == {"message": "success", "statusCode": "200"}
+    assert await house.ok("DELETE", "/cdn/nowhere") == {"message": "success", "statusCode": "200"}

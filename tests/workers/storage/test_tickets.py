@@ -1,0 +1,31 @@
+"""Sealed tickets."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.storage.errors import StorageError
+from workers.storage.tickets import Ticket, Tickets
+
+TICKET = Ticket("b", "k", "v", True, "authenticated", "me")
+
+
+def test_ticket_comes_back_as_it_was() -> None:
+    tickets = Tickets(b"secret of the project")
+
+    assert tickets.open(tickets.seal(TICKET)) == TICKET
+
+
+def test_ticket_of_another_project_is_refused() -> None:
+    with pytest.raises(StorageError, match="Invalid signature"):
+        Tickets(b"one").open(Tickets(b"other").seal(TICKET))
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_at_random_are_a_ticket(data: bytes) -> None:
+    with pytest.raises(StorageError):
+        Tickets(b"secret").open(data)
+
+
+def test_secret_is_not_shown() -> None:
+    assert "secret" not in repr(Tickets(b"secret of the project")).replace("secret=", "")

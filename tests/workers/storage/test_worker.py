@@ -1,0 +1,159 @@
+"""The rim: routes that are not there, callers that are not known, the shape of every refusal."""
+
+import json
+
+import pytest
+
+from schemas.caller import Refusal, Rejected
+from tests.workers.storage.house import ALICE, NOBODY, SERVICE, House, refusal, shown, told, user
+
+
+async def test_unknown_route_below_a_known_area_is_404_with_a_text(house: House) -> None:
+    response = await house.send("GET", "/object/x")
+
+    assert response.status == 404
+    assert shown(response) == {
+        "statusCode": "404",
+        "error": "Not Found",
+        "message": "Route GET:/object/x not found",
+        "code": "InvalidRequest",
+    }
+
+
+@pytest.mark.parametrize("path", ["/iceberg/v1/config", "/vector/x", "/", "/nothing"])
+async def test_unknown_area_is_404_with_a_number(house: House, path: str) -> None:
+    response = await house.send("GET", path)
+
+    assert response.status == 404
+    assert shown(response) == {
+        "message": f"Route GET:{path} not found",
+        "error": "Not Found",
+        "statusCode": 404,
+    }
+
+
+async def test_method_that_is_not_taken_is_an_unknown_route(house: House) -> None:
+    response = await house.send("PATCH", "/bucket/b")
+
+    assert (response.status, shown(response)["message"]) == (404, "Route PATCH:/bucket/b not found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/bucket"),
+        ("POST", "/bucket"),
+        ("GET", "/object/authenticated/b/k"),
+        ("POST", "/object/list/b"),
+        ("POST", "/object/b/k"),
+        ("DELETE", "/object/b/k"),
+        ("POST", "/object/sign/b/k"),
+        ("GET", "/render/image/authenticated/b/k"),
+    ],
+)
+async def test_api_key_alone_is_no_identity(house: House, method: str, path: str) -> None:
+    for caller in (NOBODY, SERVICE):
+        response = await house.send(method, path, {}, caller, is_known=False, apikey="some-key")
+
+        assert response.status == 400
+        assert shown(response) == {
+            "statusCode": "400",
+            "error": "Error",
+            "message": "headers must have required property 'authorization'",
+            "code": "InvalidRequest",
+        }
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        (Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 1"), "Invalid Compact JWS"),
+        (Rejected(Refusal.UNDECODABLE, "No suitable key or wrong key type"), "signature verification failed"),
+        (Rejected(Refusal.CLAIMS, "JWT expired"), '"exp" claim timestamp check failed: jwt expired'),
+        (Rejected(Refusal.CLAIMS, "JWT not yet valid"), '"nbf" claim timestamp check failed'),
+        (Rejected(Refusal.NO_SECRET, "Server lacks JWT secret"), "Server lacks JWT secret"),
+        (
+            Rejected(Refusal.UNDECODABLE, "Wrong or unsupported encoding algorithm"),
+            '"alg" (Algorithm) Header Parameter value not allowed',
+        ),
+    ],
+)
+async def test_refused_token_is_told_in_known_words(house: House, refused: Rejected, message: str) -> None:
+    response = await house.send("GET", "/bucket", None, refused)
+
+    assert response.status == 400
+    assert shown(response) == {
+        "statusCode": "403",
+        "error": "Unauthorized",
+        "message": message,
+        "code": "AccessDenied",
+    }
+
+
+async def test_role_that_the_database_does_not_know_is_denied(house: House) -> None:
+    found = await house.refused("GET", "/bucket", None, user(role="nobody_made_this"))
+
+    assert found == (403, "AccessDenied", 'role "nobody_made_this" does not exist')
+
+
+async def test_role_that_may_not_be_taken_is_denied(house: House) -> None:
+    found = await house.refused("GET", "/bucket", None, user(role="supabase_admin"))
+
+    assert found == (403, "AccessDenied", 'permission denied to set role "supabase_admin"')
+
+
+async def test_subject_that_is_no_uuid_fails_in_policies_that_cast_it(house: House) -> None:
+    bucket = await house.bucket()
+    await house.policy(bucket, "select", using="owner = (auth.jwt() ->> 'sub')::uuid")
+    await house.uploaded(f"/object/{bucket}/a.txt")
+
+    found = await house.refused("GET", f"/object/authenticated/{bucket}/a.txt", None, user("not-a-uuid"))
+
+    assert found[:2] == (400, "InvalidParameter")
+
+
+async def test_policies_see_the_request(house: House) -> None:
+    bucket = await house.bucket()
+    check = (
+        "current_setting('request.method') = 'POST'"
+        " and current_setting('request.path') = '/object/' || bucket_id || '/a.txt'"
+        " and current_setting('request.headers')::json ->> 'x-team' = 'blue'"
+        " and storage.operation() = 'storage.object.upload' and storage.allow_only_operation('object.upload')"
+        " and current_setting('request.jwt.claim.role') = 'authenticated'"
+        " and current_setting('request.jwt.claim.sub') = auth.uid()::text"
+    )
+    await house.policy(bucket, "insert", check=check)
+
+    assert refusal(await house.put(f"/object/{bucket}/a.txt", caller=ALICE))[0] == 403
+    assert (await house.put(f"/object/{bucket}/a.txt", caller=ALICE, x_team="blue")).status == 200
+
+
+async def test_body_that_is_no_json_is_refused(house: House) -> None:
+    assert (await house.refused("POST", "/bucket", b"{"))[:2] == (400, "InvalidRequest")
+    assert await house.refused("POST", "/bucket", b"[]") == (400, "InvalidRequest", "body must be object")
+
+
+async def test_endless_body_is_refused(house: House) -> None:
+    found = await house.refused("POST", "/bucket", b" " * (2 * 1024 * 1024 + 1))
+
+    assert found[:2] == (413, "EntityTooLarge")
+
+
+async def test_text_with_a_nul_is_refused(house: House) -> None:
+    bucket = await house.bucket()
+
+    found = await house.refused("POST", f"/object/list/{bucket}", {"prefix": "", "search": "a\0"})
+
+    assert found[:2] == (400, "InvalidRequest")
+
+
+async def test_status_version_and_health_are_open(house: House) -> None:
+    status = await house.send("GET", "/status", None, NOBODY, is_known=False)
+    version = await house.send("GET", "/version", None, NOBODY, is_known=False)
+    health = await house.send("GET", "/health", None, NOBODY, is_known=False)
+
+    assert (status.status, status.body) == (200, b"")
+    assert version.status == 200
+    assert version.body
+    assert told(version, "content-type") == "text/plain; charset=utf-8"
+    assert json.loads(health.body) == {"healthy": True}

@@ -1,0 +1,111 @@
+-- Buckets (buckets.py). Each that gives a bucket to a client gives one JSON object a row, or a list of them.
+
+-- name: list
+-- As the caller. $1 most, $2 how many are passed over, $3 what they are sorted by, $4 whether backwards, $5 part of the name.
+select coalesce(json_agg(shown.bucket order by shown.number), '[]')
+from (
+  select
+    json_build_object(
+      'id', id, 'name', name, 'public', public, 'owner', coalesce(owner::text, ''),
+      'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'updated_at', to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'file_size_limit', file_size_limit, 'allowed_mime_types', allowed_mime_types, 'type', type
+    ) as bucket,
+    row_number() over (
+      order by
+        case when not $4::boolean then sorted.key end,
+        case when $4::boolean then sorted.key end desc,
+        id
+    ) as number
+  from storage.buckets
+  cross join lateral (
+    select case $3::text
+      when 'id' then id
+      when 'created_at' then to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+      when 'updated_at' then to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+      else name
+    end as key
+  ) sorted
+  where $5::text = '' or strpos(lower(name), lower($5::text)) > 0
+  order by number
+  limit nullif($1::bigint, 0)
+  offset $2::bigint
+) shown
+
+-- name: show
+-- As the caller.
+select json_build_object(
+  'id', id, 'name', name, 'public', public, 'owner', coalesce(owner::text, ''),
+  'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'updated_at', to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'file_size_limit', file_size_limit, 'allowed_mime_types', allowed_mime_types
+)
+from storage.buckets
+where id = $1
+
+-- name: rules
+-- As the service role: what an object must keep to.
+select json_build_object(
+  'id', id, 'public', coalesce(public, false), 'file_size_limit', file_size_limit,
+  'allowed_mime_types', allowed_mime_types
+)
+from storage.buckets
+where id = $1
+
+-- name: create
+-- As the caller, who need not see buckets to make one.
+insert into storage.buckets (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types)
+values (
+  $1, $2, $3::uuid, $4, $5::boolean, $6::bigint,
+  case when $7::jsonb = 'null' then null else array(select jsonb_array_elements_text($7::jsonb)) end
+)
+
+-- name: update
+-- As the caller. $2, $3 and $5 say which of the values that follow them count.
+update storage.buckets set
+  public = coalesce($2::boolean, public),
+  file_size_limit = case when $3::boolean then $4::bigint else file_size_limit end,
+  allowed_mime_types = case
+    when not $5::boolean then allowed_mime_types
+    when $6::jsonb = 'null' then null
+    else array(select jsonb_array_elements_text($6::jsonb))
+  end,
+  updated_at = now()
+where id = $1
+returning id
+
+-- name: lock
+-- As the service role: nothing is put into the bucket until the transaction ends.
+select 1 from storage.buckets where id = $1 for update
+
+-- name: is_filled
+select 1 from storage.objects where bucket_id = $1 limit 1
+
+-- name: delete
+-- As the caller.
+delete from storage.buckets where id = $1 returning id
+
+-- name: is_counted
+-- As the service role: are there more than $2 objects? And what time is it?
+select count(*) > $2::bigint, extract(epoch from clock_timestamp()) from (select 1 from storage.objects where bucket_id = $1 limit $2::bigint + 1) counted
+
+-- name: empty
+-- As the service role: one batch of what was there at $2, a time of the database's clock.
+delete from storage.objects
+where id in (
+  select id from storage.objects
+  where bucket_id = $1 and created_at <= to_timestamp($2::float8)
+  order by id
+  limit $3::bigint
+)
+returning 1
+
+-- name: size
+-- As the caller: of what he sees.
+select json_build_object(
+  'id', $1::text,
+  'size', coalesce(sum((metadata ->> 'size')::bigint) filter (where metadata ->> 'size' ~ '^[0-9]{1,18}$'), 0),
+  'objects', count(*)
+)
+from storage.objects
+where bucket_id = $1

@@ -1,0 +1,1 @@
+"""The endpoints of storage, by what they do."""

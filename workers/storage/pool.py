@@ -1,0 +1,46 @@
+"""The storage pool of a process: its own login to the database, the blob store, calls to the images pool, the sweep."""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+from broker.blobs import BlobStore
+from broker.call import Calls
+from broker.subjects import STORAGE
+from schemas.settings import Settings, SettingsError
+from workers.resources import Resources
+from workers.storage.build import build_store
+from workers.storage.rendering import AskedImages
+from workers.storage.sweep import sweep_forever
+from workers.storage.worker import StorageWorker
+
+LOGIN = "supabase_storage_admin"
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Answer requests of storage until the process drains. Raises: SettingsError, Unavailable."""
+    settings = resources.settings
+    blobs = BlobStore.open(settings.storage, _data_folder(settings))
+    resources.process.on_drain(blobs.close)
+    database = await resources.login_as(LOGIN)
+    render = AskedImages(Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight))
+    store = build_store(settings.storage, settings.auth.jwt_secret, database, blobs, render)
+    resources.process.on_drain(store.errands.close)
+    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs))
+
+    async def stop_sweeping() -> None:
+        sweeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await sweeping
+
+    resources.process.on_drain(stop_sweeping)
+    await resources.serve(STORAGE, StorageWorker(store).answer)
+
+
+def _data_folder(settings: Settings) -> Path:
+    """Give the folder of the platform's data, where the blobs lie unless the settings name another place."""
+    folder = os.environ.get("HEADWATER_DATA", "")
+    if not folder and settings.storage.backend == "file" and not settings.storage.path:
+        raise SettingsError("the storage worker needs storage.path, or the data folder in HEADWATER_DATA")
+    return Path(folder)

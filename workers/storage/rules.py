@@ -1,0 +1,160 @@
+"""Names of buckets and objects, sizes, media types, robots: what is taken and what is refused. Pure.
+
+Source: reference page "storage", sections 4 and 6.1.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from workers.storage.errors import (
+    feature_not_enabled,
+    invalid_bucket_name,
+    invalid_key,
+    invalid_mime_type,
+    invalid_request,
+    too_large,
+)
+
+MOST_KEY_BYTES = 1024
+PLACEHOLDER = ".emptyFolderPlaceholder"
+"""End of the name of an object without bytes that stands for a folder."""
+LONGEST_MIME_TYPE = 1000
+LONGEST_BUCKET = 100
+
+_CLASSIC_KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
+_CLASSIC_BUCKET = re.compile(r"[A-Za-z0-9_!.*'() &$=@;:+,?-]+")
+_SEGMENT_ENDS = re.compile(r"[/\\]")
+_UNFIT = ("Cc", "Cs", "Zl", "Zp")
+"""Control characters, halves of characters, separators of lines and paragraphs."""
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(gb|mb|kb|b)", re.IGNORECASE)
+_SIZE_UNITS = {"b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000}
+_MOST_SIZE = 2**63 - 1
+_MIME_TYPE = re.compile(r"[\w!#$&^.+-]+/(?:\*|[\w!#$&^.+*-]+)(?:\s*;\s*charset=[\w\"'-]+)?|\*", re.ASCII)
+_SENDABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+def parse_key(text: str, *, is_unicode: bool) -> str:
+    """Give the name of an object that shall be made, in NFC where letters of every script are allowed.
+
+    Raises: StorageError (InvalidKey).
+    """
+    key = existing_key(text)
+    if not is_unicode and not _CLASSIC_KEY.fullmatch(key):
+        raise invalid_key(text)
+    return key
+
+
+def existing_key(text: str) -> str:
+    """Give the name of an object that may be there, in NFC. Raises: StorageError (InvalidKey) for what never is."""
+    if text.isascii():
+        key, unfit = text, not text.isprintable()
+    else:
+        key = unicodedata.normalize("NFC", text)
+        unfit = any(unicodedata.category(sign) in _UNFIT for sign in key)
+    if not key or unfit or len(key.encode()) > MOST_KEY_BYTES:
+        raise invalid_key(text)
+    if any(segment in (".", "..") for segment in _SEGMENT_ENDS.split(key)):
+        raise invalid_key(text)
+    return key
+
+
+def parse_prefix(text: str) -> str:
+    """Give the beginning of names, in NFC; it may be empty. Raises: StorageError (InvalidKey)."""
+    return existing_key(text) if text else ""
+
+
+def refuse_bad_bucket(name: str) -> None:
+    """Raises: StorageError (InvalidBucketName) if a bucket cannot be named so."""
+    if not 1 <= len(name) <= LONGEST_BUCKET or not _CLASSIC_BUCKET.fullmatch(name):
+        raise invalid_bucket_name()
+    if name != name.strip() or name in (".", "..") or name.endswith("--table-s3"):
+        raise invalid_bucket_name()
+
+
+def refuse_other_bucket_types(kind: str) -> None:
+    """Raises: StorageError (FeatureNotEnabled) for buckets that are none of files."""
+    if kind != "STANDARD":
+        raise feature_not_enabled(f"{kind} bucket")
+
+
+def parse_size_limit(given: object, largest: int) -> int | None:
+    """Give a bucket's limit in bytes: a whole number, or a text such as `20mb` of which three digits count.
+
+    Raises: StorageError: InvalidRequest, or EntityTooLarge for more than `largest`.
+    """
+    if given is None:
+        return None
+    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
+    if found:
+        size = round(float(f"{float(found[1]):.3g}") * _SIZE_UNITS[found[2].lower()])
+    elif isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise invalid_request("body/file_size_limit must be >= 0, or a text such as 20mb")
+    else:
+        size = given
+    if size > min(largest, _MOST_SIZE):
+        raise too_large()
+    return size
+
+
+def parse_mime_types(given: Sequence[str] | None) -> list[str] | None:
+    """Give the media types that a bucket takes; empty texts are dropped. Raises: StorageError (InvalidMimeType)."""
+    if given is None:
+        return None
+    kept = [each for each in given if each]
+    for each in kept:
+        if len(each) > LONGEST_MIME_TYPE or not _MIME_TYPE.fullmatch(each):
+            raise invalid_mime_type(each)
+    return kept
+
+
+def refuse_mime_type(given: str, allowed: Sequence[str] | None) -> None:
+    """Raises: StorageError (InvalidMimeType) if a bucket does not take objects of this type. Parameters do not count."""
+    if not allowed:
+        return
+    asked = _bare(given)
+    if not any(_takes(_bare(each), asked) for each in allowed):
+        raise invalid_mime_type(given)
+
+
+def limit_of(bucket_limit: int | None, *, standard: int, largest: int) -> int:
+    """Give the longest object that a bucket takes from a standard upload."""
+    return standard if bucket_limit is None else min(bucket_limit, largest)
+
+
+def cache_control_of(given: str | None) -> str:
+    """Give what is kept of a `cache-control`: seconds alone become `max-age`; nothing is `no-cache`."""
+    text = (given or "").strip()
+    if not text:
+        return "no-cache"
+    return f"max-age={text}" if text.isascii() and text.isdecimal() else text
+
+
+def refuse_unsendable(*texts: str) -> None:
+    """Raises: StorageError for what cannot stand in a header of an answer."""
+    if not all(_SENDABLE.fullmatch(text) for text in texts):
+        raise invalid_request("A header holds a character that is not allowed", "invalid_header_char")
+
+
+def shown_type(mime_type: str) -> str:
+    """Give the media type under which bytes are served: pages are text, so that nobody hosts them on the API's origin."""
+    return "text/plain" if _bare(mime_type) in _PAGES else mime_type
+
+
+def is_active(mime_type: str) -> bool:
+    """Tell whether a browser may run scripts in what is served under this type: drawings and other XML."""
+    bare = _bare(mime_type)
+    return bare.endswith(("/xml", "+xml"))
+
+
+_PAGES = ("text/html", "application/xhtml+xml")
+
+
+def _bare(mime_type: str) -> str:
+    return mime_type.partition(";")[0].strip().lower()
+
+
+def _takes(pattern: str, asked: str) -> bool:
+    if pattern == "*" or pattern == "*/*":
+        return True
+    return asked.startswith(pattern[:-1]) if pattern.endswith("/*") else asked == pattern

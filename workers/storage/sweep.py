@@ -1,0 +1,156 @@
+"""Removal of bytes that no row names: of versions that were replaced or deleted, and of those that never got a row.
+
+    tombstones    written by triggers with the change; older than a grace, so that who reads a version now can finish
+    orphans       blobs without a row, older than a day: an edge died between the bytes and the row
+
+What was made of a version goes with it. Blobs go before their tombstone does: a worker that dies in between leaves work to
+do again, never bytes that nobody knows of. A version that a row names is left, whatever a tombstone says: rows may have
+been copied by hand. Every worker sweeps; what another one has in hand is skipped.
+Source: reference page "storage", section 11.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from broker.blobs import BlobStore
+from broker.blobs_errors import BlobError
+from broker.blobs_model import Found
+from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, Place, blob, transforms
+from broker.observe import observe
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.pool import Pool
+from workers.sql.files import read_statements
+from workers.storage.observations import BlobsSwept, SweepFailed
+
+_SQL = read_statements("workers.storage", "sweep.sql")
+_SETTINGS = (("search_path", "storage"), ("statement_timeout", "60s"))
+_FAILURES = (DatabaseError, Disconnected, PoolTimeout, BlobError)
+
+GRACE_S = 60.0
+"""How long a version stays readable that no row names any more: longer than it takes from a claim to its first byte."""
+ORPHAN_AGE_S = 24 * 3600.0
+"""How old a blob without a row is before it counts as one: longer than any upload takes."""
+_BATCH = 200
+_MOST_SUSPECTS = 100_000
+_PAUSE_S = 15.0
+_ORPHANS_PAUSE_S = 3600.0
+
+
+class _Tombstone(Struct, frozen=True):
+    id: int
+    bucket_id: str | None
+    version: str
+    is_named: bool
+
+
+async def sweep_forever(database: Pool, blobs: BlobStore) -> None:
+    """Sweep now and then, until cancelled. A full batch is followed by the next at once."""
+    loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
+    orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.random()
+    while True:
+        count = await _try("tombstones", sweep_tombstones(database, blobs))
+        if loop.time() >= orphans_at:
+            await _try("orphans", orphans.sweep())
+            orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.uniform(0.5, 1.5)
+        if count < _BATCH:
+            await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
+
+
+async def sweep_tombstones(database: Pool, blobs: BlobStore, grace_s: float = GRACE_S) -> int:
+    """Remove one batch of versions that ended; tell how many tombstones went.
+
+    Raises: BlobStoreDown, DatabaseError and its siblings; then the tombstones stay.
+    """
+    async with database.transaction(_SETTINGS) as transaction:
+        rows = await transaction.rows(_SQL["buried"], repr(grace_s), _BATCH)
+        found = [msgspec.json.decode(row[0] or b"{}", type=_Tombstone) for row in rows]
+        if found:
+            await _remove(blobs, [each for each in found if not each.is_named])
+            await transaction.rows(_SQL["forget"], msgspec.json.encode([each.id for each in found]))
+    if found:
+        observe(BlobsSwept(len(found), 0))
+    return len(found)
+
+
+class Orphans:
+    """Looks for blobs without a row. What was seen in one turn is removed in the next, if it is still alone.
+
+    Age alone does not tell: a copy of an old blob may be as old as that while its row is being written.
+    """
+
+    def __init__(self, database: Pool, blobs: BlobStore, age_s: float = ORPHAN_AGE_S) -> None:
+        self._database, self._blobs, self._age_s = database, blobs, age_s
+        self._suspects: set[Place] = set()
+
+    async def sweep(self) -> int:
+        """Remove what was alone twice, and what writers left; tell how many. One worker at a time does.
+
+        Raises: as `sweep_tombstones`.
+        """
+        async with self._database.transaction(_SETTINGS) as transaction:
+            taken = await transaction.rows(_SQL["take_turn"])
+            return await self._turn() if taken[0][0] == b"t" else 0
+
+    async def _turn(self) -> int:
+        before = datetime.now(UTC) - timedelta(seconds=self._age_s)
+        alone: set[Place] = set()
+        for folder in (OBJECTS, TRANSFORMS):
+            async for batch in _batches(self._blobs.list(folder, older_than=before)):
+                alone.update(await self._alone(batch))
+        ended = alone & self._suspects
+        self._suspects = set(islice(alone - ended, _MOST_SUSPECTS))
+        ended.update([each.place async for each in self._blobs.list(STAGING, older_than=before)])
+        await self._blobs.delete(ended)
+        if ended:
+            observe(BlobsSwept(0, len(ended)))
+        return len(ended)
+
+    async def _alone(self, places: Sequence[Place]) -> list[Place]:
+        """Give those of some blobs whose version no row names."""
+        versions = {place: str(place.version) for place in places if place.version is not None}
+        asked = msgspec.json.encode(sorted(set(versions.values())))
+        async with self._database.transaction(_SETTINGS) as transaction:
+            rows = await transaction.rows(_SQL["named"], asked)
+        named = set(msgspec.json.decode(rows[0][0] or b"[]", type=list[str]))
+        return [place for place, version in versions.items() if version not in named]
+
+
+async def _batches(found: AsyncIterator[Found]) -> AsyncIterator[list[Place]]:
+    batch: list[Place] = []
+    async for each in found:
+        batch.append(each.place)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _remove(blobs: BlobStore, ended: Sequence[_Tombstone]) -> None:
+    """Remove the bytes of versions, and what was made of them. What is no version of ours has none."""
+    kept = [(each.bucket_id, each.version) for each in ended if each.bucket_id and _is_uuid(each.version)]
+    for _, version in kept:
+        await blobs.delete_folder(transforms(version))
+    await blobs.delete(blob(bucket, version) for bucket, version in kept)
+
+
+async def _try(what: str, turn: Awaitable[int]) -> int:
+    try:
+        return await turn
+    except _FAILURES as error:
+        observe(SweepFailed(what, type(error).__name__))
+        return 0
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False

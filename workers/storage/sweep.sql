@@ -1,0 +1,34 @@
+-- The sweep (sweep.py), as the login role, which owns the tables.
+
+-- name: buried
+-- A batch of versions that ended so many seconds ago; what another worker has in hand is skipped.
+select json_build_object(
+  'id', id, 'bucket_id', bucket_id, 'version', version,
+  'is_named', exists (
+    select from storage.objects
+    where objects.version = tombstones.version and objects.bucket_id = tombstones.bucket_id
+  )
+)
+from storage.tombstones
+where created_at < now() - make_interval(secs => $1::float8)
+order by id
+limit $2::bigint
+for update skip locked
+
+-- name: forget
+delete from storage.tombstones where id = any (array(select jsonb_array_elements_text($1::jsonb)::bigint))
+
+-- name: named
+-- Which of these versions do rows name, or may yet: those of uploads that are under way, and those that are still to be swept.
+select coalesce(json_agg(distinct version), '[]')
+from (
+  select version from storage.objects
+  union all select version from storage.tus_uploads
+  union all select version from storage.s3_multipart_uploads
+  union all select version from storage.tombstones
+) known
+where version = any (array(select jsonb_array_elements_text($1::jsonb)))
+
+-- name: take_turn
+-- One worker looks for orphans at a time.
+select pg_try_advisory_xact_lock(hashtextextended('headwater storage orphans', 0))

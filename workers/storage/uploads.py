@@ -1,0 +1,198 @@
+"""Uploads of one go, in two steps around the bytes: a grant, then the row.
+
+    grant    the bucket's rules, the policies tried and undone -> `Wanted`: where the bytes go, at most how many
+    commit   the same again with what is known by now, then the row as the service role, the version switched
+
+No transaction is open while bytes arrive. The ticket between the steps says which version was granted, to whom. A policy
+that changed meanwhile holds. The version that was replaced goes to the tombstones by a trigger, so nothing that a
+rollback brings back has lost its bytes. Source: reference page "storage", sections 6.1, 6.2, 6.9, 11.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import msgspec
+
+from schemas.blobs import Blob, Stored, Wanted
+from schemas.http import Response
+from workers.database.interactive import Transaction, statement
+from workers.database.session import Rows, Statement
+from workers.storage.asked import Asked
+from workers.storage.buckets import SQL as BUCKETS
+from workers.storage.buckets import BucketRules, rules_of
+from workers.storage.callers import SERVICE, Identity, settings_for, uuid_or_none
+from workers.storage.context import Store, switch
+from workers.storage.errors import (
+    Code,
+    aborted,
+    already_exists,
+    invalid_signature,
+    no_such_bucket,
+    too_large,
+)
+from workers.storage.objects import SQL
+from workers.storage.rules import PLACEHOLDER, limit_of, parse_key, refuse_mime_type
+from workers.storage.tickets import Ticket
+
+Metadata = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an upload says of its object."""
+
+    mime_type: str
+    cache_control: str
+    robots: str = ""
+    user_metadata: bytes | None = None
+    """JSON of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An object that shall be written. `identity` is whose policies hold; `length` what was declared, None if nothing was."""
+
+    bucket: str
+    key: str
+    identity: Identity
+    owner_id: str | None
+    is_upsert: bool
+    about: About
+    length: int | None = None
+    is_form: bool = False
+
+    @property
+    def owner(self) -> tuple[str | None, str | None]:
+        """Give the columns `owner` and `owner_id`."""
+        return uuid_or_none(self.owner_id), self.owner_id
+
+
+async def grant(store: Store, asked: Asked, upload: Upload) -> Response:
+    """Say where the bytes shall go. Raises: StorageError; DatabaseError and its siblings."""
+    rules = await rules_of(store, asked, upload.bucket)
+    most = most_of(store, rules, upload)
+    if not upload.is_form and upload.length is not None and upload.length > most:
+        raise too_large()
+    key = parse_key(upload.key, is_unicode=store.settings.unicode_keys)
+    await store.probe(_settings(asked, upload), probe_of(upload, key))
+    version = str(uuid4())
+    ticket = Ticket(
+        upload.bucket, key, version, upload.is_upsert, upload.identity.role, upload.owner_id or ""
+    )
+    wanted = Wanted(Blob(upload.bucket, version), int(most), store.tickets.seal(ticket))
+    return Response(200, wanted=wanted)
+
+
+async def commit(store: Store, asked: Asked, upload: Upload, stored: Stored) -> dict[str, object]:
+    """Write the row of an object whose bytes have arrived, and give its columns.
+
+    It is finished once it has begun, also if the client goes away. Raises: as `grant`, and then nothing was written.
+    """
+    ticket = store.tickets.open(stored.ticket)
+    key = parse_key(upload.key, is_unicode=store.settings.unicode_keys)
+    granted = (ticket.bucket, ticket.key, ticket.is_upsert, ticket.role, ticket.subject)
+    if granted != (upload.bucket, key, upload.is_upsert, upload.identity.role, upload.owner_id or ""):
+        raise invalid_signature()
+    if stored.is_too_long:
+        raise too_large()
+    if not stored.is_complete:
+        raise aborted()
+    metadata = metadata_of(upload.about, stored.md5, stored.size)
+    return await store.errands.finish(_commit(store, asked, upload, key, ticket.version, metadata))
+
+
+async def _commit(
+    store: Store, asked: Asked, upload: Upload, key: str, version: str, metadata: Metadata
+) -> dict[str, object]:
+    async with store.database.transaction(_settings(asked, upload)) as transaction:
+        await try_out(transaction, probe_of(upload, key))
+        put = _put(upload, key, version, metadata)
+        _, found, _, rows = await transaction.run(
+            switch(SERVICE), statement(BUCKETS["rules"], upload.bucket), lock(upload.bucket, key), put
+        )
+        rules = _rules(found)
+        if metadata["size"] > most_of(store, rules, upload):  # type: ignore[operator]  # an int, by metadata_of
+            raise too_large()
+        return _written(rows)
+
+
+async def try_out(transaction: Transaction, *probes: Statement) -> list[Rows]:
+    """Run statements as the caller and undo them, within a transaction that goes on. Raises: DatabaseError."""
+    results = await transaction.run(statement(SQL["savepoint"]), *probes, statement(SQL["roll_back"]))
+    return results[1:-1]
+
+
+def lock(bucket: str, key: str) -> Statement:
+    """Give the statement that makes writers of one object wait for one another."""
+    return statement(SQL["lock"], bucket, key)
+
+
+def most_of(store: Store, rules: BucketRules, upload: Upload) -> int:
+    """Give how many bytes a bucket takes of this upload. Raises: StorageError for a type it does not take."""
+    if upload.key.endswith(PLACEHOLDER):
+        return 0
+    refuse_mime_type(upload.about.mime_type, rules.allowed_mime_types)
+    own = store.settings
+    return limit_of(rules.file_size_limit, standard=own.largest_standard, largest=own.largest)
+
+
+def probe_of(upload: Upload, key: str, metadata: Metadata | None = None) -> Statement:
+    """Give the statement that policies are tried with: what is declared, before any byte is there."""
+    declared = {**(metadata or {}), "mimetype": upload.about.mime_type}
+    if upload.length is not None:
+        declared["contentLength"] = upload.length
+    name = "probe_upsert" if upload.is_upsert else "probe_insert"
+    return statement(
+        SQL[name], key, upload.bucket, *upload.owner, _json(declared), upload.about.user_metadata
+    )
+
+
+def metadata_of(about: About, md5: str, size: int, now: datetime | None = None) -> dict[str, object]:
+    """Give what a row says of its bytes."""
+    moment = (now or datetime.now(UTC)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    told: dict[str, object] = {
+        "eTag": f'"{md5}"',
+        "size": size,
+        "mimetype": about.mime_type,
+        "cacheControl": about.cache_control,
+        "lastModified": moment,
+        "contentLength": size,
+        "httpStatusCode": 200,
+    }
+    return told | ({"xRobotsTag": about.robots} if about.robots else {})
+
+
+async def write_row(
+    transaction: Transaction, upload: Upload, key: str, version: str, metadata: Metadata
+) -> dict[str, object]:
+    """Write a row as the service role, whose transaction it is. Raises: StorageError (409), DatabaseError."""
+    _, rows = await transaction.run(lock(upload.bucket, key), _put(upload, key, version, metadata))
+    return _written(rows)
+
+
+def _put(upload: Upload, key: str, version: str, metadata: Metadata) -> Statement:
+    name = "upsert" if upload.is_upsert else "insert"
+    values = (key, upload.bucket, *upload.owner, version, _json(metadata), upload.about.user_metadata)
+    return statement(SQL[name], *values)
+
+
+def _written(rows: Rows) -> dict[str, object]:
+    if not rows:
+        raise already_exists(Code.KEY_ALREADY_EXISTS)
+    return msgspec.json.decode(rows[0][0] or b"{}", type=dict[str, object])
+
+
+def _rules(rows: Rows) -> BucketRules:
+    if not rows:
+        raise no_such_bucket()
+    return msgspec.json.decode(rows[0][0] or b"{}", type=BucketRules)
+
+
+def _settings(asked: Asked, upload: Upload) -> list[tuple[str, str]]:
+    return settings_for(upload.identity, asked.request, asked.operation)
+
+
+def _json(value: Metadata) -> bytes:
+    return msgspec.json.encode(value)
