@@ -13,7 +13,8 @@ import hmac
 from dataclasses import dataclass
 
 from workers.auth import refusals
-from workers.database.interactive import Transaction
+from workers.database.interactive import Transaction, statement
+from workers.database.session import Rows, Statement
 from workers.sql.files import read_statements
 
 FREE = 10
@@ -43,11 +44,16 @@ class Guess:
         waits = "{" + ",".join(map(str, WAITS_S)) + "}"
         return self._listed, FREE, waits, WINDOW_S
 
-    async def refuse_early(self, transaction: Transaction) -> None:
-        """Raise while a wait lasts. Raises: AuthError (429) with the seconds."""
-        wait_s = await self._wait_s(transaction)
+    async def refuse_early(self, transaction: Transaction, *others: Statement) -> list[Rows]:
+        """Raise while a wait lasts; give the rows of other statements that ride along.
+
+        Raises: AuthError (429) with the seconds.
+        """
+        waits, *rows = await transaction.run(statement(_SQL["wait"], *self._arguments), *others)
+        wait_s = int(waits[0][0] or 0) if waits else 0
         if wait_s > 0:
             raise refusals.OVER_REQUEST_RATE(retry_after_s=wait_s)
+        return rows
 
     async def failed(self, transaction: Transaction) -> None:
         """Count a wrong password, unless a wait has begun meanwhile. Raises: AuthError (429)."""

@@ -78,6 +78,16 @@ async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool =
     return await transaction.one(_SQL["by_id"], User, str(id), even_deleted)
 
 
+def by_email(email: str, aud: str) -> Statement:
+    """Give the statement of `find_by_email`, for several questions at once."""
+    return statement(_SQL["by_email"], email, aud)
+
+
+def by_phone(phone: str, aud: str) -> Statement:
+    """Give the statement of `find_by_phone`, for several questions at once."""
+    return statement(_SQL["by_phone"], phone, aud)
+
+
 async def find_by_email(transaction: Transaction, email: str, aud: str) -> User | None:
     """Find a user by a normalised address."""
     return await transaction.one(_SQL["by_email"], User, email, aud)

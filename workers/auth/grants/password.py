@@ -16,6 +16,7 @@ from workers.auth.hooks.points import Decision
 from workers.auth.leaked import weakness_at_sign_in
 from workers.auth.login_failures import note_wrong, noted
 from workers.auth.rows import User
+from workers.database.interactive import first
 
 _REJECTED = "Further password verification attempts will be rejected."
 
@@ -47,6 +48,7 @@ async def password(accounts: Accounts, asked: Asked) -> Entered:
         _refuse_unready(accounts, user, body)
     renewed = await accounts.hashing.hash(body.password) if verdict.wants_rehash else None
     async with accounts.transaction() as transaction:
+        await guess.succeeded(transaction)
         if renewed is not None:
             await users.renew_hash(transaction, user, renewed)
         more = audit.login(accounts, asked, user, body.provider, Method.PASSWORD)
@@ -72,7 +74,7 @@ def _refuse_unready(accounts: Accounts, user: User, body: Body) -> None:
 async def _settle(
     accounts: Accounts, asked: Asked, provider: str, user: User | None, guess: Guess, *, is_right: bool
 ) -> None:
-    """Count the try, and let the project have its say. Raises: AuthError unless the password is right and welcome."""
+    """Let the project have its say, and count a wrong try. Raises: AuthError unless the password is right and welcome."""
     decision = Decision()
     if user is not None and user.encrypted_password:
         decision = await accounts.hooks.password_verification_attempt(
@@ -83,10 +85,9 @@ async def _settle(
                 traits = {"scope": "global", "reason": "hook"}
                 more = audit.entry(accounts, asked, Action.LOGOUT, user, traits)
                 await sessions.end_all(transaction, user.id, more)
+    if is_right and user is not None and not decision.is_rejected:
+        return
     async with accounts.transaction() as transaction:
-        if is_right and user is not None and not decision.is_rejected:
-            await guess.succeeded(transaction)
-            return
         await guess.failed(transaction)
         await note_wrong(accounts, transaction, asked, user, provider)
     if decision.is_rejected:
@@ -113,8 +114,9 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Body) -> tuple[User |
         typed, is_address = body.email or body.phone, False
     guess = guess_at(accounts.code_key, body.provider, aud, typed, address=asked.device.address)
     async with accounts.transaction() as transaction:
-        await guess.refuse_early(transaction)
         if not is_address:
+            await guess.refuse_early(transaction)
             return None, guess
-        find = users.find_by_email if body.email else users.find_by_phone
-        return await find(transaction, typed, aud), guess
+        named = users.by_email(typed, aud) if body.email else users.by_phone(typed, aud)
+        (rows,) = await guess.refuse_early(transaction, named)
+        return first(rows, User), guess
