@@ -116,8 +116,11 @@ def _settle(wanted: Wanted, earlier: int, settled: Mapping[str, int]) -> int:
         return wanted.number
     if earlier and earlier not in taken and is_free(wanted.host, earlier):
         return earlier
-    with _bound(wanted.host, 0) as probe:
-        return int(probe.getsockname()[1])
+    while True:  # the system may offer what another part was just given
+        with _bound(wanted.host, 0) as probe:
+            found = int(probe.getsockname()[1])
+        if found not in taken:
+            return found
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -52,6 +52,33 @@ def test_the_port_of_the_last_start_is_taken_again_if_it_is_free(taken):
     assert choose_ports(wanted, {"db": taken}).db != taken
 
 
+def test_a_free_port_is_never_one_that_another_part_has(monkeypatch):
+    offered = iter([7001, 7001, 7002])
+
+    class Probe:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def close(self):
+            pass
+
+        def getsockname(self):
+            return ("127.0.0.1", next(offered))
+
+    monkeypatch.setattr("services.supervisor.ports._bound", lambda _host, _port: Probe())
+    wanted = [
+        Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0),
+        Wanted("nats", "NATS", "--nats-port", "127.0.0.1", 0),
+    ]
+
+    ports = choose_ports(wanted, {})
+
+    assert (ports.db, ports.nats) == (7001, 7002)
+
+
 def test_two_parts_never_get_one_port():
     free = choose_ports([Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0)], {}).db
     both = [
