@@ -128,6 +128,8 @@ class Storage(Struct, frozen=True):
     """URL under which clients reach `/storage/v1`, without that path. Unset: as their requests say."""
     tus_expiry: Duration = Duration(86400)
     """How long a resumable upload that is not finished is kept."""
+    deleted_grace: Duration = Duration(60)
+    """How long the bytes of objects that were deleted or replaced are kept, for downloads that have just begun."""
     backend: str = "file"
     """Where the bytes lie: file (this machine's disk), s3, gcs or azure."""
     path: str = ""

@@ -30,7 +30,7 @@ from schemas.errors import Unavailable
 from schemas.http import Request, Response
 from schemas.images import Order, Rendered
 from workers.images.decoders import Decoders
-from workers.images.errors import SourceMissing, SourceTooLarge
+from workers.images.errors import RenderTimedOut, SourceMissing, SourceTooLarge
 from workers.images.job import Job, Made
 from workers.images.limits import Limits
 
@@ -151,17 +151,20 @@ class ImageWorker:
         place = blobs_names.blob(source.bucket, source.version)
         async with contextlib.AsyncExitStack() as stack:
             try:
-                reading = await stack.enter_async_context(self._store.read(place))
+                async with asyncio.timeout(self._limits.timeout):
+                    reading = await stack.enter_async_context(self._store.read(place))
+                    if reading.size > self._limits.source_bytes:
+                        raise SourceTooLarge
+                    if reading.file is not None:
+                        file = reading.file.fileno()
+                    else:
+                        file = stack.enter_context(_memory_file())
+                        async for chunk in reading.chunks:
+                            os.write(file, chunk)
             except BlobMissing:
                 raise SourceMissing from None
-            if reading.size > self._limits.source_bytes:
-                raise SourceTooLarge
-            if reading.file is not None:
-                yield reading.file.fileno(), reading.size
-                return
-            file = stack.enter_context(_memory_file())
-            async for chunk in reading.chunks:
-                os.write(file, chunk)
+            except TimeoutError:
+                raise RenderTimedOut from None
             yield file, reading.size
 
 

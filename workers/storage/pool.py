@@ -27,7 +27,8 @@ async def serve_pool(resources: Resources) -> None:
     render = AskedImages(Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight))
     store = build_store(settings.storage, settings.auth.jwt_secret, database, blobs, render)
     resources.process.on_drain(store.errands.close)
-    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs))
+    grace_s = float(settings.storage.deleted_grace)
+    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs, grace_s))
 
     async def stop_sweeping() -> None:
         sweeping.cancel()

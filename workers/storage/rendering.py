@@ -40,8 +40,17 @@ class AskedImages:
         except DeadlineExceeded:
             raise StorageError(Code.REQUEST_TIMEOUT, "Image request timed out", 408) from None
         except Unavailable:
-            message = "Images cannot be rendered now"
-            raise StorageError(Code.SLOW_DOWN, message, 503, status=503, headers=_RETRY) from None
+            raise _away() from None
+        if answer.status == 503:
+            raise _away()
+        if answer.status >= 500 and b"statusCode" not in answer.body:
+            raise StorageError(Code.INTERNAL_ERROR, "Internal Server Error", 500, error="Internal")
         if answer.status != 200:
             raise RenderRefused(answer)
         return msgspec.json.decode(answer.body, type=Rendered)
+
+
+def _away() -> StorageError:
+    """Nobody renders now; HTTP says so, for a later attempt may succeed."""
+    message = "Images cannot be rendered now"
+    return StorageError(Code.SLOW_DOWN, message, 503, status=503, headers=_RETRY)

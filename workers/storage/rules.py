@@ -78,6 +78,12 @@ def refuse_other_bucket_types(kind: str) -> None:
         raise feature_not_enabled(f"{kind} bucket")
 
 
+def refuse_versioning(status: str) -> None:
+    """Raises: StorageError (FeatureNotEnabled): who asks that old versions be kept must not believe that they are."""
+    if status != "DISABLED":
+        raise feature_not_enabled("versioning")
+
+
 def parse_size_limit(given: object, largest: int) -> int | None:
     """Give a bucket's limit in bytes: a whole number, or a text such as `20mb` of which three digits count.
 

@@ -33,8 +33,6 @@ _SQL = read_statements("workers.storage", "sweep.sql")
 _SETTINGS = (("search_path", "storage"), ("statement_timeout", "60s"))
 _FAILURES = (DatabaseError, Disconnected, PoolTimeout, BlobError)
 
-GRACE_S = 60.0
-"""How long a version stays readable that no row names any more: longer than it takes from a claim to its first byte."""
 ORPHAN_AGE_S = 24 * 3600.0
 """How old a blob without a row is before it counts as one: longer than any upload takes."""
 _BATCH = 200
@@ -50,12 +48,12 @@ class _Tombstone(Struct, frozen=True):
     is_named: bool
 
 
-async def sweep_forever(database: Pool, blobs: BlobStore) -> None:
+async def sweep_forever(database: Pool, blobs: BlobStore, grace_s: float) -> None:
     """Sweep now and then, until cancelled. A full batch is followed by the next at once."""
     loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
     orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.random()
     while True:
-        count = await _try("tombstones", sweep_tombstones(database, blobs))
+        count = await _try("tombstones", sweep_tombstones(database, blobs, grace_s))
         if loop.time() >= orphans_at:
             await _try("orphans", orphans.sweep())
             orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.uniform(0.5, 1.5)
@@ -63,8 +61,8 @@ async def sweep_forever(database: Pool, blobs: BlobStore) -> None:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 
 
-async def sweep_tombstones(database: Pool, blobs: BlobStore, grace_s: float = GRACE_S) -> int:
-    """Remove one batch of versions that ended; tell how many tombstones went.
+async def sweep_tombstones(database: Pool, blobs: BlobStore, grace_s: float) -> int:
+    """Remove one batch of versions that ended `grace_s` ago; tell how many tombstones went.
 
     Raises: BlobStoreDown, DatabaseError and its siblings; then the tombstones stay.
     """

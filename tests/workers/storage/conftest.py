@@ -43,24 +43,30 @@ class OwnImages:
 
 
 @pytest.fixture(scope="session")
-async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def database() -> AsyncIterator[str]:
+    """URL of a bootstrapped database, for the superuser."""
+    with temporary_server() as server:
+        await migrate(server.url(), Settings())
+        yield server.url()
+
+
+@pytest.fixture(scope="session")
+async def whole_house(database: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """A worker with default settings; one server, one database, one pool, one store for the whole run."""
     settings = Settings()
     folder: Path = tmp_path_factory.mktemp("blobs")
-    with temporary_server() as server:
-        await migrate(server.url(), settings)
-        pool = await Pool.open(at_role(server.url(), LOGIN, settings.db.password.reveal()), 8)
-        blobs = BlobStore.open(settings.storage, folder)
-        limits = Limits()
-        decoders = Decoders(limits, processes=1, idle_timeout=30)
-        images = OwnImages(ImageWorker(blobs, decoders, limits))
-        store = build_store(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
-        async with connected(server.url()) as admin:
-            yield House(store, admin)
-        await store.errands.close()
-        await decoders.close()
-        await blobs.close()
-        await asyncio.wait_for(pool.close(), 10)
+    pool = await Pool.open(at_role(database, LOGIN, settings.db.password.reveal()), 8)
+    blobs = BlobStore.open(settings.storage, folder)
+    limits = Limits()
+    decoders = Decoders(limits, processes=1, idle_timeout=30)
+    images = OwnImages(ImageWorker(blobs, decoders, limits))
+    store = build_store(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
+    async with connected(database) as admin:
+        yield House(store, admin)
+    await store.errands.close()
+    await decoders.close()
+    await blobs.close()
+    await asyncio.wait_for(pool.close(), 10)
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ async def test_grace_keeps_what_ended_just_now(house: House) -> None:
     version = await house.version(bucket, "a")
     await house.ok("DELETE", f"/object/{bucket}/a")
 
-    await sweep_tombstones(house.store.database, house.blobs, sweep.GRACE_S)
+    await sweep_tombstones(house.store.database, house.blobs, float(house.store.settings.deleted_grace))
 
     assert version in await house.blob_names()
 
@@ -207,7 +207,7 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 
     monkeypatch.setattr(sweep, "sweep_tombstones", fails)
     monkeypatch.setattr(sweep, "_PAUSE_S", 0.0)
-    task = asyncio.ensure_future(sweep_forever(house.store.database, house.blobs))
+    task = asyncio.ensure_future(sweep_forever(house.store.database, house.blobs, 0))
 
     for _ in range(3):
         await asyncio.wait_for(turns.get(), 10)

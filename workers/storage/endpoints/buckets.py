@@ -17,10 +17,12 @@ from workers.storage.rules import (
     parse_size_limit,
     refuse_bad_bucket,
     refuse_other_bucket_types,
+    refuse_versioning,
 )
 
 _COLUMNS = ("id", "name", "created_at", "updated_at")
 _KINDS = ("STANDARD", "ANALYTICS", "VECTOR")
+_VERSIONING = ("DISABLED", "ENABLED", "SUSPENDED")
 _CHANGES = ("public", "file_size_limit", "allowed_mime_types")
 _MOST_LISTED = 100_000_000
 _OLD_PYTHON = re.compile(r"(supabase-py(?:thon)?/|storage3/)v?(\d+)\.(\d+)\.(\d+)")
@@ -58,9 +60,10 @@ async def create(store: Store, asked: Asked) -> Response:
     read = asked.read()
     name, id = read.text("name", needed=True), read.text("id")
     public, kind = read.flag("public"), read.choice("type", _KINDS, "STANDARD")
-    types = _mime_types(read)
+    types, versioning = _mime_types(read), _versioning(read)
     read.check()
     refuse_other_bucket_types(kind)
+    refuse_versioning(versioning)
     refuse_bad_bucket(name)
     refuse_bad_bucket(id or name)
     size = parse_size_limit(read.raw("file_size_limit"), store.settings.largest)
@@ -72,8 +75,9 @@ async def create(store: Store, asked: Asked) -> Response:
 async def update(store: Store, asked: Asked) -> Response:
     """`PUT bucket/{id}`."""
     read = asked.read()
-    public, types = read.flag("public"), _mime_types(read)
+    public, types, versioning = read.flag("public"), _mime_types(read), _versioning(read)
     read.check()
+    refuse_versioning(versioning)
     if not any(read.has(name) for name in _CHANGES):
         missing = [f"body must have required property '{name}'" for name in _CHANGES]
         raise invalid_request(", ".join([*missing, "body must match a schema in anyOf"]))
@@ -110,6 +114,10 @@ async def size(store: Store, asked: Asked) -> Response:
 def _mime_types(read: Reader) -> list[str] | None:
     given = read.texts("allowed_mime_types")
     return None if read.raw("allowed_mime_types") is None else given
+
+
+def _versioning(read: Reader) -> str:
+    return read.choice("versioning_status", _VERSIONING, "DISABLED")
 
 
 def _knows_type(asked: Asked) -> bool:

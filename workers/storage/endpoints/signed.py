@@ -9,7 +9,7 @@ from workers.database.interactive import statement
 from workers.storage.asked import Asked, answer
 from workers.storage.buckets import rules_of
 from workers.storage.context import Store
-from workers.storage.endpoints.upload import about_of, declared_length
+from workers.storage.endpoints.upload import about_of
 from workers.storage.errors import invalid_request
 from workers.storage.objects import SQL, readable_object
 from workers.storage.rules import existing_key, parse_key
@@ -69,8 +69,7 @@ async def upload(store: Store, asked: Asked) -> Response:
         asked.caller,
         asked.caller.subject,
         asked.is_true("x-upsert"),
-        about_of(asked),
-        declared_length(asked) if asked.body == b"" else None,
+        about_of(asked),  # of the upload to come; its length is not known
     )
     await rules_of(store, asked, asked.bucket)
     await store.probe(asked.as_caller(), probe_of(wanted, key))
