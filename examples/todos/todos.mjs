@@ -1,23 +1,22 @@
-// Todos with the official client. Run: node todos.mjs (it reads API_URL, ANON_KEY and JWT_SECRET from the environment,
+// Todos with the official client. Run: node todos.mjs (it reads API_URL and ANON_KEY from the environment,
 // as `headwater status -o env` prints them).
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { createClient } from '@supabase/supabase-js'
 import WebSocket from 'ws' // Node 20 has none of its own
 
-const { API_URL, ANON_KEY, JWT_SECRET } = process.env
-if (!API_URL || !ANON_KEY || !JWT_SECRET) {
+const { API_URL, ANON_KEY } = process.env
+if (!API_URL || !ANON_KEY) {
   console.error('Set the environment first:  set -a; eval "$(headwater status -o env)"; set +a')
   process.exit(2)
 }
 
-// Until the accounts area is built, the example signs its own access tokens with the platform's secret.
-function signIn(user) {
-  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const now = Math.floor(Date.now() / 1000)
-  const claims = { sub: user, role: 'authenticated', aud: 'authenticated', iat: now, exp: now + 3600 }
-  const unsigned = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  const token = `${unsigned}.${createHmac('sha256', JWT_SECRET).update(unsigned).digest('base64url')}`
-  return createClient(API_URL, ANON_KEY, { accessToken: async () => token, realtime: { transport: WebSocket } })
+// Two people who sign up; new accounts are confirmed at once unless the project wants it otherwise.
+async function signUp(name) {
+  const db = createClient(API_URL, ANON_KEY, { auth: { persistSession: false }, realtime: { transport: WebSocket } })
+  const email = `${name}-${randomUUID()}@example.com`
+  const { error } = await db.auth.signUp({ email, password: 'over the river' })
+  if (error) throw new Error(`${error.code}: ${error.message}`)
+  return db
 }
 
 function rows({ data, error }) {
@@ -25,8 +24,8 @@ function rows({ data, error }) {
   return data
 }
 
-const ada = signIn(randomUUID())
-const grace = signIn(randomUUID())
+const ada = await signUp('ada')
+const grace = await signUp('grace')
 
 const todo = rows(await ada.from('todos').insert({ title: 'Measure the river' }).select().single())
 rows(await ada.from('tags').insert([{ todo_id: todo.id, name: 'water' }, { todo_id: todo.id, name: 'field' }]))
