@@ -103,7 +103,7 @@ async def sessions(database_url: str, count: int) -> list[str]:
 def more_workers(one: Platform, count: int) -> Iterator[None]:
     """Run further processes of account workers beside those of the platform."""
     everyone = psutil.Process(one.pid).children(recursive=True)
-    pools = next(each for each in everyone if "workers" in each.cmdline())
+    pools = next(each for each in everyone if "auth" in each.cmdline())
     environment = {**pools.environ(), "HEADWATER_READY_FD": ""}
     running = [
         subprocess.Popen([sys.executable, "-P", "-m", "workers", "auth"], env=environment)
