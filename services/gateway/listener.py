@@ -16,6 +16,10 @@ from services.gateway.edge import Edge, RequestCrashed
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
 
+_LINGER_S = 10.0
+"""Seconds for which the rest of a refused body is still taken in, and dropped: a connection that is closed on bytes under
+way loses the answer too, and the client never reads why. Source: RFC 9112, 9.6."""
+
 
 class Listener(web.Server):
     """Makes a handler for each connection."""
@@ -30,7 +34,7 @@ class Listener(web.Server):
             max_line_size=max_url + _SPARE,
             max_field_size=max_headers,
             access_log=None,
-            lingering_time=0,
+            lingering_time=_LINGER_S,
             auto_decompress=False,
         )
         self._edge = edge
@@ -60,6 +64,12 @@ class _Handler(web.RequestHandler):
         elif self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    async def shutdown(self, timeout: float | None = 15.0) -> None:
+        """End the connection once its request is answered; the rest of a refused body is not waited for."""
+        if not self._request_in_progress:
+            self.force_close()
+        await super().shutdown(timeout)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._head_timer is not None:

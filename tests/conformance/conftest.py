@@ -11,6 +11,7 @@ import pytest
 from tests.conformance import confirming
 from tests.conformance.auth_callers import People, http_session
 from tests.conformance.callers import KINDS, Caller, connect
+from tests.conformance.storage_callers import Files
 from tests.platform import Platform, platform
 
 HERE = Path(__file__).parent
@@ -46,6 +47,14 @@ def accounts(client_platform: Platform) -> Platform:
     assert done.returncode == 0, done.stderr
     client_platform.wait_for_catalog("profiles")
     return client_platform
+
+
+@pytest.fixture(scope="session")
+def stored(accounts: Platform) -> Platform:
+    """The same platform with what a project builds on its storage: buckets and policies."""
+    done = accounts.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "storage_schema.sql"))
+    assert done.returncode == 0, done.stderr
+    return accounts
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +114,14 @@ async def persons(kind: str, accounts: Platform) -> AsyncIterator[People]:
     """Makes people with accounts, who use the Python client."""
     async with http_session(kind) as session:
         yield People(kind, accounts, session)
+
+
+@pytest.fixture(scope="session")
+async def files(persons: People, stored: Platform) -> AsyncIterator[Files]:
+    """The storage in the hands of a server, and of the people of a test, who use the Python client."""
+    one = await Files.open(persons)
+    yield one
+    await one.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,150 @@
+"""What dies while objects are on their way: a clear answer, no row without its bytes, and work goes on."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.house.storage_house import PATIENCE_S, SETTINGS, Storehouse, open_storehouse, until
+from tests.platform import Platform, platform
+from tests.workers.images.samples import plain, quarters, written
+
+pytestmark = [pytest.mark.xdist_group("house"), pytest.mark.timeout(180)]
+
+MIB = 1024 * 1024
+NOBODY = (503, "no storage worker is running")
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Platform]:
+    """A platform of which parts are killed."""
+    with platform(environment=SETTINGS) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def store(place: Platform) -> AsyncIterator[Storehouse]:
+    """The storage of that platform."""
+    async for one in open_storehouse(place):
+        yield one
+
+
+async def _told(upload: Any) -> tuple[int, dict[str, Any]]:
+    async with asyncio.timeout(PATIENCE_S):
+        status, body = await upload
+    return status, body
+
+
+async def test_a_worker_that_dies_between_the_steps_of_an_upload(store: Storehouse) -> None:
+    slow = await store.begin("open/between", 2 * MIB)
+    await slow.send(bytes(MIB + 1))
+    await until(lambda: bool(store.staged()), "the upload did not begin")
+
+    os.kill(store.process("pools").pid, signal.SIGKILL)
+    await slow.send(bytes(MIB - 1))
+    status, told = await _told(slow.answer())
+
+    slow.leave()
+    assert (status, told.get("message")) in (NOBODY, (200, None)), (
+        told
+    )  # 200: its successor was there already
+    await store.heal()
+    assert await store.has_row("between") == (status == 200)
+    assert await store.rows() <= store.blobs()
+    assert (await store.upload("open/between", b"words", **{"x-upsert": "true"}))[0] == 200
+
+
+async def test_a_worker_that_dies_while_it_writes_the_row(store: Storehouse) -> None:
+    slow = await store.begin("open/row", 2 * MIB)
+    await slow.send(bytes(MIB + 1))
+    await until(lambda: bool(store.staged()), "the upload did not begin")
+    held = store.database.transaction()
+    await held.start()
+    await store.database.execute("insert into storage.objects (bucket_id, name) values ('open', 'row')")
+
+    await slow.send(bytes(MIB - 1))
+    await until(lambda: not store.staged(), "the blob was not finished")
+    os.kill(store.process("pools").pid, signal.SIGKILL)
+    status, told = await _told(slow.answer())
+    await held.rollback()
+
+    slow.leave()
+    assert status == 503, told
+    await store.heal()
+    assert not await store.has_row("row")
+    assert await store.rows() <= store.blobs()
+    assert (await store.upload("open/row", b"words"))[0] == 200
+
+
+async def test_an_edge_that_dies_during_an_upload(store: Storehouse) -> None:
+    slow = await store.begin("open/edge", 2 * MIB)
+    await slow.send(bytes(MIB + 1))
+    await until(lambda: bool(store.staged()), "the upload did not begin")
+
+    os.kill(store.process("edges").pid, signal.SIGKILL)
+
+    assert await slow.reader.read() == b""
+    slow.leave()
+    await _edge_is_back(store)
+    assert not await store.has_row("edge")
+    assert await store.rows() <= store.blobs()
+
+
+async def _edge_is_back(store: Storehouse) -> None:
+    def answers() -> bool:
+        try:
+            return store.platform.get("/storage/v1/status")[0] == 200
+        except OSError:
+            return False
+
+    async with asyncio.timeout(PATIENCE_S):
+        while not await asyncio.to_thread(answers):
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("what", "refusal"),
+    [("pool", (503, "Images cannot be rendered now")), ("decoder", (500, "The image could not be rendered"))],
+)
+async def test_a_render_that_dies_fails_alone(store: Storehouse, what: str, refusal: tuple[int, str]) -> None:
+    png = {"Content-Type": "image/png"}
+    await store.upload(f"open/{what}-large.png", written(plain(7000, 7000), "png"), **png)
+    await store.upload(f"open/{what}-small.png", written(quarters(80, 40), "png"), **png)
+    images = store.process("images")
+    url = f"render/image/public/open/{what}-large.png?width=2000&height=2000&format=avif&quality=100"
+    spent = _seconds(images)
+    rendering = asyncio.create_task(store.get(url))
+    await until(lambda: _seconds(images) > spent + 0.3, "nothing is rendered")
+
+    decoders = images.children(recursive=True)
+    for process in [images] if what == "pool" else decoders:
+        process.kill()
+    answer = await asyncio.wait_for(rendering, PATIENCE_S)
+
+    assert (answer.status, json.loads(answer.body)["message"]) == refusal
+    await _renders(store, f"render/image/public/open/{what}-small.png?width=40&format=png")
+    await until(lambda: not any(each.is_running() for each in decoders), "a decoder outlives its pool")
+    assert await store.rows() <= store.blobs()
+
+
+def _seconds(process: psutil.Process) -> float:
+    """Give the CPU time of a process and of all below it."""
+    total = 0.0
+    for each in [process, *process.children(recursive=True)]:
+        try:
+            times = each.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
+
+
+async def _renders(store: Storehouse, path: str) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while (await store.get(path)).status != 200:
+            await asyncio.sleep(0.1)
