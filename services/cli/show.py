@@ -15,6 +15,7 @@ LABELS = {
     "REST_URL": "REST",
     "GRAPHQL_URL": "GraphQL",
     "DB_URL": "Database",
+    "MAILPIT_URL": "Mail catcher",
     "NATS_URL": "NATS",
     "PUBLISHABLE_KEY": "Publishable key",
     "SECRET_KEY": "Secret key",
@@ -22,6 +23,8 @@ LABELS = {
     "ANON_KEY": "anon key",
     "SERVICE_ROLE_KEY": "service_role key",
 }
+_SAID_TWICE = frozenset({"INBUCKET_URL"})
+"""An older name of an address that is shown already."""
 _HIDDEN = frozenset({"SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL"})
 
 
@@ -55,7 +58,8 @@ def _show(text: str, **style: Any) -> None:
 
 def table(values: Mapping[str, str]) -> str:
     """Give addresses and keys as lines for people."""
-    return "\n".join(f"{LABELS.get(name, name):>18}  {value}" for name, value in values.items())
+    shown = {name: value for name, value in values.items() if name not in _SAID_TWICE}
+    return "\n".join(f"{LABELS.get(name, name):>18}  {value}" for name, value in shown.items())
 
 
 def env_lines(values: Mapping[str, str]) -> str:
