@@ -4,7 +4,7 @@
     staging/<id>                                what is being written (only where a rename is cheap: on disk)
     uploads/<upload>/appended                   a resumable upload that is not finished, on disk;
                     /at-<offset>-<writer>       elsewhere, in pieces
-                    /part-<number>              a part of a multipart upload
+                    /part-<number>-<writer>     a part of a multipart upload, as one try left it
     transforms/<2 hex>/<version>/<hash>         a picture made of a version
 
 So a move or rename of an object is an update of its row. Nothing that a user typed becomes a path: a bucket is shown as
@@ -103,11 +103,15 @@ def upload(id: Id) -> Folder:
     return Folder(f"uploads/{_spelled(id)}")
 
 
-def part(id: Id, number: int) -> Place:
-    """Give the place of a part of a multipart upload. Raises: ValueError if its number is not 1 to 10000."""
+def part(id: Id, number: int, writer: Id | None = None) -> Place:
+    """Give the place of a part of a multipart upload; with a writer, of his try at it alone.
+
+    Raises: ValueError if its number is not 1 to 10000.
+    """
     if not 1 <= number <= _MOST_PARTS:
         raise ValueError("parts are numbered 1 to 10000")
-    return Place(f"{upload(id).name}/part-{number:05}")
+    own = "" if writer is None else f"-{UUID(str(writer)).hex}"
+    return Place(f"{upload(id).name}/part-{number:05}{own}")
 
 
 def piece(id: Id, offset: int, writer: UUID) -> Place:

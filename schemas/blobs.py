@@ -19,6 +19,10 @@ class Blob(Struct, frozen=True, array_like=True):
     """UUID of the version."""
     transform: str = ""
     """Key of a rendered image; empty for the object itself."""
+    upload: str = ""
+    """UUID of the multipart upload that this is a part of: then the version is that of this try at the part."""
+    part: int = 0
+    """Number of the part."""
 
 
 class Wanted(Struct, frozen=True, array_like=True, tag="wanted"):
@@ -37,6 +41,8 @@ class Wanted(Struct, frozen=True, array_like=True, tag="wanted"):
     """Signing key of `aws-chunked` bodies whose chunks are signed; empty: chunks are not signed."""
     is_chunked: bool = False
     """The body is `aws-chunked`: its frames are taken off."""
+    length: int = -1
+    """Of a resumable upload, where it is known: with so many bytes it is complete, and the edge makes it a blob."""
 
 
 class Stored(Struct, frozen=True, array_like=True, tag="stored"):
@@ -45,11 +51,13 @@ class Stored(Struct, frozen=True, array_like=True, tag="stored"):
     ticket: bytes
     size: int
     md5: str = ""
-    """Hexadecimal; empty for a part of a resumable upload."""
+    """Hexadecimal; empty for a resumable upload that is not complete."""
     is_complete: bool = True
     """False: the client went away before the end; a resumable upload keeps what arrived."""
     is_too_long: bool = False
     fields: dict[str, str] = {}
+    is_under_way: bool = False
+    """More is coming to a resumable upload: its writer is alive, and asks whether it may go on."""
 
 
 class Form(Struct, frozen=True, array_like=True, tag="form"):

@@ -20,6 +20,8 @@ from services.gateway.edge import Edge
 from services.gateway.health import Health
 from services.gateway.listener import Listener
 from services.gateway.objects import Objects
+from services.gateway.public_address import PublicAddress
+from services.gateway.resuming import Resuming
 from services.gateway.routes import pools_of
 from services.keys.foreign import ForeignKeys
 from services.keys.issuers import foreign_issuers
@@ -27,6 +29,7 @@ from services.keys.keyring import Keyring
 from services.keys.own import OwnKeys
 from services.keys.published import Publications
 from services.middleware.apikey import Keys
+from services.middleware.limits import read_networks
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
 
@@ -82,7 +85,11 @@ def open_objects(settings: Settings, calls: Calls) -> Objects | None:
     if not settings.storage.enabled:
         return None
     blobs = BlobStore.open(settings.storage, data_folder())
-    return Objects(calls, blobs, body_timeout_s=settings.gateway.body_timeout)
+    timeout_s = settings.gateway.body_timeout
+    trusted = read_networks(settings.gateway.trusted_proxies)
+    address = PublicAddress(settings.storage.public_url or settings.api.external_url, trusted)
+    resuming = Resuming(calls, blobs, address, body_timeout_s=timeout_s)
+    return Objects(calls, blobs, resuming, body_timeout_s=timeout_s)
 
 
 def doorkeeper(settings: Settings, own: OwnKeys | None = None) -> Doorkeeper:

@@ -18,11 +18,14 @@ from schemas.caller import Rejected
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response, header_values
 from schemas.settings import Settings
+from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
 from services.gateway.routes import Route, areas_off, route_of
+from services.gateway.s3_refusals import PREFIX as S3_PREFIX
+from services.gateway.s3_refusals import in_xml, session_token
 from services.middleware import cors
 from services.middleware.apikey import KeyRefused
 from services.middleware.limits import Buckets, client_address, read_networks
@@ -67,6 +70,7 @@ class Edge:
         self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
         self._off = areas_off(settings)
+        self._largest = settings.storage.largest
         self._policies = {"rest": cors.rest_policy(settings.api.cors_allowed_origins)}
         self._policy = cors.common_policy(settings.api.cors_allowed_origins)
 
@@ -95,6 +99,8 @@ class Edge:
         except Exception as error:  # the rim of a served message
             observe(RequestCrashed(asked.id, traceback_of(error)))
             own = refusal(asked.area, 500, f"Internal error; the request id is {asked.id}")
+        if asked.is_s3:
+            own = in_xml(own)
         return outgoing(own, self._extra(asked), is_head=request.method == "HEAD")
 
     def refuse(self, status: int, message: str) -> web.Response:
@@ -136,6 +142,8 @@ class Edge:
         if asked.url_length > self._max_url:
             return refusal(asked.area, 414, f"The URL is longer than {self._max_url} characters")
         first, method = asked.first, asked.request.method
+        if method == "OPTIONS" and asked.is_resumable and self._objects is not None:
+            return resuming.options(self._largest, first.get("access-control-request-headers"))
         if (
             method == "OPTIONS"
             and (origin := first.get("origin")) is not None
@@ -178,6 +186,8 @@ class Edge:
     async def _pass_on(self, asked: "_Asked") -> Answer:
         assert asked.route is not None  # else it is answered above
         key, authorization = asked.key(), asked.first.get("authorization")
+        if asked.is_s3:  # whose header holds a signature, which is the pool's to verify
+            authorization = session_token(asked.first, asked.query)
         now = time.time()
         caller = self._doorkeeper.caller(asked.route, key, authorization, now)
         if isinstance(caller, Rejected):
@@ -225,6 +235,16 @@ class _Asked:
     def area(self) -> str:
         """Give the area that is asked for; empty where there is none."""
         return self.route.area if self.route else ""
+
+    @property
+    def is_s3(self) -> bool:
+        """Tell whether this is for the S3 endpoint."""
+        return self.route is not None and self.route.prefix == S3_PREFIX
+
+    @property
+    def is_resumable(self) -> bool:
+        """Tell whether this is for resumable uploads."""
+        return self.route is not None and self.route.prefix == resuming.ROUTE
 
     def key(self) -> str | None:
         """Give the API key: of the header, or of the query for clients that cannot set one."""

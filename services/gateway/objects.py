@@ -25,6 +25,10 @@ from schemas.blobs import Form, Stored, Wanted
 from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
 from services.gateway.forward import let_go_on
+from services.gateway.resuming import Resuming, is_resumable
+from services.gateway.s3_body import object_bytes
+from services.gateway.s3_chunks import Spoilt
+from services.gateway.s3_refusals import PREFIX, sent_in_xml
 from services.gateway.serving import Server, place_of
 from services.gateway.uploading import Body, open_body
 
@@ -36,9 +40,13 @@ _NO_BYTES = frozenset({"list", "list-v2", "move", "copy", "sign", "public", "aut
 
 def carries_object(method: str, path: str) -> bool:
     """Tell whether the body of a request to storage is the bytes of an object. `path` is below the area's prefix. Pure."""
+    if is_resumable(path):  # a body may be there, and addresses are the door's to tell
+        return True
     if method not in ("POST", "PUT"):
         return False
     _, area, *rest = path.split("/")
+    if area == "s3":
+        return method == "PUT" and bool("/".join(rest[1:]))
     if area != "object" or not rest:
         return False
     if rest[0] == "upload":
@@ -49,8 +57,9 @@ def carries_object(method: str, path: str) -> bool:
 class Objects:
     """Answers requests of the storage area that are more than a message."""
 
-    def __init__(self, calls: Calls, blobs: BlobStore, *, body_timeout_s: float) -> None:
+    def __init__(self, calls: Calls, blobs: BlobStore, resuming: Resuming, *, body_timeout_s: float) -> None:
         self._calls = calls
+        self._resuming = resuming
         self._blobs = blobs
         self._server = Server(blobs)
         self._body_timeout_s = body_timeout_s
@@ -58,8 +67,11 @@ class Objects:
 
     async def receive(self, request: web.BaseRequest, asked: Request) -> Answer:
         """Put the body of an upload into the store and give the pool's answer. Raises: BodyRefused, Unavailable."""
+        if is_resumable(asked.path):
+            return await self._resuming.answer(request, asked)
         await let_go_on(request)
-        body = await open_body(request, self._body_timeout_s)
+        is_s3 = asked.path.startswith("/s3/")
+        body = await open_body(request, self._body_timeout_s, takes_forms=not is_s3)
         head = b""
         if body.is_form and body.has_file:
             head = msgspec.msgpack.encode(Form(dict(body.fields), body.content_type))
@@ -68,8 +80,13 @@ class Objects:
         if wanted is None:
             return answer
         asked = msgspec.structs.replace(asked, body=head)
+        if is_s3:
+            body.pieces = object_bytes(body.pieces, dict(reversed(asked.headers)), asked.query, wanted)
         try:
             staged = await self._staged(body, wanted)
+        except Spoilt as error:
+            told = Stored(wanted.ticket, 0, is_complete=False, fields={"refusal": error.code})
+            return await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=told))
         except BlobTooLarge:
             told = Stored(wanted.ticket, 0, is_too_long=True, fields=body.fields)
             return await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=told))
@@ -83,12 +100,14 @@ class Objects:
         """Send the blob of an answer's claim. Raises: Unavailable."""
         assert response.claim is not None  # whoever calls has looked
         try:
-            return await self._server.send(request, response, response.claim, asked, extra)
+            sent = await self._server.send(request, response, response.claim, asked, extra)
         except BlobStoreDown as error:
             raise Unavailable(f"the store of objects does not answer: {error}") from None
+        return sent_in_xml(sent) if request.path.startswith(PREFIX) else sent
 
     async def close(self) -> None:
         """Wait for commits that are under way."""
+        await self._resuming.close()
         if self._under_way:
             await asyncio.wait(self._under_way)
         await self._blobs.close()

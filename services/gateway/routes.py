@@ -46,7 +46,7 @@ ROUTES = (
     Route("auth", "/.well-known/oauth-authorization-server", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/.well-known/openid-configuration", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/auth/v1", AUTH, is_built=True),
-    Route("storage", "/storage/v1/s3", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route("storage", "/storage/v1/s3", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/upload/resumable", STORAGE, needs_key=False, mount="/storage/v1"),
     Route(
         "storage", "/storage/v1/object/public", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"

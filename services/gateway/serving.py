@@ -13,7 +13,7 @@ from aiohttp import web
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing
 from broker.blobs_model import Reading
-from broker.blobs_names import Place, blob, transform
+from broker.blobs_names import Place, blob, part, transform
 from schemas.blobs import Blob, Claim
 from schemas.http import Headers, Response
 from services.gateway.conditions import Range, RangeRefused, http_date, is_unchanged, range_of
@@ -71,6 +71,8 @@ class Server:
 
 def place_of(named: Blob) -> Place:
     """Give the place of a blob in the store. Raises: ValueError if its version is no UUID."""
+    if named.upload:
+        return part(named.upload, named.part, named.version)
     if named.transform:
         return transform(named.version, named.transform)
     return blob(named.bucket, named.version)

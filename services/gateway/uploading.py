@@ -32,10 +32,10 @@ class Body:
     has_file: bool = True
 
 
-async def open_body(request: web.BaseRequest, timeout_s: float) -> Body:
+async def open_body(request: web.BaseRequest, timeout_s: float, *, takes_forms: bool = True) -> Body:
     """Read a request up to its first byte of content. Raises: BodyRefused for a form that is none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "multipart/form-data":
+    if kind != "multipart/form-data" or not takes_forms:
         return Body(_raw(request, timeout_s))
     try:
         form = MultipartReader(request.headers, request.content)

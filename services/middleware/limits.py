@@ -65,6 +65,12 @@ def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network])
     return str(address)
 
 
+def is_in_networks(address: str, networks: Sequence[Network]) -> bool:
+    """Tell whether an address is in any of some networks."""
+    found = _address(address) if networks else None
+    return found is not None and _is_in(found, networks)
+
+
 def _address(text: str) -> _Address | None:
     """Read `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]` or `[::1]:80`; IPv4 inside of IPv6 is IPv4."""
     text = text.strip()

@@ -8,6 +8,7 @@ from schemas.secret import Secret
 from schemas.storage_settings import Storage
 from workers.database.pool import Pool
 from workers.storage.context import Renderer, Store
+from workers.storage.s3.keyring import Keyring
 from workers.storage.signing import Signer
 from workers.storage.tickets import Tickets
 
@@ -20,7 +21,17 @@ def build_store(
     render: Renderer,
     *,
     clock: Callable[[], float] = time.time,
+    keyring: Keyring | None = None,
 ) -> Store:
     """Make what endpoints work with. `secret` is that of the project's access tokens."""
     key = secret.reveal().encode()
-    return Store(own, database, blobs, Signer(key, clock), Tickets(key), render, clock)
+    return Store(
+        own,
+        database,
+        blobs,
+        Signer(key, clock),
+        Tickets(key),
+        render,
+        clock,
+        keyring=keyring or Keyring(),
+    )

@@ -14,6 +14,7 @@ from workers.database.interactive import statement
 from workers.database.pool import Pool
 from workers.database.session import End, Rows, Statement, Work
 from workers.storage.callers import Identity, Settings, become
+from workers.storage.s3.keyring import Keyring
 from workers.storage.signing import Signer
 from workers.storage.tickets import Tickets
 
@@ -71,6 +72,8 @@ class Store:
     render: Renderer
     clock: Callable[[], float] = field(default=time.time)
     errands: Errands = field(default_factory=Errands)
+    keyring: Keyring = field(default_factory=Keyring)
+    """What signatures of S3 clients are verified with."""
 
     @property
     def sides(self) -> Sides:

@@ -12,6 +12,7 @@ from schemas.settings import Settings, SettingsError
 from workers.resources import Resources
 from workers.storage.build import build_store
 from workers.storage.rendering import AskedImages
+from workers.storage.s3.keyring import read_keyring
 from workers.storage.sweep import sweep_forever
 from workers.storage.worker import StorageWorker
 
@@ -25,7 +26,14 @@ async def serve_pool(resources: Resources) -> None:
     resources.process.on_drain(blobs.close)
     database = await resources.login_as(LOGIN)
     render = AskedImages(Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight))
-    store = build_store(settings.storage, settings.auth.jwt_secret, database, blobs, render)
+    store = build_store(
+        settings.storage,
+        settings.auth.jwt_secret,
+        database,
+        blobs,
+        render,
+        keyring=read_keyring(settings),
+    )
     resources.process.on_drain(store.errands.close)
     grace_s = float(settings.storage.deleted_grace)
     sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs, grace_s))

@@ -21,6 +21,8 @@ from workers.storage.endpoints import (
     moving,
     public,
     render,
+    resumable,
+    s3,
     signed,
     upload,
 )
@@ -90,6 +92,22 @@ ROUTES: tuple[Route[Call], ...] = (
     Route("GET", "/render/image/public/{bucket}/{key...}", Call(render.openly, f"{_RENDER}image_public", Known.NEVER)),
     Route("GET", "/render/image/authenticated/{bucket}/{key...}", Call(render.authenticated, f"{_RENDER}image_authenticated")),
     Route("GET", "/render/image/sign/{bucket}/{key...}", Call(render.signed, f"{_RENDER}image_sign", Known.NEVER)),
+    *(
+        Route(method, pattern, Call(s3.answer, "", Known.NEVER))
+        for method in ("GET", "HEAD", "PUT", "POST", "DELETE")
+        for pattern in ("/s3", "/s3/", "/s3/{path...}")
+    ),
+    *(
+        Route(method, f"/upload/resumable{below}", Call(endpoint, f"storage.tus.upload.{step}{suffix}", Known.NEVER))
+        for root, suffix in (("", ""), ("/sign", "_signed"))
+        for method, below, endpoint, step in (
+            ("POST", root, resumable.create, "create"),
+            ("POST", f"{root}/", resumable.create, "create"),
+            ("HEAD", f"{root}/{{id}}", resumable.show, "get"),
+            ("PATCH", f"{root}/{{id}}", resumable.write, "part"),
+            ("DELETE", f"{root}/{{id}}", resumable.terminate, "delete"),
+        )
+    ),
     Route("DELETE", "/cdn", Call(cdn.everything, "storage.cdn.purge_tenant_cache")),
     Route("DELETE", "/cdn/{bucket}", Call(cdn.bucket, "storage.cdn.purge_bucket_cache")),
     Route("DELETE", "/cdn/{bucket}/{key...}", Call(cdn.one, "storage.cdn.purge_object_cache")),

@@ -2,6 +2,7 @@
 
     tombstones    written by triggers with the change; older than a grace, so that who reads a version now can finish
     orphans       blobs without a row, older than a day: an edge died between the bytes and the row
+    uploads       resumable ones whose time is over (tus/expiring.py)
 
 What was made of a version goes with it. Blobs go before their tombstone does: a worker that dies in between leaves work to
 do again, never bytes that nobody knows of. A version that a row names is left, whatever a tombstone says: rows may have
@@ -28,6 +29,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 from workers.storage.observations import BlobsSwept, SweepFailed
+from workers.storage.tus.expiring import sweep_uploads
 
 _SQL = read_statements("workers.storage", "sweep.sql")
 _SETTINGS = (("search_path", "storage"), ("statement_timeout", "60s"))
@@ -54,6 +56,7 @@ async def sweep_forever(database: Pool, blobs: BlobStore, grace_s: float) -> Non
     orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.random()
     while True:
         count = await _try("tombstones", sweep_tombstones(database, blobs, grace_s))
+        await _try("uploads", sweep_uploads(database, blobs))
         if loop.time() >= orphans_at:
             await _try("orphans", orphans.sweep())
             orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.uniform(0.5, 1.5)

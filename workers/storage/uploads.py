@@ -62,6 +62,8 @@ class Upload:
     about: About
     length: int | None = None
     is_form: bool = False
+    is_standard: bool = True
+    """False for what comes by S3: then only the limit of all uploads and that of the bucket count."""
 
     @property
     def owner(self) -> tuple[str | None, str | None]:
@@ -135,7 +137,8 @@ def most_of(store: Store, rules: BucketRules, upload: Upload) -> int:
         return 0
     refuse_mime_type(upload.about.mime_type, rules.allowed_mime_types)
     own = store.settings
-    return limit_of(rules.file_size_limit, standard=own.largest_standard, largest=own.largest)
+    standard = own.largest_standard if upload.is_standard else own.largest
+    return limit_of(rules.file_size_limit, standard=standard, largest=own.largest)
 
 
 def probe_of(upload: Upload, key: str, metadata: Metadata | None = None) -> Statement:

@@ -1,0 +1,66 @@
+"""The URL under which a client reached the storage, for what it is sent to next. Pure but for what aiohttp tells of a request.
+
+    storage.public_url, else api.external_url       as the operator says
+    X-Forwarded-Proto, -Host, -Port, -Prefix        as a trusted proxy says
+    the request's own scheme and Host               else
+
+Of lists the first value counts: the proxy that the client spoke to. What is malformed is passed over.
+Source: reference page "storage", section 15.6.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from services.middleware.limits import Network, is_in_networks
+
+PREFIX = "/storage/v1"
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
+_PORT = re.compile(r"[0-9]{1,5}")
+_FOLDERS = re.compile(r"(?:/[A-Za-z0-9._~%-]+)+")
+_USUAL = {"http": "80", "https": "443"}
+
+
+@dataclass(frozen=True, slots=True)
+class PublicAddress:
+    """Where the storage is, for clients. `url` is what the operator says, empty if nothing."""
+
+    url: str = ""
+    trusted: Sequence[Network] = ()
+
+    def of(self, request: web.BaseRequest, headers: Mapping[str, str]) -> str:
+        """Give the URL of the storage, without a slash at its end. `headers` have names in lower case."""
+        if self.url:
+            return with_prefix(self.url)
+        is_trusted = is_in_networks(request.remote or "", self.trusted)
+        return told_by(headers, request.scheme, is_trusted=is_trusted)
+
+
+def told_by(headers: Mapping[str, str], scheme: str, *, is_trusted: bool) -> str:
+    """Give the URL of the storage as the headers of a request tell it; its path alone if they name no host."""
+    told = headers if is_trusted else {}
+    proto = _first(told, "x-forwarded-proto").lower()
+    scheme = proto if proto in _USUAL else scheme
+    forwarded = _HOST.fullmatch(_first(told, "x-forwarded-host"))
+    host = forwarded or _HOST.fullmatch(headers.get("host", ""))
+    if host is None:
+        return PREFIX
+    port = _first(told, "x-forwarded-port")
+    if (forwarded and forwarded["port"]) or not _PORT.fullmatch(port):
+        port = host["port"] or ""
+    shown = f":{port}" if port and port != _USUAL[scheme] else ""
+    folders = _first(told, "x-forwarded-prefix").rstrip("/")
+    return with_prefix(f"{scheme}://{host['name']}{shown}{folders if _FOLDERS.fullmatch(folders) else ''}")
+
+
+def with_prefix(url: str) -> str:
+    """Give the URL of the storage below that of the platform; one that has its path already is left as it is."""
+    bare = url.rstrip("/")
+    return bare if urlsplit(bare).path.endswith(PREFIX) else f"{bare}{PREFIX}"
+
+
+def _first(headers: Mapping[str, str], name: str) -> str:
+    return headers.get(name, "").partition(",")[0].strip()

@@ -1,0 +1,127 @@
+"""The body of an S3 upload -> the bytes of the object, held against every hash that the client gave of them.
+
+The pool has verified the signature of the head, so what the headers say is what was signed; it gives the signing key for
+bodies whose chunks are signed. Hashes: SHA-256 of the whole, and the checksums CRC32, SHA-1 and SHA-256, as a header or
+as a trailer. Source: reference page "storage", section 10.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from urllib.parse import parse_qs
+
+from schemas.blobs import Wanted
+from services.gateway.s3_chunks import Chain, Chunks, Spoilt
+
+_AUTHORIZATION = re.compile(
+    r"Credential=[^,\s]*?/(\d{8}/[^/,\s]*/s3/aws4_request)\s*,.*Signature=([0-9a-f]{64})"
+)
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
+_CHECKSUM = "x-amz-checksum-"
+
+
+async def object_bytes(
+    pieces: AsyncIterator[bytes], headers: Mapping[str, str], query: str, wanted: Wanted
+) -> AsyncIterator[bytes]:
+    """Give the bytes of an object as they come. Names of headers are in lower case. Raises: Spoilt, also at their end."""
+    hashes = Hashes(_declared_hash(headers, query), headers)
+    if not wanted.is_chunked:
+        async for piece in pieces:
+            hashes.take(piece)
+            yield piece
+        hashes.check({})
+        return
+    chunks = _chunks(headers, wanted)
+    async for data in pieces:
+        for piece in chunks.feed(data):
+            hashes.take(piece)
+            yield piece
+    chunks.finish()
+    hashes.check(chunks.trailers)
+
+
+class Hashes:
+    """Running hashes of a body, of the kinds that the client gave. Others (CRC32C, CRC64) are not looked at."""
+
+    def __init__(self, sha256: str, headers: Mapping[str, str]) -> None:
+        self._sha256 = sha256.lower()
+        self._headers = headers
+        self._announced = {
+            name.strip().lower() for name in headers.get("x-amz-trailer", "").split(",") if name.strip()
+        }
+        kinds = {
+            name for name in _KINDS if _CHECKSUM + name in headers or _CHECKSUM + name in self._announced
+        }
+        if self._sha256:
+            kinds.add("sha256")
+        self._running = {name: _KINDS[name]() for name in sorted(kinds)}
+
+    def take(self, piece: bytes) -> None:
+        """Take bytes in."""
+        for each in self._running.values():
+            each.update(piece)
+
+    def check(self, trailers: Mapping[str, str]) -> None:
+        """Hold what came against what was said of it. Raises: Spoilt."""
+        if not self._announced <= trailers.keys():
+            raise Spoilt("MalformedTrailerError")
+        if self._sha256 and not hmac.compare_digest(self._running["sha256"].digest().hex(), self._sha256):
+            raise Spoilt("XAmzContentSHA256Mismatch")
+        for name, each in self._running.items():
+            for given in (self._headers.get(_CHECKSUM + name), trailers.get(_CHECKSUM + name)):
+                if given is not None and given.strip() != base64.b64encode(each.digest()).decode():
+                    raise Spoilt("BadDigest")
+
+
+class _Crc32:
+    def __init__(self) -> None:
+        self._value = 0
+
+    def update(self, piece: bytes) -> None:
+        self._value = zlib.crc32(piece, self._value)
+
+    def digest(self) -> bytes:
+        return self._value.to_bytes(4, "big")
+
+
+class _Hash:
+    def __init__(self, name: str) -> None:
+        self._hash = hashlib.new(name, usedforsecurity=False)
+
+    def update(self, piece: bytes) -> None:
+        self._hash.update(piece)
+
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+
+_KINDS: Mapping[str, Callable[[], "_Crc32 | _Hash"]] = {
+    "crc32": _Crc32,
+    "sha1": lambda: _Hash("sha1"),
+    "sha256": lambda: _Hash("sha256"),
+}
+
+
+def _declared_hash(headers: Mapping[str, str], query: str) -> str:
+    """Give the SHA-256 of the body in hex, empty if none is declared."""
+    in_query = parse_qs(query).get("X-Amz-Content-Sha256", [""])[0] if "Sha256" in query else ""
+    text = in_query or headers.get("x-amz-content-sha256", "").strip()
+    return text if _HASH.fullmatch(text) else ""
+
+
+def _chunks(headers: Mapping[str, str], wanted: Wanted) -> Chunks:
+    """Make what takes the frames off. Raises: Spoilt if the head does not say what it must."""
+    size = headers.get("x-amz-decoded-content-length", "")
+    if not size.isascii() or not size.isdecimal():
+        raise Spoilt("IncompleteBody")
+    has_trailers = headers.get("x-amz-content-sha256", "").endswith("-TRAILER")
+    if not wanted.chunk_key:
+        return Chunks(None, int(size[:18]), has_trailers=has_trailers)
+    found = _AUTHORIZATION.search(headers.get("authorization", ""))
+    if found is None:
+        raise Spoilt("SignatureDoesNotMatch")
+    chain = Chain(wanted.chunk_key, headers.get("x-amz-date", ""), found[1], found[2])
+    return Chunks(chain, int(size[:18]), has_trailers=has_trailers)

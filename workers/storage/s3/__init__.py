@@ -1,0 +1,1 @@
+"""The S3-compatible endpoint: signatures, operations, answers in XML."""

@@ -1,0 +1,127 @@
+"""CompleteMultipartUpload: the parts become one object. Memory stays flat; the MD5 of the whole is its ETag.
+
+    parts that were listed are held against those that came -> joined into a new blob -> in one transaction, behind the
+    lock of the upload: the blob lies at its place, the object's row is written, the upload goes
+
+Whoever comes second finds no upload, and is told of the object that the first one made. A client that goes away does not
+end it. Source: reference page "storage", sections 10 and 11.
+"""
+
+from collections.abc import Sequence
+
+from broker import blobs_names
+from broker.blobs_errors import BlobMissing
+from broker.blobs_model import Staged
+from schemas.http import Response
+from workers.database.interactive import statement
+from workers.storage.callers import SERVICE
+from workers.storage.context import Store, switch
+from workers.storage.errors import StorageError, too_large
+from workers.storage.moving import visible_object
+from workers.storage.rules import existing_key
+from workers.storage.s3 import xml
+from workers.storage.s3.asking import Asking
+from workers.storage.s3.errors import S3Error, invalid_part, malformed_xml, no_such_upload
+from workers.storage.s3.multipart import MOST_PARTS, SQL, Part, Pending, parts_of, pending, upload_id
+from workers.storage.uploads import metadata_of, probe_of, try_out, write_row
+
+
+async def complete(store: Store, asking: Asking) -> Response:
+    """CompleteMultipartUpload; without a list, of all parts that came."""
+    listed = read_parts(asking.asked.body)
+    try:
+        found = await pending(store, asking)
+    except S3Error as error:
+        if error.code != "NoSuchUpload":
+            raise
+        return _done(asking, await _made_before(store, asking))
+    parts = chosen(listed, await parts_of(store, asking, found.id))
+    if sum(part.size for part in parts) > found.most:
+        raise too_large()
+    return _done(asking, await store.errands.finish(_complete(store, asking, found, parts)))
+
+
+def read_parts(body: bytes) -> list[tuple[int, str]]:
+    """Read numbers and ETags of the parts that make the object; they must ascend. Raises: S3Error."""
+    if not body.strip():
+        return []
+    listed: list[tuple[int, str]] = []
+    for node in xml.read(body, "CompleteMultipartUpload").all("Part"):
+        number, etag = (node.value("PartNumber") or "").strip(), node.value("ETag")
+        if not number.isascii() or not number.isdecimal() or etag is None:
+            raise malformed_xml()
+        listed.append((int(number[:9]), etag.strip().strip('"').lower()))
+    numbers = [number for number, _ in listed]
+    if numbers != sorted(set(numbers)):
+        message = "The list of parts was not in ascending order. The parts list must be specified in order by part number."
+        raise S3Error("InvalidPartOrder", message)
+    if len(listed) > MOST_PARTS:
+        raise malformed_xml()
+    return listed
+
+
+def chosen(listed: Sequence[tuple[int, str]], came: Sequence[Part]) -> list[Part]:
+    """Give the parts that were listed, all of them for an empty list. Raises: S3Error (InvalidPart)."""
+    if not came:
+        raise invalid_part()
+    by_number = {part.number: part for part in came}
+    if not listed:
+        return list(came)
+    parts = [by_number.get(number) for number, _ in listed]
+    for part, (_, etag) in zip(parts, listed, strict=True):
+        if part is None or part.etag != etag:
+            raise invalid_part()
+    return [part for part in parts if part is not None]
+
+
+async def _complete(store: Store, asking: Asking, found: Pending, parts: Sequence[Part]) -> str:
+    """Make the object and give its ETag. Raises: S3Error, StorageError, BlobStoreDown, DatabaseError and its siblings."""
+    place = blobs_names.blob(found.upload.bucket, found.id)
+    places = [blobs_names.part(found.id, part.number, part.version) for part in parts]
+    try:
+        staged = await store.blobs.join(places, place)
+    except BlobMissing:  # another request ended the upload, or sent the part anew
+        return await _made_before(store, asking, invalid_part())
+    if not await _written(store, asking, found, staged):
+        if staged.name != staged.place:
+            await store.blobs.delete([staged.name])
+        return await _made_before(store, asking)
+    await store.blobs.forget(found.id)
+    return f'"{staged.md5}"'
+
+
+async def _written(store: Store, asking: Asking, found: Pending, staged: Staged) -> bool:
+    """Write the row of the object in place of that of the upload; False if the upload is there no more."""
+    upload = found.upload
+    metadata = metadata_of(upload.about, staged.md5, staged.size)
+    async with store.database.transaction(asking.asked.as_caller()) as transaction:
+        await try_out(transaction, probe_of(upload, upload.key))
+        _, there = await transaction.run(switch(SERVICE), statement(SQL["lock"], found.id))
+        if not there:
+            return False
+        await store.blobs.promote(staged)
+        await write_row(transaction, upload, upload.key, found.id, metadata)
+        await transaction.run(statement(SQL["end"], found.id))
+    return True
+
+
+async def _made_before(store: Store, asking: Asking, otherwise: S3Error | None = None) -> str:
+    """Give the ETag of the object that this upload has become. Raises: S3Error if it has not."""
+    try:
+        row = await visible_object(store, asking.asked, asking.bucket, existing_key(asking.key))
+    except StorageError:
+        raise otherwise or no_such_upload() from None
+    if row.version != upload_id(asking):
+        raise otherwise or no_such_upload()
+    return row.etag
+
+
+def _done(asking: Asking, etag: str) -> Response:
+    location = f"/{asking.bucket}/{asking.key}"
+    told: list[xml.Item] = [
+        ("Location", location),
+        ("Bucket", asking.bucket),
+        ("Key", asking.key),
+        ("ETag", etag),
+    ]
+    return xml.answer("CompleteMultipartUploadResult", told)
