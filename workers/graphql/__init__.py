@@ -1,0 +1,1 @@
+"""GraphQL over the schema: reflection, compilation to one statement a field, introspection."""
