@@ -9,14 +9,16 @@ An inbox is `_INBOX.<user>.<random>.<token>`. Everyone may publish to inboxes, e
 nobody can guess the random part: so replies, chunks of bodies and credit (`broker/body.py`) travel there.
 
     wing       publishes                                           listens
-    door       requests, cancels, probes of every pool, metrics    own inbox, alive, events
-    pool       events, JetStream, requests of ASKED_BY_POOLS       own inbox, everything the pools serve, events
+    door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
+               rooms, presence, edges; reads the stream CHANGES    rooms, presence, edges
+    pool       events, JetStream, requests of ASKED_BY_POOLS,      own inbox, everything the pools serve, events
+               changes, messages, gaps, rooms
     platform   everything                                          everything
 
-`door` are the edges, `pool` the workers, `platform` the supervisor and the command line. Row changes, broadcasts
-and deliveries (`changes.`, `broadcast.`, `deliver.`) get their rows here with the areas that send them.
+`door` are the edges, `pool` the workers, `platform` the supervisor and the command line.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -46,8 +48,9 @@ AUTH = Subject("auth.request", "auth")
 STORAGE = Subject("storage.request", "storage")
 IMAGES = Subject("images.request", "images")
 FUNCTIONS = Subject("functions.request", "functions")
+REALTIME = Subject("realtime.request", "realtime")
 
-REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS)
+REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME)
 """Subjects served as `Request` -> `Response` (schemas/http.py)."""
 ASKED_BY_POOLS = (IMAGES, FUNCTIONS)
 """Pools that other pools ask: storage has images rendered, the scheduler calls functions."""
@@ -61,6 +64,15 @@ KEYS_CHANGED = Subject("events.keys")
 
 LETTERS = Subject("mail.letters")
 """schemas.events.Letter, kept by the stream LETTERS until it is handed to a mail server"""
+
+GAPS = Subject("gaps.changes")
+"""schemas.changes.Gap"""
+CHANGES_STREAM = "CHANGES"
+"""Name of the stream that keeps row changes, stored messages and gaps for a while (schemas/changes.py)."""
+CHANGES_KEPT = ("changes.>", "messages.>", "gaps.>")
+"""Subjects of that stream."""
+EDGES = Subject("edges.realtime")
+"""Heartbeats of the realtime edges, by which the entries of a dead one are dropped (services/realtime)."""
 
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/metrics.py)."""
@@ -94,6 +106,39 @@ def alive(pool: str) -> str:
 def member(name: str) -> str:
     """Give the subject to which one member listens as long as its process is connected."""
     return f"member.{name}"
+
+
+def token(name: str) -> str:
+    """Give a name as one part of a subject: letters, digits, `_` and `-` as they are, other bytes as `=XX`. Reversible."""
+    return "".join(
+        sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "".join(f"={b:02X}" for b in sign.encode())
+        for sign in name
+    ) or "="  # fmt: skip
+
+
+def changes(schema: str, table: str) -> Subject:
+    """Give the subject of row changes of one table (schemas.changes.Batch)."""
+    return Subject(f"changes.{token(schema)}.{token(table)}")
+
+
+def messages(topic: str, *, is_private: bool) -> Subject:
+    """Give the subject of messages to a room that were stored in the database (schemas.changes.Sent)."""
+    return Subject(f"messages.{_room(topic, is_private)}")
+
+
+def room(topic: str, *, is_private: bool) -> Subject:
+    """Give the subject of messages to a room that come from clients and are not kept (services/realtime/rooms.py)."""
+    return Subject(f"rooms.{_room(topic, is_private)}")
+
+
+def presence(topic: str, *, is_private: bool) -> Subject:
+    """Give the subject on which edges tell each other who is in a room (services/realtime/presence.py)."""
+    return Subject(f"presence.{_room(topic, is_private)}")
+
+
+def _room(topic: str, is_private: bool) -> str:
+    """Give the parts for a room: topics are of any length and any signs, so they are hashed."""
+    return f"{'prv' if is_private else 'pub'}.{hashlib.sha256(topic.encode()).hexdigest()[:32]}"
 
 
 def inbox(user: str, random: str) -> str:
@@ -131,8 +176,16 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
     match wing:
         case "door":
             return (
-                ["_INBOX.>", *_asking(REQUESTS), "health.>", "member.>", METRICS_COLLECT],
-                [own_inbox, ALIVE, "events.>", METRICS_COLLECT],
+                [
+                    "_INBOX.>",
+                    *_asking(REQUESTS),
+                    "health.>",
+                    "member.>",
+                    METRICS_COLLECT,
+                    *_ROOMS,
+                    *_reading(CHANGES_STREAM),
+                ],
+                [own_inbox, ALIVE, "events.>", METRICS_COLLECT, *_ROOMS, *CHANGES_KEPT],
             )
         case "pool":
             served = [subject.name for subject in REQUESTS]
@@ -146,6 +199,8 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "$JS.ACK.>",
                     *_asking(ASKED_BY_POOLS),
                     "member.>",
+                    *CHANGES_KEPT,
+                    "rooms.>",
                 ],
                 [
                     own_inbox,
@@ -160,6 +215,25 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                 ],
             )
     return [">"], [">"]
+
+
+_ROOMS = ("rooms.>", "presence.>", EDGES.name)
+
+
+def _reading(stream: str) -> list[str]:
+    """Give the subjects that one must publish on to read a stream: no right to change it or what it holds."""
+    return [
+        f"$JS.API.STREAM.INFO.{stream}",
+        f"$JS.API.STREAM.MSG.GET.{stream}",
+        f"$JS.API.DIRECT.GET.{stream}",
+        f"$JS.API.DIRECT.GET.{stream}.>",
+        f"$JS.API.CONSUMER.CREATE.{stream}",
+        f"$JS.API.CONSUMER.CREATE.{stream}.>",
+        f"$JS.API.CONSUMER.INFO.{stream}.>",
+        f"$JS.API.CONSUMER.MSG.NEXT.{stream}.>",
+        f"$JS.API.CONSUMER.DELETE.{stream}.>",
+        f"$JS.ACK.{stream}.>",
+    ]
 
 
 def _asking(asked: Iterable[Subject]) -> list[str]:

@@ -1,0 +1,1 @@
+"""The realtime edge: sockets, channels, presence, and the delivery of row changes."""
