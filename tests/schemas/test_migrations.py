@@ -320,10 +320,17 @@ async def test_the_publication_of_changes_is_empty_and_belongs_to_postgres(proje
     row = await project.fetchrow(
         "select pubowner::regrole::text, puballtables from pg_publication where pubname = 'supabase_realtime'"
     )
-    before = await project.fetchval("select count(*) from pg_publication_tables")
+    before = await project.fetchval(
+        "select count(*) from pg_publication_tables where pubname = 'supabase_realtime'"
+    )
     await project.execute(
         "create table public.items (); alter publication supabase_realtime add table public.items"
     )
 
     assert (*row, before) == ("postgres", False, 0)
-    assert await project.fetchval("select tablename::text from pg_publication_tables") == "items"
+    assert (
+        await project.fetchval(
+            "select tablename::text from pg_publication_tables where pubname = 'supabase_realtime'"
+        )
+        == "items"
+    )

@@ -1,9 +1,8 @@
--- Changes of the schema, of rights and of policies leave a mark in the write-ahead log, in the transaction that makes them:
--- who reads the log learns of them before the first row that was changed after them. (Workers of the realtime area judge a
--- row only by policies that are at least as new as it.)
+-- Who reads the write-ahead log learns of schema, rights and policies before the rows that were changed after them.
 create or replace function extensions.headwater_mark_schema() returns event_trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  -- In the log in the order of commits: rows are judged by policies that are at least as new as they.
   if tg_event = 'sql_drop' then
     if exists (select from pg_catalog.pg_event_trigger_dropped_objects() as gone where not gone.is_temporary) then
       perform pg_catalog.pg_logical_emit_message(true, 'headwater', 'schema');

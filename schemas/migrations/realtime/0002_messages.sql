@@ -1,6 +1,4 @@
--- Messages that are broadcast from the database: a row is sent to its room when its transaction commits, and kept for 72
--- hours so that private rooms can replay it. One partition a day; the default one takes what comes when no partition is
--- there, so that nothing is lost while no worker makes them.
+-- Messages broadcast from the database: a row is sent to its room at the commit, and kept for 72 hours to be replayed.
 grant usage, create on schema realtime to supabase_realtime_admin;
 set local role supabase_realtime_admin;
 
@@ -24,6 +22,7 @@ comment on table realtime.messages is
 create index if not exists messages_inserted_at_topic_index on realtime.messages (inserted_at desc, topic)
   where extension = 'broadcast' and private is true;
 
+-- Takes what comes when no partition of the day is there, so that nothing is lost while no worker makes them.
 create table if not exists realtime.messages_default partition of realtime.messages default;
 
 alter table realtime.messages enable row level security;

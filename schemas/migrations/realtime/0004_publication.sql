@@ -1,5 +1,4 @@
--- The publication of messages, under the name of the table and not of its partitions: the log's reader sends each row to
--- its room.
+-- The publication of messages, under the name of the table and not of its partitions.
 do $$
 begin
   if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime_messages_publication') then
