@@ -74,6 +74,9 @@ CHANGES_KEPT = ("changes.>", "messages.>", "gaps.>")
 EDGES = Subject("edges.realtime")
 """Heartbeats of the realtime edges, by which the entries of a dead one are dropped (services/realtime)."""
 
+STORAGE_EVENTS = "events.storage.>"
+"""schemas.storage_events.StorageEvent, as JSON, each on `storage_event(bucket, kind)`; kept by the stream STORAGE_EVENTS"""
+
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/metrics.py)."""
 ALIVE = "alive.>"
@@ -119,6 +122,11 @@ def token(name: str) -> str:
 def changes(schema: str, table: str) -> Subject:
     """Give the subject of row changes of one table (schemas.changes.Batch)."""
     return Subject(f"changes.{token(schema)}.{token(table)}")
+
+
+def storage_event(bucket: str, kind: str) -> Subject:
+    """Give the subject of one kind of events about a bucket and its objects (schemas.storage_events.StorageEvent)."""
+    return Subject(f"events.storage.{token(bucket)}.{kind}")
 
 
 def messages(topic: str, *, is_private: bool) -> Subject:

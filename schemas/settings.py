@@ -1,6 +1,6 @@
 """Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
 
-`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`. The sections and keys are those of the `config.toml`
+`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`. The sections and keys are those of the `config.toml`
 of the official project folder (reference page "platform", section 2), besides our own.
 """
 
@@ -10,6 +10,7 @@ from schemas.auth_settings import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECR
 from schemas.auth_settings import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUBLISHABLE_KEY
 from schemas.auth_settings import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.auth_settings import Auth as Auth
+from schemas.graphql_settings import Graphql as Graphql
 from schemas.secret import Secret
 from schemas.setting_types import Amount, Bytes, Count, Port, Rate, Seconds
 from schemas.storage_settings import Storage
@@ -235,6 +236,7 @@ class Settings(Struct, frozen=True):
     db: Db = field(default_factory=Db)
     auth: Auth = field(default_factory=Auth)
     storage: Storage = field(default_factory=Storage)
+    graphql: Graphql = field(default_factory=Graphql)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)
     broker: Broker = field(default_factory=Broker)

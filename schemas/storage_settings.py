@@ -26,6 +26,8 @@ class Bucket(Struct, frozen=True):
     """Media types it takes, such as `image/png` or `image/*`; empty takes all."""
     objects_path: str = ""
     """Folder of files that are put into it, from the folder of the file."""
+    quota: Size | None = None
+    """Bytes that all its objects together may have. Unset: no limit but that of all buckets."""
 
 
 class ImageTransformation(Struct, frozen=True):
@@ -37,9 +39,9 @@ class ImageTransformation(Struct, frozen=True):
     limit_max_size: Count = 2000
     """Greatest width and height that is asked for; more is cut to it."""
     cache_max_size: Size = Size(1024 * MIB)
-    """Bytes of all results kept; the oldest go first."""
+    """Bytes of all results kept; the oldest go first. Looked after about once an hour."""
     cache_max_age: Duration = Duration(30 * 86400)
-    """How long a result is kept."""
+    """How long a result is kept; it is made anew when it is asked for again."""
     max_source_size: Size = Size(25 * MIB)
     """Longest file that is rendered."""
     max_source_pixels: Count = 50_000_000
@@ -65,6 +67,8 @@ class S3Protocol(Struct, frozen=True):
     secret_access_key: Secret | None = None
     region: str = "us-east-1"
     """Region that clients sign for."""
+    upload_expiry: Duration = Duration(7 * 86400)
+    """How long a multipart upload is kept to which no part comes any more; counts for uploads that begin later."""
 
 
 class S3(Struct, frozen=True):
@@ -122,6 +126,8 @@ class Storage(Struct, frozen=True):
     """Longest object of all: resumable, by S3, or as the limit of a bucket. Unset: 5GiB, or `file_size_limit` if that is more."""
     upload_signed_url_expiration_time: Duration = Duration(7200)
     """How long a signed upload URL holds that names no time."""
+    quota: Size | None = None
+    """Bytes that the objects of all buckets together may have. Unset: no limit."""
     unicode_keys: bool = True
     """Names of objects may have letters of every script. Off: only the signs that the official server takes."""
     public_url: str = ""
@@ -130,6 +136,16 @@ class Storage(Struct, frozen=True):
     """How long a resumable upload that is not finished is kept."""
     deleted_grace: Duration = Duration(60)
     """How long the bytes of objects that were deleted or replaced are kept, for downloads that have just begun."""
+    webhook_url: Secret | None = None
+    """URL to which every event of an object or a bucket is posted; private addresses too. Unset: events are on NATS only."""
+    webhook_api_key: Secret | None = None
+    """Sent with each post, as `Authorization: Bearer`."""
+    webhook_give_up: Duration = Duration(86400)
+    """How long the post of an event is tried again; then the event is dropped."""
+    events_max_age: Duration = Duration(7 * 86400)
+    """How long events are kept on NATS for those who follow them. 0 is no limit."""
+    events_max_size: Size = Size(256 * MIB)
+    """Bytes of all events kept on NATS; the oldest go first."""
     backend: str = "file"
     """Where the bytes lie: file (this machine's disk), s3, gcs or azure."""
     path: str = ""

@@ -24,6 +24,7 @@ def _faults(storage: Storage) -> Iterator[str]:
     yield from _place_faults(storage)
     yield from _key_pair_faults(storage)
     yield from _address_faults(storage)
+    yield from _webhook_faults(storage)
     images = storage.image_transformation
     if images.limit_min_size > images.limit_max_size:
         yield f"{_LEAST_LIMIT} must not be above {{storage.image_transformation.limit_max_size}}"
@@ -65,6 +66,20 @@ def _address_faults(storage: Storage) -> Iterator[str]:
         elif not takes_http and urlsplit(url).scheme == "http":
             allow = f"storage.{key.partition('.')[0]}.allow_http"
             yield f"{{storage.{key}}} begins with http://, which {{{allow}}} forbids"
+
+
+def _webhook_faults(storage: Storage) -> Iterator[str]:
+    """The URL may hold a key, so no fault shows it."""
+    url = storage.webhook_url.reveal() if storage.webhook_url else ""
+    if url and not _is_address(url):
+        yield "{storage.webhook_url} must be a URL such as https://example.org/events"
+    elif storage.webhook_api_key and "@" in urlsplit(url).netloc:
+        yield "{storage.webhook_url} names a user, which cannot stand beside {storage.webhook_api_key}"
+    if not storage.webhook_give_up or 0 < storage.events_max_age < storage.webhook_give_up:
+        yield "{storage.webhook_give_up} must be above 0 and not above {storage.events_max_age}"
+    key = storage.webhook_api_key.reveal() if storage.webhook_api_key else ""
+    if not (key.isascii() and key.isprintable()):
+        yield "{storage.webhook_api_key} must have printable ASCII signs only: it is sent in a header"
 
 
 def _is_address(url: str) -> bool:

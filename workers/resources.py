@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from broker import subjects
 from broker.codec import encode
 from broker.connection import Connection
+from broker.metrics import answer_collect
 from broker.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observe import gauge, observe
 from broker.process import Process
@@ -67,7 +68,7 @@ class Resources:
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
         )
-        self.process.on_drain(pool.close)
+        _close_with(self.process, pool, role)
         return pool
 
     def _url(self) -> str:
@@ -131,25 +132,47 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     except ValueError:  # its words may hold a part of the password, as those below
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
+    answer_collect(connection)
     try:
         database = await Pool.open(
             url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
-    process.on_drain(database.close)
+    _close_with(process, database, urlsplit(url).username or "")
     cache = SchemaCache(url, settings.api, observe)
     process.on_drain(cache.close)
     cache.on_change(
         lambda catalog: _tell(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
     )
     cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
-    gauge("headwater_database_connections", "Open connections of the pool.", lambda: database.state.open)
-    gauge(
-        "headwater_database_waiting", "Requests that wait for a connection.", lambda: database.state.waiting
-    )
     await cache.load()
     return Resources(process, settings, connection, database, cache)
+
+
+def _close_with(process: Process, pool: Pool, login: str) -> None:
+    """Show the numbers of a pool, by its login role, until it is closed at the drain."""
+    shown = (
+        gauge(
+            "headwater_database_connections",
+            "Open connections of the pool.",
+            lambda: pool.state.open,
+            login=login,
+        ),
+        gauge(
+            "headwater_database_waiting",
+            "Requests that wait for a connection.",
+            lambda: pool.state.waiting,
+            login=login,
+        ),
+    )
+
+    async def close() -> None:
+        for remove in shown:
+            remove()
+        await pool.close()
+
+    process.on_drain(close)
 
 
 def _as_role(url: str, role: str, password: str) -> str:

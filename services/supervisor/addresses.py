@@ -65,9 +65,7 @@ def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, s
     """Give the addresses and keys under the names of the official tool; what does not run here is left out."""
     values: dict[str, str] = {}
     if ports.api:
-        api = (
-            settings.api.external_url.rstrip("/") or f"http://{_reachable(settings.gateway.host)}:{ports.api}"
-        )
+        api = settings.api.external_url.rstrip("/") or own_url(settings, ports)
         values |= {"API_URL": api, "REST_URL": f"{api}/rest/v1", "GRAPHQL_URL": f"{api}/graphql/v1"}
     if settings.db.url:
         values["DB_URL"] = settings.db.url.reveal()
@@ -84,6 +82,11 @@ def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, s
         "ANON_KEY": keys.anon_key,
         "SERVICE_ROLE_KEY": keys.service_role_key,
     }
+
+
+def own_url(settings: Settings, ports: Ports) -> str:
+    """Give the address of the gateway on this machine, whatever name the world knows it by."""
+    return f"http://{_reachable(settings.gateway.host)}:{ports.api}"
 
 
 def _reachable(host: str) -> str:

@@ -7,8 +7,10 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,7 @@ from broker import subjects
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.buckets import load_buckets
 from services.supervisor.child import Probe
 from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.errors import SupervisorError
@@ -183,7 +186,20 @@ async def _run(prepared: Prepared, report: Reporter, began: float) -> None:
         )
 
     supervisor = Supervisor(prepared.plan, prepared.folder.logs, _probes(prepared), report, change)
-    await supervisor.run(lambda: report.ready(values, time.monotonic() - began))
+    await supervisor.run(
+        lambda: report.ready(values, time.monotonic() - began), _buckets_of(prepared, report)
+    )
+
+
+def _buckets_of(prepared: Prepared, report: Reporter) -> Callable[[], Coroutine[Any, Any, None]] | None:
+    """Give what makes and fills the buckets of the project; None where there are none, or no gateway to ask."""
+    project, api = prepared.project, prepared.ports.api
+    buckets = project.settings.storage.buckets
+    if not (buckets and api and project.settings.storage.enabled):
+        return None
+    url = addresses.own_url(project.settings, prepared.ports)
+    folder = project.config.parent if project.config else project.root
+    return partial(load_buckets, buckets, url, prepared.keys.service_role_key, folder, report)
 
 
 def _probes(prepared: Prepared) -> dict[Ready, Probe]:

@@ -17,7 +17,7 @@ from services.supervisor.system_user import SystemUser
 
 EDGES = ("gateway", "mail")
 """The edges there are: `python -P -m services NAME...`."""
-POOLS = ("rest", "auth", "storage", "images")
+POOLS = ("rest", "graphql", "auth", "storage", "images")
 """The worker pools there are: `python -P -m workers NAME...`."""
 ALONE = ("images",)
 """Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
@@ -184,6 +184,8 @@ def restart_delay(short_lives: int) -> float:
 
 def _is_on(pool: str, settings: Settings) -> bool:
     match pool:
+        case "graphql":
+            return settings.graphql.enabled
         case "auth":
             return settings.auth.enabled
         case "storage":

@@ -54,8 +54,13 @@ class Supervisor:
             for process in plan
         ]
 
-    async def run(self, on_ready: Callable[[], None]) -> None:
-        """Run until a signal asks to stop. Raises: StartFailed if a child does not come up the first time."""
+    async def run(
+        self, on_ready: Callable[[], None], settle: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> None:
+        """Run until a signal asks to stop. Raises: StartFailed if a child does not come up the first time.
+
+        `settle` is what is still to be done with all children running before the platform counts as ready.
+        """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._asked_to_stop)
@@ -63,12 +68,28 @@ class Supervisor:
         try:
             for event in self._ready.values():
                 await self._until(event, keepers)
+            if settle and not self._stopping.is_set():
+                await self._settle(settle(), keepers)
             if not self._stopping.is_set():
                 self._change("running")
                 on_ready()
                 await self._until(self._stopping, keepers)
         finally:
             await self._stop(keepers)
+
+    async def _settle(
+        self, work: Coroutine[Any, Any, None], keepers: Mapping[str, asyncio.Task[None]]
+    ) -> None:
+        """Await work that an order to stop cuts off."""
+        task, done = asyncio.ensure_future(work), asyncio.Event()
+        task.add_done_callback(lambda _: done.set())
+        try:
+            await self._until(done, keepers)
+        finally:
+            task.cancel()
+            results = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(failure := results[0], Exception):
+            raise failure
 
     async def _until(self, wanted: asyncio.Event, keepers: Mapping[str, asyncio.Task[None]]) -> None:
         """Wait for an event or the order to stop; a keeper's failure is raised."""

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -14,6 +16,7 @@ from msgspec import Struct
 from broker.call import Calls
 from broker.codec import decoder
 from broker.connection import Connection
+from broker.metrics import collect
 from broker.observations import DatabaseBack, DatabaseLost
 from broker.observe import exposition
 from broker.process import Process
@@ -121,6 +124,12 @@ async def execute(url: str, *commands: str) -> None:
         await connection.close()
 
 
+def login_of(settings: Settings) -> str:
+    """Give the role that the pool signs in as."""
+    assert settings.db.url is not None
+    return urlsplit(settings.db.url.reveal()).username or ""
+
+
 async def state_of(calls: Calls, pool: str) -> tuple[int, bytes]:
     """Ask a pool how it is; 0 means that nobody answers."""
     try:
@@ -185,8 +194,23 @@ async def test_the_pool_s_numbers_are_shown(settings: Settings) -> None:
         await value(resources.database, "select 1", role="tester")
         lines = exposition().decode().splitlines()
 
-    assert "headwater_database_connections 1.0" in lines
-    assert "headwater_database_waiting 0.0" in lines
+    assert f'headwater_database_connections{{login="{login_of(settings)}"}} 1.0' in lines
+    assert f'headwater_database_waiting{{login="{login_of(settings)}"}} 0.0' in lines
+    assert "headwater_database_connections{" not in exposition().decode()
+
+
+async def test_metrics_of_the_process_are_collected_with_those_of_every_login(
+    settings: Settings, nats: NatsServer
+) -> None:
+    async with asking(nats) as (asker, _), opened(settings) as resources:
+        await resources.connection.flush(5)
+        own = await resources.login_as("tester")
+        text = await collect(asker)
+
+        assert own.state.waiting == 0
+
+    for login in (login_of(settings), "tester"):
+        assert re.search(rf'^headwater_database_connections\{{.*login="{login}"\}} \d', text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from msgspec import Struct
 
 from workers.database.interactive import first, statement
 from workers.sql.files import read_statements
+from workers.storage import quotas
 from workers.storage.asked import Asked
 from workers.storage.context import Store, switch
+from workers.storage.emptying import BATCH, begin, empty_batch, finish
 from workers.storage.errors import no_such_bucket, not_empty, too_many_objects
 
 SQL = read_statements("workers.storage", "buckets.sql")
@@ -18,7 +20,6 @@ MOST_EMPTIED = 200_000
 """Objects of the fullest bucket that one request empties."""
 EMPTIED_AT_ONCE = 5_000
 """Objects that are gone when the answer leaves; the rest goes in the background."""
-_BATCH = 500
 
 
 class BucketRules(Struct, frozen=True):
@@ -28,6 +29,8 @@ class BucketRules(Struct, frozen=True):
     public: bool
     file_size_limit: int | None
     allowed_mime_types: list[str] | None
+    has_quota: bool = False
+    """Whether a quota holds, its own or that of all buckets."""
 
 
 class NewBucket(Struct, frozen=True):
@@ -38,6 +41,8 @@ class NewBucket(Struct, frozen=True):
     public: bool = False
     file_size_limit: int | None = None
     allowed_mime_types: list[str] | None = None
+    quota: int | None = None
+    """Bytes that all its objects may have together."""
 
 
 class BucketChange(Struct, frozen=True):
@@ -46,6 +51,7 @@ class BucketChange(Struct, frozen=True):
     public: bool | msgspec.UnsetType = msgspec.UNSET
     file_size_limit: int | msgspec.UnsetType | None = msgspec.UNSET
     allowed_mime_types: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    quota: int | msgspec.UnsetType | None = msgspec.UNSET
 
 
 async def rules_of(store: Store, asked: Asked, bucket: str) -> BucketRules:
@@ -80,7 +86,8 @@ async def create(store: Store, asked: Asked, new: NewBucket) -> None:
         new.id, new.name, who.owner, who.subject, new.public, new.file_size_limit,
         msgspec.json.encode(new.allowed_mime_types),
     )  # fmt: skip
-    await store.run(asked.as_caller(), statement(SQL["create"], *values))
+    quota = [quotas.setting(new.id, new.quota)] if new.quota is not None else []
+    await store.run(asked.as_caller(), statement(SQL["create"], *values), *quota)
 
 
 async def change(store: Store, asked: Asked, bucket: str, wanted: BucketChange) -> None:
@@ -94,9 +101,11 @@ async def change(store: Store, asked: Asked, bucket: str, wanted: BucketChange) 
         types is not msgspec.UNSET,
         msgspec.json.encode(None if types is msgspec.UNSET else types),
     )
-    rows = (await store.run(asked.as_caller(), statement(SQL["update"], *values)))[0]
-    if not rows:
-        raise no_such_bucket()
+    async with store.database.transaction(asked.as_caller()) as transaction:
+        if not await transaction.rows(SQL["update"], *values):
+            raise no_such_bucket()
+        if wanted.quota is not msgspec.UNSET:
+            await transaction.run(quotas.setting(bucket, wanted.quota))
 
 
 async def delete(store: Store, asked: Asked, bucket: str) -> None:
@@ -118,28 +127,24 @@ async def empty(store: Store, asked: Asked, bucket: str) -> None:
     """Delete what is in a bucket now: so much at once, the rest in the background. Raises: StorageError."""
     await rules_of(store, asked, bucket)
     counted = statement(SQL["is_counted"], bucket, MOST_EMPTIED)
-    is_too_full, now = (await store.run(asked.as_service(), counted))[0][0]
+    [(is_too_full,)] = (await store.run(asked.as_service(), counted))[0]
     if is_too_full == b"t":
         raise too_many_objects()
-    before = now or b""
-    for _ in range(EMPTIED_AT_ONCE // _BATCH):
-        if await _empty_batch(store, asked, bucket, before) < _BATCH:
+    emptying = await begin(store.database, bucket, asked.request.id)
+    for _ in range(EMPTIED_AT_ONCE // BATCH):
+        if await empty_batch(store.database, emptying):
             return
-    store.errands.begin(_empty_rest(store, asked, bucket, before))
-
-
-async def _empty_rest(store: Store, asked: Asked, bucket: str, before: bytes) -> None:
-    while await _empty_batch(store, asked, bucket, before) == _BATCH:
-        pass
-
-
-async def _empty_batch(store: Store, asked: Asked, bucket: str, before: bytes) -> int:
-    batch = statement(SQL["empty"], bucket, before, _BATCH)
-    return len((await store.run(asked.as_service(), batch))[0])
+    store.errands.begin(finish(store.database, emptying))
 
 
 async def size(store: Store, asked: Asked, bucket: str) -> bytes:
-    """Give bytes and number of the objects that the caller sees in a bucket that he sees. Raises: StorageError (404)."""
+    """Give bytes and number of the objects that the caller sees in a bucket that he sees. Raises: StorageError (404).
+
+    Who sees all is told of the quota, too.
+    """
+    if asked.caller.is_service:
+        await rules_of(store, asked, bucket)
+        return await quotas.usage(store, asked, bucket)
     there, counted = await store.run(
         asked.as_caller(), statement(SQL["show"], bucket), statement(SQL["size"], bucket)
     )

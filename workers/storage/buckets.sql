@@ -47,7 +47,8 @@ where id = $1
 -- As the service role: what an object must keep to.
 select json_build_object(
   'id', id, 'public', coalesce(public, false), 'file_size_limit', file_size_limit,
-  'allowed_mime_types', allowed_mime_types
+  'allowed_mime_types', allowed_mime_types,
+  'has_quota', exists (select from storage.quotas where bucket_id = buckets.id or bucket_id is null)
 )
 from storage.buckets
 where id = $1
@@ -86,19 +87,8 @@ select 1 from storage.objects where bucket_id = $1 limit 1
 delete from storage.buckets where id = $1 returning id
 
 -- name: is_counted
--- As the service role: are there more than $2 objects? And what time is it?
-select count(*) > $2::bigint, extract(epoch from clock_timestamp()) from (select 1 from storage.objects where bucket_id = $1 limit $2::bigint + 1) counted
-
--- name: empty
--- As the service role: one batch of what was there at $2, a time of the database's clock.
-delete from storage.objects
-where id in (
-  select id from storage.objects
-  where bucket_id = $1 and created_at <= to_timestamp($2::float8)
-  order by id
-  limit $3::bigint
-)
-returning 1
+-- As the service role: are there more than $2 objects?
+select count(*) > $2::bigint from (select from storage.objects where bucket_id = $1 limit $2::bigint + 1) counted
 
 -- name: size
 -- As the caller: of what he sees.

@@ -1,7 +1,14 @@
 """What the database refused, as a refusal of storage. Source: reference page "storage", section 3.3 (SQLSTATE mapping)."""
 
 from workers.database.errors import NUL_CODE, DatabaseError, Disconnected, PoolTimeout
-from workers.storage.errors import Code, StorageError, access_denied, already_exists, invalid_request
+from workers.storage.errors import (
+    Code,
+    StorageError,
+    access_denied,
+    already_exists,
+    invalid_request,
+    quota_exceeded,
+)
 
 _TOO_MANY_CONNECTIONS = ("53300", "53400")
 _RETRY = [("retry-after", "1")]
@@ -32,6 +39,8 @@ def refusal_of(error: DatabaseError | Disconnected | PoolTimeout) -> StorageErro
             return StorageError(Code.RESOURCE_LOCKED, "The resource is locked", 423)
         case "57014":
             return StorageError(Code.DATABASE_TIMEOUT, _TIMED_OUT, 544)
+        case "HW413":  # raised by storage.refuse_beyond_quota
+            return quota_exceeded(error.message)
         case "22P02":
             return StorageError(Code.INVALID_PARAMETER, error.message)
         case "22023" if error.message.startswith("role "):

@@ -30,6 +30,7 @@ class Code(StrEnum):
     RESOURCE_REFERENCED = "ResourceReferenced"
     RESOURCE_LOCKED = "ResourceLocked"
     ENTITY_TOO_LARGE = "EntityTooLarge"
+    QUOTA_EXCEEDED = "QuotaExceeded"
     INVALID_MIME_TYPE = "InvalidMimeType"
     INVALID_PARAMETER = "InvalidParameter"
     ACCESS_DENIED = "AccessDenied"
@@ -139,6 +140,11 @@ def feature_not_enabled(feature: str) -> StorageError:
 def too_large(message: str = "The object exceeded the maximum allowed size") -> StorageError:
     """More bytes than the limits allow."""
     return StorageError(Code.ENTITY_TOO_LARGE, message, 413, error="Payload too large")
+
+
+def quota_exceeded(message: str = "The quota is exceeded") -> StorageError:
+    """The bucket, or the whole storage, has no room for so many bytes more (docs/storage-additions.md)."""
+    return StorageError(Code.QUOTA_EXCEEDED, message, 413, error="Payload too large")
 
 
 def invalid_mime_type(mime_type: str) -> StorageError:

@@ -29,6 +29,14 @@ class BlobsSwept(Observation, frozen=True):
     orphans: int
 
 
+class RenditionsSwept(Observation, frozen=True):
+    """Pictures made of objects were removed from the cache: they were too old, or too many."""
+
+    level: ClassVar[str] = "debug"
+    blobs: int
+    size: int
+
+
 class SweepFailed(Observation, frozen=True):
     """A turn of the sweep could not be finished; the next one tries again."""
 

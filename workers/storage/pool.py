@@ -1,4 +1,5 @@
-"""The storage pool of a process: its own login to the database, the blob store, calls to the images pool, the sweep."""
+"""The storage pool of a process: its own login to the database, the blob store, calls to the images pool, the
+sweep, the events."""
 
 import asyncio
 import contextlib
@@ -11,7 +12,8 @@ from broker.subjects import STORAGE
 from schemas.settings import Settings, SettingsError
 from workers.resources import Resources
 from workers.storage.build import build_store
-from workers.storage.rendering import AskedImages
+from workers.storage.events.telling import Telling
+from workers.storage.rendering import AskedImages, Remembered
 from workers.storage.s3.keyring import read_keyring
 from workers.storage.sweep import sweep_forever
 from workers.storage.worker import StorageWorker
@@ -25,7 +27,8 @@ async def serve_pool(resources: Resources) -> None:
     blobs = BlobStore.open(settings.storage, _data_folder(settings))
     resources.process.on_drain(blobs.close)
     database = await resources.login_as(LOGIN)
-    render = AskedImages(Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight))
+    calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
+    render = Remembered(AskedImages(calls), blobs)
     store = build_store(
         settings.storage,
         settings.auth.jwt_secret,
@@ -35,8 +38,7 @@ async def serve_pool(resources: Resources) -> None:
         keyring=read_keyring(settings),
     )
     resources.process.on_drain(store.errands.close)
-    grace_s = float(settings.storage.deleted_grace)
-    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs, grace_s))
+    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs, settings.storage))
 
     async def stop_sweeping() -> None:
         sweeping.cancel()
@@ -44,7 +46,10 @@ async def serve_pool(resources: Resources) -> None:
             await sweeping
 
     resources.process.on_drain(stop_sweeping)
-    await resources.serve(STORAGE, StorageWorker(store).answer)
+    telling = Telling(resources.connection, database, settings)
+    resources.process.on_drain(telling.close)
+    telling.begin()
+    await resources.serve(STORAGE, telling.waking(StorageWorker(store).answer))
 
 
 def _data_folder(settings: Settings) -> Path:

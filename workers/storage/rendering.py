@@ -1,16 +1,26 @@
-"""Asks the images pool for a picture. What it refuses passes on as it is: its refusals have the shape of this area."""
+"""Asks the images pool for a picture. What it refuses passes on as it is: its refusals have the shape of this area.
 
+What it said once is remembered: a picture that is made already is found without asking.
+"""
+
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import msgspec
 
+from broker.blobs import BlobStore
+from broker.blobs_errors import BlobMissing
+from broker.blobs_names import transform
 from broker.call import Calls
 from broker.subjects import IMAGES
+from schemas.blobs import Blob
 from schemas.errors import ApiError, DeadlineExceeded, Unavailable
 from schemas.http import Request, Response
 from schemas.images import Order, Rendered
+from workers.storage.context import Renderer
 from workers.storage.errors import Code, StorageError
 
+_MOST = 10_000
 _RETRY = [("retry-after", "1")]
 
 
@@ -48,6 +58,36 @@ class AskedImages:
         if answer.status != 200:
             raise RenderRefused(answer)
         return msgspec.json.decode(answer.body, type=Rendered)
+
+
+class Remembered:
+    """`Renderer` that asks another one only for what it does not know, or what is there no more."""
+
+    def __init__(self, render: Renderer, blobs: BlobStore, most: int = _MOST) -> None:
+        self._render, self._blobs, self._most = render, blobs, most
+        self._known: OrderedDict[Blob, Rendered] = OrderedDict()
+
+    async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
+        """Tell what lies under an order's key. Raises: as the other one; BlobStoreDown."""
+        rendered = self._known.get(order.result)
+        if rendered is not None and await self._is_there(order, rendered):
+            self._known.move_to_end(order.result)
+            return rendered
+        rendered = await self._render(order, request_id, budget_ms)
+        self._known[order.result] = rendered
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return rendered
+
+    async def _is_there(self, order: Order, rendered: Rendered) -> bool:
+        """Tell whether the bytes lie there still: pictures are dropped with their version, and to make room."""
+        if rendered.is_source:
+            return True  # a row names it
+        try:
+            found = await self._blobs.stat(transform(order.source.version, order.key))
+        except BlobMissing:
+            return False
+        return found.size == rendered.size
 
 
 def _away() -> StorageError:

@@ -26,6 +26,7 @@ from workers.storage.endpoints import (
     signed,
     upload,
 )
+from workers.storage.s3 import keys as s3_keys
 
 Endpoint = Callable[[Store, Asked], Awaitable[Response]]
 
@@ -97,6 +98,9 @@ ROUTES: tuple[Route[Call], ...] = (
         for method in ("GET", "HEAD", "PUT", "POST", "DELETE")
         for pattern in ("/s3", "/s3/", "/s3/{path...}")
     ),
+    Route("POST", "/s3-keys", Call(s3_keys.create, "storage.s3.key.create")),
+    Route("GET", "/s3-keys", Call(s3_keys.listing, "storage.s3.key.list")),
+    Route("DELETE", "/s3-keys/{id}", Call(s3_keys.delete, "storage.s3.key.delete")),
     *(
         Route(method, f"/upload/resumable{below}", Call(endpoint, f"storage.tus.upload.{step}{suffix}", Known.NEVER))
         for root, suffix in (("", ""), ("/sign", "_signed"))

@@ -84,8 +84,8 @@ def refuse_versioning(status: str) -> None:
         raise feature_not_enabled("versioning")
 
 
-def parse_size_limit(given: object, largest: int) -> int | None:
-    """Give a bucket's limit in bytes: a whole number, or a text such as `20mb` of which three digits count.
+def parse_size_limit(given: object, largest: int, *, name: str = "file_size_limit") -> int | None:
+    """Give a limit of a bucket in bytes: a whole number, or a text such as `20mb` of which three digits count.
 
     Raises: StorageError: InvalidRequest, or EntityTooLarge for more than `largest`.
     """
@@ -95,7 +95,7 @@ def parse_size_limit(given: object, largest: int) -> int | None:
     if found:
         size = round(float(f"{float(found[1]):.3g}") * _SIZE_UNITS[found[2].lower()])
     elif isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise invalid_request("body/file_size_limit must be >= 0, or a text such as 20mb")
+        raise invalid_request(f"body/{name} must be >= 0, or a text such as 20mb")
     else:
         size = given
     if size > min(largest, _MOST_SIZE):

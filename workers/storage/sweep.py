@@ -2,7 +2,10 @@
 
     tombstones    written by triggers with the change; older than a grace, so that who reads a version now can finish
     orphans       blobs without a row, older than a day: an edge died between the bytes and the row
-    uploads       resumable ones whose time is over (tus/expiring.py)
+    uploads       resumable ones whose time is over (tus/expiring.py), those in parts that nobody goes on with (s3/expiring.py);
+                  and bytes of uploads that have no row any more, which count as orphans
+    renditions    pictures made of objects that are too old, or too many (renditions.py)
+    emptyings     buckets whose emptying was not finished by the worker that began (emptying.py)
 
 What was made of a version goes with it. Blobs go before their tombstone does: a worker that dies in between leaves work to
 do again, never bytes that nobody knows of. A version that a row names is left, whatever a tombstone says: rows may have
@@ -23,12 +26,17 @@ from msgspec import Struct
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobError
 from broker.blobs_model import Found
-from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, Place, blob, transforms
+from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Place, blob, transforms
 from broker.observe import observe
+from schemas.storage_settings import Storage
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
+from workers.storage.emptying import sweep_emptyings
 from workers.storage.observations import BlobsSwept, SweepFailed
+from workers.storage.quotas import set_quota_in_all
+from workers.storage.renditions import Limits, sweep_renditions
+from workers.storage.s3.expiring import sweep_multipart_uploads
 from workers.storage.tus.expiring import sweep_uploads
 
 _SQL = read_statements("workers.storage", "sweep.sql")
@@ -40,7 +48,8 @@ ORPHAN_AGE_S = 24 * 3600.0
 _BATCH = 200
 _MOST_SUSPECTS = 100_000
 _PAUSE_S = 15.0
-_ORPHANS_PAUSE_S = 3600.0
+_LISTING_PAUSE_S = 3600.0
+"""Between two looks through all that lies in the store, which is work even where nothing has changed."""
 
 
 class _Tombstone(Struct, frozen=True):
@@ -50,16 +59,22 @@ class _Tombstone(Struct, frozen=True):
     is_named: bool
 
 
-async def sweep_forever(database: Pool, blobs: BlobStore, grace_s: float) -> None:
+async def sweep_forever(database: Pool, blobs: BlobStore, own: Storage) -> None:
     """Sweep now and then, until cancelled. A full batch is followed by the next at once."""
     loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
-    orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.random()
+    cache = own.image_transformation
+    limits = Limits(cache.cache_max_size, float(cache.cache_max_age))
+    listed_at = loop.time() + _LISTING_PAUSE_S * random.random()
     while True:
-        count = await _try("tombstones", sweep_tombstones(database, blobs, grace_s))
+        await _try("quota", set_quota_in_all(database, own.quota))
+        await _try("emptyings", sweep_emptyings(database))
+        count = await _try("tombstones", sweep_tombstones(database, blobs, float(own.deleted_grace)))
         await _try("uploads", sweep_uploads(database, blobs))
-        if loop.time() >= orphans_at:
+        await _try("multipart uploads", sweep_multipart_uploads(database, blobs))
+        if loop.time() >= listed_at:
+            await _try("renditions", sweep_renditions(database, blobs, limits))
             await _try("orphans", orphans.sweep())
-            orphans_at = loop.time() + _ORPHANS_PAUSE_S * random.uniform(0.5, 1.5)
+            listed_at = loop.time() + _LISTING_PAUSE_S * random.uniform(0.5, 1.5)
         if count < _BATCH:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 
@@ -104,7 +119,9 @@ class Orphans:
         alone: set[Place] = set()
         for folder in (OBJECTS, TRANSFORMS):
             async for batch in _batches(self._blobs.list(folder, older_than=before)):
-                alone.update(await self._alone(batch))
+                alone.update(await self._alone(batch, "named"))
+        async for batch in _batches(self._blobs.list(UPLOADS, older_than=before)):
+            alone.update(await self._alone(batch, "under_way"))
         ended = alone & self._suspects
         self._suspects = set(islice(alone - ended, _MOST_SUSPECTS))
         ended.update([each.place async for each in self._blobs.list(STAGING, older_than=before)])
@@ -113,12 +130,12 @@ class Orphans:
             observe(BlobsSwept(0, len(ended)))
         return len(ended)
 
-    async def _alone(self, places: Sequence[Place]) -> list[Place]:
-        """Give those of some blobs whose version no row names."""
+    async def _alone(self, places: Sequence[Place], question: str) -> list[Place]:
+        """Give those of some blobs whose version, or upload, no row names."""
         versions = {place: str(place.version) for place in places if place.version is not None}
         asked = msgspec.json.encode(sorted(set(versions.values())))
         async with self._database.transaction(_SETTINGS) as transaction:
-            rows = await transaction.rows(_SQL["named"], asked)
+            rows = await transaction.rows(_SQL[question], asked)
         named = set(msgspec.json.decode(rows[0][0] or b"[]", type=list[str]))
         return [place for place, version in versions.items() if version not in named]
 
@@ -142,9 +159,9 @@ async def _remove(blobs: BlobStore, ended: Sequence[_Tombstone]) -> None:
     await blobs.delete(blob(bucket, version) for bucket, version in kept)
 
 
-async def _try(what: str, turn: Awaitable[int]) -> int:
+async def _try(what: str, turn: Awaitable[int | None]) -> int:
     try:
-        return await turn
+        return await turn or 0
     except _FAILURES as error:
         observe(SweepFailed(what, type(error).__name__))
         return 0

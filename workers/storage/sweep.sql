@@ -29,6 +29,19 @@ from (
 ) known
 where version = any (array(select jsonb_array_elements_text($1::jsonb)))
 
+-- name: under_way
+-- Which of these uploads are under way. Objects do not count: what an upload has become needs its parts no more.
+select coalesce(json_agg(distinct id), '[]')
+from (
+  select version as id from storage.tus_uploads
+  union all select id from storage.s3_multipart_uploads
+) known
+where id = any (array(select jsonb_array_elements_text($1::jsonb)))
+
 -- name: take_turn
 -- One worker looks for orphans at a time.
 select pg_try_advisory_xact_lock(hashtextextended('headwater storage orphans', 0))
+
+-- name: take_renditions
+-- One worker looks through what was made of objects at a time.
+select pg_try_advisory_xact_lock(hashtextextended('headwater storage renditions', 0))

@@ -26,13 +26,16 @@ from workers.storage.callers import SERVICE, Identity, settings_for, uuid_or_non
 from workers.storage.context import Store, switch
 from workers.storage.errors import (
     Code,
+    StorageError,
     aborted,
     already_exists,
     invalid_signature,
     no_such_bucket,
+    quota_exceeded,
     too_large,
 )
 from workers.storage.objects import SQL
+from workers.storage.quotas import room_for
 from workers.storage.rules import PLACEHOLDER, limit_of, parse_key, refuse_mime_type
 from workers.storage.tickets import Ticket
 
@@ -75,10 +78,14 @@ async def grant(store: Store, asked: Asked, upload: Upload) -> Response:
     """Say where the bytes shall go. Raises: StorageError; DatabaseError and its siblings."""
     rules = await rules_of(store, asked, upload.bucket)
     most = most_of(store, rules, upload)
-    if not upload.is_form and upload.length is not None and upload.length > most:
+    length = None if upload.is_form else upload.length
+    if length is not None and length > most:
         raise too_large()
     key = parse_key(upload.key, is_unicode=store.settings.unicode_keys)
     await store.probe(_settings(asked, upload), probe_of(upload, key))
+    if rules.has_quota:
+        room = await room_for(store, asked, upload.bucket, key)
+        most = most if room is None else min(most, room)
     version = str(uuid4())
     ticket = Ticket(
         upload.bucket, key, version, upload.is_upsert, upload.identity.role, upload.owner_id or ""
@@ -98,11 +105,19 @@ async def commit(store: Store, asked: Asked, upload: Upload, stored: Stored) -> 
     if granted != (upload.bucket, key, upload.is_upsert, upload.identity.role, upload.owner_id or ""):
         raise invalid_signature()
     if stored.is_too_long:
-        raise too_large()
+        raise await _too_long(store, asked, upload, key)
     if not stored.is_complete:
         raise aborted()
     metadata = metadata_of(upload.about, stored.md5, stored.size)
     return await store.errands.finish(_commit(store, asked, upload, key, ticket.version, metadata))
+
+
+async def _too_long(store: Store, asked: Asked, upload: Upload, key: str) -> StorageError:
+    """Tell which limit the bytes passed that came: that of the upload, or a quota."""
+    rules = await rules_of(store, asked, upload.bucket)
+    most = most_of(store, rules, upload)
+    room = await room_for(store, asked, upload.bucket, key) if rules.has_quota else None
+    return quota_exceeded() if room is not None and room < most else too_large()
 
 
 async def _commit(
@@ -146,6 +161,8 @@ def probe_of(upload: Upload, key: str, metadata: Metadata | None = None) -> Stat
     declared = {**(metadata or {}), "mimetype": upload.about.mime_type}
     if upload.length is not None:
         declared["contentLength"] = upload.length
+    if upload.is_form:
+        declared["isForm"] = True  # the declared length is that of the form, and says less of the file
     name = "probe_upsert" if upload.is_upsert else "probe_insert"
     return statement(
         SQL[name], key, upload.bucket, *upload.owner, _json(declared), upload.about.user_metadata

@@ -207,7 +207,7 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 
     monkeypatch.setattr(sweep, "sweep_tombstones", fails)
     monkeypatch.setattr(sweep, "_PAUSE_S", 0.0)
-    task = asyncio.ensure_future(sweep_forever(house.store.database, house.blobs, 0))
+    task = asyncio.ensure_future(sweep_forever(house.store.database, house.blobs, house.store.settings))
 
     for _ in range(3):
         await asyncio.wait_for(turns.get(), 10)

@@ -255,6 +255,7 @@ async def test_name_that_was_taken_meanwhile_is_refused_at_the_end(house: House)
 
     assert refusal(refused) == (409, "The resource already exists")
     assert await house.got(f"/object/authenticated/{bucket}/a") == b"faster"
+    assert first.wanted.blob.version not in await house.blob_names()
     assert refusal(await uploads.head(path)) == (409, "The resource already exists")
     await house.ok("DELETE", f"/object/{bucket}/a")
     assert await uploads.offset(path) == 21
@@ -345,11 +346,15 @@ async def test_policy_that_changed_meanwhile_holds(house: House) -> None:
 async def test_whoever_is_nobody_is_refused(house: House) -> None:
     bucket, nobody = await house.bucket(), Uploads(house, NOBODY, is_known=False)
     path = await Uploads(house).begun(bucket, "a", 21)
-    words = "headers must have required property 'authorization'"
+    words = "No API key found in request"
 
-    assert refusal(await nobody.create(bucket, "b", 3)) == (400, words)
-    assert refusal(await nobody.patch(path, 0, DATA)) == (400, words)
-    assert refusal(await nobody.ask("DELETE", path)) == (400, words)
+    assert refusal(await nobody.create(bucket, "b", 3)) == (401, words)
+    assert refusal(await nobody.patch(path, 0, DATA)) == (401, words)
+    assert refusal(await nobody.ask("DELETE", path)) == (401, words)
+    assert refusal(await nobody.create(bucket, "b", 3, apikey="x")) == (
+        400,
+        "headers must have required property 'authorization'",
+    )
     assert await nobody.offset(path) == 0
 
 

@@ -154,6 +154,38 @@ async def test_telling_twice_makes_one_object(house: House) -> None:
     assert await house.count(bucket) == 1
 
 
+async def test_who_waited_too_long_cannot_write_over_what_is_complete(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+    path = await uploads.begun(bucket, "a", 21)
+    request, wanted = await granted(uploads, path, 0)
+    others = [asyncio.create_task(uploads.patch(path, at, b"x" * (21 - at))) for at in (0, 21)]
+    ending = asyncio.create_task(uploads.ask("DELETE", path))
+    await awaited(house, bucket)
+
+    await told_of(house, request, await uploads.appended(wanted, DATA))
+    first, second = await asyncio.gather(*others)
+
+    assert refusal(first) == (409, "Upload-Offset conflict")
+    assert (second.status, told(second, "tus-complete")) == (204, "1")
+    assert refusal(await ending) == (409, "The upload is complete")
+    assert await house.got(f"/object/authenticated/{bucket}/a") == DATA
+
+
+async def test_length_that_another_writer_told_holds(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+    path = await uploads.begun(bucket, "a", None)
+    request, wanted = await granted(uploads, path, 0)
+    longer = asyncio.create_task(uploads.patch(path, 0, DATA, upload_length="30"))
+    await awaited(house, bucket)
+
+    await house.admin.execute(
+        "update storage.tus_uploads set upload_length = 21, writer = null where bucket_id = $1", bucket
+    )
+
+    assert refusal(await longer) == (409, "Upload-Offset conflict")
+    assert (await told_of(house, request, Stored(wanted.ticket, 0))).status == 423
+
+
 async def test_last_bytes_of_an_edge_that_died_become_an_object(house: House) -> None:
     bucket = await house.bucket()
     await house.policy(bucket, "insert")
@@ -164,7 +196,7 @@ async def test_last_bytes_of_an_edge_that_died_become_an_object(house: House) ->
     await lapse(house, bucket)
 
     nobody = Uploads(house, NOBODY, is_known=False)
-    assert (await nobody.head(path)).status == 400, "who may not finish it is not told that it is whole"
+    assert (await nobody.head(path)).status == 401, "who may not finish it is not told that it is whole"
     offsets = await asyncio.gather(*(alice.offset(path) for _ in range(3)))
 
     assert offsets == [21] * 3

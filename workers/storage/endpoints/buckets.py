@@ -24,6 +24,7 @@ _COLUMNS = ("id", "name", "created_at", "updated_at")
 _KINDS = ("STANDARD", "ANALYTICS", "VECTOR")
 _VERSIONING = ("DISABLED", "ENABLED", "SUSPENDED")
 _CHANGES = ("public", "file_size_limit", "allowed_mime_types")
+_MOST_QUOTA = 2**63 - 1
 _MOST_LISTED = 100_000_000
 _OLD_PYTHON = re.compile(r"(supabase-py(?:thon)?/|storage3/)v?(\d+)\.(\d+)\.(\d+)")
 _KNOWS_TYPE = {"supabase-py/": (2, 18, 0), "supabase-python/": (2, 18, 0), "storage3/": (0, 12, 1)}
@@ -62,12 +63,13 @@ async def create(store: Store, asked: Asked) -> Response:
     public, kind = read.flag("public"), read.choice("type", _KINDS, "STANDARD")
     types, versioning = _mime_types(read), _versioning(read)
     read.check()
+    quota = _quota(asked, read)
     refuse_other_bucket_types(kind)
     refuse_versioning(versioning)
     refuse_bad_bucket(name)
     refuse_bad_bucket(id or name)
     size = parse_size_limit(read.raw("file_size_limit"), store.settings.largest)
-    new = NewBucket(id or name, name, public, size, parse_mime_types(types))
+    new = NewBucket(id or name, name, public, size, parse_mime_types(types), quota)
     await buckets.create(store, asked, new)
     return answer({"name": name})
 
@@ -78,7 +80,8 @@ async def update(store: Store, asked: Asked) -> Response:
     public, types, versioning = read.flag("public"), _mime_types(read), _versioning(read)
     read.check()
     refuse_versioning(versioning)
-    if not any(read.has(name) for name in _CHANGES):
+    quota = _quota(asked, read)
+    if not any(read.has(name) for name in (*_CHANGES, "quota")):
         missing = [f"body must have required property '{name}'" for name in _CHANGES]
         raise invalid_request(", ".join([*missing, "body must match a schema in anyOf"]))
     size = parse_size_limit(read.raw("file_size_limit"), store.settings.largest)
@@ -86,6 +89,7 @@ async def update(store: Store, asked: Asked) -> Response:
         public if read.raw("public") is not None else msgspec.UNSET,
         size if read.has("file_size_limit") else msgspec.UNSET,
         parse_mime_types(types) if read.has("allowed_mime_types") else msgspec.UNSET,
+        quota if read.has("quota") else msgspec.UNSET,
     )
     await buckets.change(store, asked, asked.bucket, wanted)
     return done("Successfully updated")
@@ -107,13 +111,20 @@ async def empty(store: Store, asked: Asked) -> Response:
 
 
 async def size(store: Store, asked: Asked) -> Response:
-    """`GET bucket/{id}/size`: bytes and number of the objects that the caller sees (docs/storage-additions.md)."""
+    """`GET bucket/{id}/size`: bytes and number of the objects that the caller sees; the quota (docs/storage-additions.md)."""
     return answer_raw(await buckets.size(store, asked, asked.bucket))
 
 
 def _mime_types(read: Reader) -> list[str] | None:
     given = read.texts("allowed_mime_types")
     return None if read.raw("allowed_mime_types") is None else given
+
+
+def _quota(asked: Asked, read: Reader) -> int | None:
+    """Read the bytes that a bucket may hold, spelled as a limit is; for the service role alone. Raises: StorageError."""
+    if read.has("quota"):
+        asked.refuse_unless_service()
+    return parse_size_limit(read.raw("quota"), _MOST_QUOTA, name="quota")
 
 
 def _versioning(read: Reader) -> str:

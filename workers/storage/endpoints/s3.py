@@ -9,6 +9,8 @@ import hashlib
 import hmac
 from dataclasses import replace
 
+import msgspec
+
 from broker.blobs_errors import BlobStoreDown
 from broker.observe import observe
 from schemas.errors import ApiError
@@ -21,9 +23,10 @@ from workers.storage.errors import StorageError, feature_not_enabled
 from workers.storage.observations import database_refused
 from workers.storage.s3 import xml
 from workers.storage.s3.asking import Asking, read_asking
-from workers.storage.s3.credentials import authenticated
+from workers.storage.s3.credentials import authenticated, authenticated_form
 from workers.storage.s3.errors import S3Error, named
-from workers.storage.s3.operations import operation_of, refuse_form
+from workers.storage.s3.forms import FIELDS, fields_of
+from workers.storage.s3.operations import FORM, operation_of
 
 
 async def answer(store: Store, asked: Asked) -> Response:
@@ -51,13 +54,22 @@ async def _answer(store: Store, asked: Asked) -> Response:
     if not store.settings.s3_protocol.enabled:
         raise feature_not_enabled("s3 protocol")
     asking = read_asking(asked)
-    refuse_form(asking)
+    fields = fields_of(asking)
+    if fields is not None:
+        asking = await authenticated_form(store, store.keyring, asking, fields)
+        return await FORM.answer(store, _known_as(asking, FORM.name))
     asking = await authenticated(store, store.keyring, asking)
     operation = operation_of(asking)
     if not operation.has_bytes:
         _refuse_other_body(asking)
-    asking = replace(asking, asked=replace(asking.asked, operation=operation.name))
-    return await operation.answer(store, asking)
+    return await operation.answer(store, _known_as(asking, operation.name))
+
+
+def _known_as(asking: Asking, operation: str) -> Asking:
+    """Give a request with the name that policies know it by; they are not told the fields of a form."""
+    request = asking.asked.request
+    told = msgspec.structs.replace(request, headers=[pair for pair in request.headers if pair[0] != FIELDS])
+    return replace(asking, asked=replace(asking.asked, request=told, operation=operation))
 
 
 def _refuse_other_body(asking: Asking) -> None:

@@ -3,16 +3,22 @@
     parts that were listed are held against those that came -> joined into a new blob -> in one transaction, behind the
     lock of the upload: the blob lies at its place, the object's row is written, the upload goes
 
-Whoever comes second finds no upload, and is told of the object that the first one made. A client that goes away does not
-end it. Source: reference page "storage", sections 10 and 11.
+Each try writes a blob of its own: on outside stores a blob is written straight to its place, and who comes second must
+neither overwrite nor remove what the first one made. He finds no upload, drops his blob, and is told of the object that
+is there: its version begins like the upload's id. A client that goes away does not end it.
+Source: reference page "storage", sections 10 and 11.
 """
 
+import contextlib
+import secrets
 from collections.abc import Sequence
+from uuid import UUID
 
 from broker import blobs_names
-from broker.blobs_errors import BlobMissing
+from broker.blobs_errors import BlobMissing, BlobStoreDown
 from broker.blobs_model import Staged
 from schemas.http import Response
+from workers.database.errors import DatabaseError
 from workers.database.interactive import statement
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store, switch
@@ -76,21 +82,45 @@ def chosen(listed: Sequence[tuple[int, str]], came: Sequence[Part]) -> list[Part
 
 async def _complete(store: Store, asking: Asking, found: Pending, parts: Sequence[Part]) -> str:
     """Make the object and give its ETag. Raises: S3Error, StorageError, BlobStoreDown, DatabaseError and its siblings."""
-    place = blobs_names.blob(found.upload.bucket, found.id)
+    version = version_of_try(found.id)
+    place = blobs_names.blob(found.upload.bucket, version)
     places = [blobs_names.part(found.id, part.number, part.version) for part in parts]
     try:
         staged = await store.blobs.join(places, place)
     except BlobMissing:  # another request ended the upload, or sent the part anew
         return await _made_before(store, asking, invalid_part())
-    if not await _written(store, asking, found, staged):
-        if staged.name != staged.place:
-            await store.blobs.delete([staged.name])
+    try:
+        is_written = await _written(store, asking, found, staged, version)
+    except (DatabaseError, StorageError):  # then the row was not written; of other failures nobody knows
+        await _discard(store, staged)
+        raise
+    if not is_written:
+        await _discard(store, staged)
         return await _made_before(store, asking)
-    await store.blobs.forget(found.id)
+    with contextlib.suppress(BlobStoreDown):  # then the sweep finds the parts
+        await store.blobs.forget(found.id)
     return f'"{staged.md5}"'
 
 
-async def _written(store: Store, asking: Asking, found: Pending, staged: Staged) -> bool:
+def version_of_try(id: str) -> str:
+    """Give a version that nobody else has, and that begins like the id of the upload."""
+    return str(UUID(int=UUID(id).int >> 64 << 64 | secrets.randbits(64), version=4))
+
+
+def is_made_of(version: str | None, id: str) -> bool:
+    """Tell whether an object with this version was made of the upload."""
+    try:
+        return UUID(version or "").int >> 64 == UUID(id).int >> 64
+    except ValueError:
+        return False
+
+
+async def _discard(store: Store, staged: Staged) -> None:
+    with contextlib.suppress(BlobStoreDown):  # then the sweep finds it
+        await store.blobs.discard(staged)
+
+
+async def _written(store: Store, asking: Asking, found: Pending, staged: Staged, version: str) -> bool:
     """Write the row of the object in place of that of the upload; False if the upload is there no more."""
     upload = found.upload
     metadata = metadata_of(upload.about, staged.md5, staged.size)
@@ -100,7 +130,7 @@ async def _written(store: Store, asking: Asking, found: Pending, staged: Staged)
         if not there:
             return False
         await store.blobs.promote(staged)
-        await write_row(transaction, upload, upload.key, found.id, metadata)
+        await write_row(transaction, upload, upload.key, version, metadata)
         await transaction.run(statement(SQL["end"], found.id))
     return True
 
@@ -111,7 +141,7 @@ async def _made_before(store: Store, asking: Asking, otherwise: S3Error | None =
         row = await visible_object(store, asking.asked, asking.bucket, existing_key(asking.key))
     except StorageError:
         raise otherwise or no_such_upload() from None
-    if row.version != upload_id(asking):
+    if not is_made_of(row.version, upload_id(asking)):
         raise otherwise or no_such_upload()
     return row.etag
 

@@ -8,7 +8,9 @@ The token was verified at the door, as every access token (`services/gateway/s3_
 with a signature that covers it. Source: reference page "storage", section 10.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,6 +24,7 @@ from workers.storage.context import Store
 from workers.storage.s3 import sigv4
 from workers.storage.s3.asking import Asking
 from workers.storage.s3.errors import S3Error, mismatch, unknown_access_key
+from workers.storage.s3.forms import as_upload, claim_of
 from workers.storage.s3.keyring import Keyring
 from workers.storage.s3.sigv4 import Claimed
 
@@ -49,6 +52,23 @@ async def authenticated(store: Store, keyring: Keyring, asking: Asking) -> Askin
     return replace(asking, asked=asked, signing_key=key, payload=claimed.payload)
 
 
+async def authenticated_form(
+    store: Store, keyring: Keyring, asking: Asking, fields: Mapping[str, str]
+) -> Asking:
+    """Give an upload by a form with who signed its policy. Raises: S3Error; DatabaseError and its siblings."""
+    claimed = claim_of(fields)
+    sigv4.refuse_bad_time(claimed, store.clock())
+    sigv4.refuse_other_region(claimed, store.settings.s3_protocol.region)
+    secrets, identity = await _holder(store, keyring, asking, claimed)
+    key = _first_fit(secrets, lambda secret: sigv4.verify_policy(claimed, secret, fields["policy"]))
+    if key is None:
+        raise mismatch()
+    if identity is None:
+        raise unknown_access_key()
+    asked = replace(asking.asked, identity=identity)
+    return as_upload(replace(asking, asked=asked), fields, store.clock())
+
+
 async def _holder(
     store: Store, keyring: Keyring, asking: Asking, claimed: Claimed
 ) -> tuple[list[str], Identity | None]:
@@ -56,26 +76,22 @@ async def _holder(
     if claimed.token:
         if claimed.access_key != keyring.project:
             raise unknown_access_key()
-        return [each.reveal() for each in keyring.public_keys], _user(asking)
+        return [each.reveal() for each in keyring.public_keys], _user(asking, claimed.token)
     own = store.settings.s3_protocol
     if own.access_key_id and own.secret_access_key and own.access_key_id.matches(claimed.access_key):
         return [own.secret_access_key.reveal()], SERVICE
     return await _stored(store, keyring, claimed.access_key)
 
 
-def _user(asking: Asking) -> Identity:
+def _user(asking: Asking, token: str) -> Identity:
     """Give the user of a session token, as the door verified it. Raises: S3Error."""
     request = asking.asked.request
     match request.caller:
         case User():
-            return identity_of(request.caller, [("authorization", f"Bearer {_token(asking)}")])
+            return identity_of(request.caller, [("authorization", f"Bearer {token}")])
         case Rejected(message=message):
             raise S3Error("InvalidToken", message, 403)
     raise S3Error("InvalidToken", "The provided token is malformed or otherwise invalid.", 403)
-
-
-def _token(asking: Asking) -> str:
-    return asking.header("x-amz-security-token") or ""
 
 
 async def _stored(store: Store, keyring: Keyring, access_key: str) -> tuple[list[str], Identity | None]:
@@ -99,12 +115,20 @@ def _verified(store: Store, asking: Asking, claimed: Claimed, secrets: list[str]
         spelled = sigv4.canonical_request(
             asking.method, path, asking.query, headers, claimed.signed, claimed.payload
         )
-        for secret in secrets or [_NOT_SECRET]:
-            try:
-                return sigv4.verify(claimed, secret, spelled)
-            except S3Error:
-                continue
+        key = _first_fit(secrets, partial(sigv4.verify, claimed, request=spelled))
+        if key is not None:
+            return key
     raise mismatch()
+
+
+def _first_fit(secrets: list[str], verify: Callable[[str], bytes]) -> bytes | None:
+    """Give the signing key of the first secret that made a signature; None if none did."""
+    for secret in secrets or [_NOT_SECRET]:
+        try:
+            return verify(secret)
+        except S3Error:
+            continue
+    return None
 
 
 def _addresses(store: Store, asking: Asking) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Multipart uploads: begin, list, abort; and what all of their steps share: the row, and the policies tried for each step.
 
-An upload's id is the version that its object will have, so a client that asks to complete it once more is told of what is
-there. Every step tries as its caller what the object's write will need; the rows themselves are the service's.
+The versions of an object begin like the upload that it was made of (`completing.py`), so a client that asks to complete it
+once more is told of what is there. Every step tries as its caller what the object's write will need; the rows themselves are the service's.
 Source: reference page "storage", sections 10 and 12.
 """
 
@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import Struct
 
-from broker.blobs_names import blob
 from schemas.http import Response
 from workers.database.interactive import first, statement
 from workers.sql.files import read_statements
@@ -74,6 +73,7 @@ async def begin(store: Store, asking: Asking) -> Response:
     await store.probe(asking.asked.as_caller(), probe_of(upload, key))
     id = str(uuid4())
     told = {"mimetype": about.mime_type, "cacheControl": about.cache_control, "xRobotsTag": about.robots}
+    told["expiresIn"] = str(int(store.settings.s3_protocol.upload_expiry))
     signature = _signature(store, id, asking.bucket, key, who.subject)
     values = (
         id, signature, asking.bucket, key, who.subject, about.user_metadata, msgspec.json.encode(told)
@@ -125,13 +125,8 @@ async def abort(store: Store, asking: Asking) -> Response:
     [ended] = await store.run(asking.asked.as_service(), statement(SQL["end"], found.id))
     if not ended:
         raise no_such_upload()
-    await store.errands.finish(_drop(store, found))
+    await store.errands.finish(store.blobs.forget(found.id))
     return Response(204)
-
-
-async def _drop(store: Store, found: Pending) -> None:
-    await store.blobs.forget(found.id)
-    await store.blobs.delete([blob(found.upload.bucket, found.id)])  # of a completion that failed late
 
 
 async def parts_of(

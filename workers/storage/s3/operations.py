@@ -8,9 +8,19 @@ from dataclasses import dataclass
 
 from schemas.http import Response
 from workers.storage.context import Store
-from workers.storage.s3 import buckets, completing, copying, listing, multipart, objects, parts, reading
+from workers.storage.s3 import (
+    buckets,
+    completing,
+    copying,
+    forms,
+    listing,
+    multipart,
+    objects,
+    parts,
+    reading,
+)
 from workers.storage.s3.asking import Asking
-from workers.storage.s3.errors import S3Error, not_supported
+from workers.storage.s3.errors import not_supported
 
 Answer = Callable[[Store, Asking], Awaitable[Response]]
 
@@ -60,6 +70,8 @@ _OBJECTS: dict[tuple[str, str], Operation] = {
     ("DELETE", ""): Operation(objects.delete, "storage.s3.object.delete"),
     ("DELETE", "uploadId"): Operation(multipart.abort, f"{_UPLOAD}.abort_multipart"),
 }
+FORM = Operation(forms.post, _UPLOAD, has_bytes=True)
+"""What no method and query names: an upload by a form."""
 _ALL_BUCKETS = Operation(buckets.listing, "storage.s3.bucket.list")
 
 
@@ -75,14 +87,6 @@ def operation_of(asking: Asking) -> Operation:
     if found is None:
         raise not_supported()
     return found
-
-
-def refuse_form(asking: Asking) -> None:
-    """Raises: S3Error (501) for an upload by a form with a policy: it is not offered."""
-    if asking.method == "POST" and asking.headers.get("content-type", "").lower().startswith(
-        "multipart/form-data"
-    ):
-        raise S3Error("NotImplemented", "Uploads by POST forms are not implemented; use a presigned PUT", 501)
 
 
 def _named(asking: Asking, table: dict[tuple[str, str], Operation]) -> str:

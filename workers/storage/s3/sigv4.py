@@ -80,7 +80,7 @@ def _of_header(headers: Mapping[str, str]) -> Claimed:
     payload = headers.get("x-amz-content-sha256", "").strip()
     if not payload:
         raise S3Error("InvalidRequest", "Missing required header for this request: x-amz-content-sha256")
-    access_key, day, region = _credential(found[1])
+    access_key, day, region = read_credential(found[1])
     date = _date_of(headers)
     if not date.startswith(day):
         raise _malformed("The date of the credential is not that of the request.")
@@ -99,7 +99,7 @@ def _of_query(asked: Mapping[str, str], headers: Mapping[str, str]) -> Claimed:
         raise _bad_query(f"X-Amz-Expires must be between 1 and {LONGEST_S} seconds")
     if not _DATE.fullmatch(date) or not _HEX.fullmatch(signature):
         raise _bad_query("X-Amz-Date or X-Amz-Signature is malformed")
-    access_key, day, region = _credential(credential)
+    access_key, day, region = read_credential(credential)
     if not date.startswith(day):
         raise _bad_query("The date of the credential is not that of the request.")
     payload = asked.get("X-Amz-Content-Sha256") or headers.get("x-amz-content-sha256", "").strip() or UNSIGNED
@@ -109,8 +109,8 @@ def _of_query(asked: Mapping[str, str], headers: Mapping[str, str]) -> Claimed:
     )
 
 
-def _credential(text: str) -> tuple[str, str, str]:
-    """Split a credential: an access key may hold slashes, what follows it may not."""
+def read_credential(text: str) -> tuple[str, str, str]:
+    """Split a credential into key, day and region: a key may hold slashes, what follows it may not. Raises: S3Error."""
     parts = text.rsplit("/", 4)
     if (
         len(parts) != 5
@@ -164,6 +164,14 @@ def refuse_unsigned(claimed: Claimed, headers: Mapping[str, str]) -> None:
         raise S3Error(
             "AccessDenied", f"There were headers present in the request which were not signed: {told}", 403
         )
+
+
+def verify_policy(claimed: Claimed, secret: str, policy: str) -> bytes:
+    """Hold the signature of a form against its policy, as it was sent; give the signing key. Raises: S3Error."""
+    key = signing_key(secret, claimed.day, claimed.region)
+    if not hmac.compare_digest(signature(key, policy), claimed.signature):
+        raise mismatch()
+    return key
 
 
 def verify(claimed: Claimed, secret: str, request: str) -> bytes:

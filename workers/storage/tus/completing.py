@@ -9,10 +9,10 @@ import contextlib
 from uuid import UUID
 
 from broker.blobs_errors import BlobError, BlobStoreDown
-from broker.blobs_model import Staged
 from broker.blobs_names import blob
 from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction, first, statement
+from workers.database.session import Statement
 from workers.storage.asked import Asked
 from workers.storage.buckets import SQL as BUCKETS
 from workers.storage.buckets import BucketRules
@@ -33,7 +33,8 @@ _RECOVERY_LEASE_S = 300.0
 async def commit(store: Store, asked: Asked, upload: Upload, version: str, writer: UUID, md5: str) -> None:
     """Write the row of an object whose bytes lie at their place. It is finished once it has begun.
 
-    Raises: StorageError, Refused, DatabaseError; then the upload is still under way, and nobody holds it.
+    Raises: StorageError, Refused, DatabaseError; then the upload is still under way, and nobody holds it. What was refused
+    leaves no bytes at its place.
     """
     await store.errands.finish(_commit(store, asked, upload, version, writer, md5))
 
@@ -57,9 +58,8 @@ async def _commit(store: Store, asked: Asked, upload: Upload, version: str, writ
 async def _write(
     store: Store, transaction: Transaction, upload: Upload, version: str, writer: UUID, md5: str
 ) -> None:
-    own_role = statement(rows.SQL["own_role"])
     _, locked, _ = await transaction.run(
-        own_role, statement(rows.SQL["find_locked"], version), switch(upload.identity)
+        _own_role(), statement(rows.SQL["find_locked"], version), switch(upload.identity)
     )
     row = first(locked, Row)
     if row is None:
@@ -68,6 +68,19 @@ async def _write(
         return
     if row.writer != str(writer):
         raise lost()
+    try:
+        await _replace(store, transaction, upload, row, md5)
+    except (StorageError, Refused):
+        await _drop(store, row)
+        raise
+    except DatabaseError as error:
+        if refusal_of(error).inner < 500:  # else nobody knows whether the row was written
+            await _drop(store, row)
+        raise
+
+
+async def _replace(store: Store, transaction: Transaction, upload: Upload, row: Row, md5: str) -> None:
+    """Try the policies with all that is known now, write the object's row, and end the upload."""
     await try_out(transaction, probe_of(upload, upload.key))
     _, found = await transaction.run(switch(SERVICE), statement(BUCKETS["rules"], upload.bucket))
     rules = first(found, BucketRules)
@@ -76,32 +89,31 @@ async def _write(
     size = row.upload_length or 0
     if size > most_of(store, rules, upload):
         raise too_long()
-    await write_row(transaction, upload, upload.key, version, metadata_of(upload.about, md5, size))
-    await transaction.run(own_role, statement(rows.SQL["complete"], version))
+    await write_row(transaction, upload, upload.key, row.version, metadata_of(upload.about, md5, size))
+    await transaction.run(_own_role(), statement(rows.SQL["complete"], row.version))
 
 
 async def _recover(store: Store, asked: Asked, row: Row, upload: Upload) -> None:
-    writer = await rows.hold(store, row.version, _RECOVERY_LEASE_S)
+    row, writer = await rows.hold(store, row.version, _RECOVERY_LEASE_S)
+    if writer is None:  # another look was faster
+        return
     try:
         staged = await store.blobs.complete(row.version, blob(row.bucket_id, row.version))
         await store.blobs.promote(staged)
     except BaseException:
         store.errands.begin(rows.let_go(store, row.version, writer))
         raise
-    try:
-        await commit(store, asked, upload, row.version, writer, staged.md5)
-    except (StorageError, Refused):
-        await _drop(store, staged)
-        raise
-    except DatabaseError as error:
-        if refusal_of(error).inner < 500:  # else nobody knows whether the row was written
-            await _drop(store, staged)
-        raise
+    await commit(store, asked, upload, row.version, writer, staged.md5)
 
 
-async def _drop(store: Store, staged: Staged) -> None:
-    with contextlib.suppress(BlobStoreDown):  # then the sweep finds it
-        await store.blobs.discard(staged)
+async def _drop(store: Store, row: Row) -> None:
+    """Leave no bytes at the object's place. The row is locked meanwhile: nobody else can put his there."""
+    with contextlib.suppress(BlobStoreDown):  # then the sweep finds them
+        await store.blobs.delete([blob(row.bucket_id, row.version)])
+
+
+def _own_role() -> Statement:
+    return statement(rows.SQL["own_role"])
 
 
 async def _forget(store: Store, version: str) -> None:

@@ -44,10 +44,8 @@ async def terminate(store: Store, asked: Asked) -> Response:
         raise access_denied()
     if row.is_complete:
         raise _finished()
-    writer = await rows.hold(store, row.version)
-    row = await rows.find(store, row.name)
-    if row.is_complete:
-        store.errands.begin(rows.let_go(store, row.version, writer))
+    row, writer = await rows.hold(store, row.version)
+    if writer is None:
         raise _finished()
     await store.errands.finish(_end(store, row, writer))
     return Response(204)

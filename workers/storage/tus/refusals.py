@@ -16,6 +16,11 @@ def bad_request(message: str) -> Refused:
     return Refused(400, message)
 
 
+def unauthorized() -> Refused:
+    """There is neither a key nor a token."""
+    return Refused(401, "No API key found in request")
+
+
 def no_such_upload() -> Refused:
     """The upload is not there: it never was, it was terminated, or it expired some time ago."""
     return Refused(404, "Upload not found")

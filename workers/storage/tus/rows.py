@@ -96,15 +96,23 @@ async def look_up(store: Store, version: str) -> Row | None:
     return first(await _run(store, "find", version), Row)
 
 
-async def hold(store: Store, version: str, lease_s: float = LEASE_S) -> UUID:
-    """Become the writer of an upload, once the one who is has let go. Raises: Refused (404, 503)."""
+async def hold(store: Store, version: str, lease_s: float = LEASE_S) -> tuple[Row, UUID | None]:
+    """Become the writer of an upload, once the one who is has let go. Gives the upload as it is then, and the writer's name.
+
+    There is no writer of what is complete. Raises: Refused (404, 503).
+    """
     writer = uuid4()
     pauses = _Pauses()
-    while not await _run(store, "hold", version, str(writer), repr(lease_s)):
-        if not await _run(store, "wait", version) and not await _run(store, "find", version):
-            raise no_such_upload()
+    while True:
+        is_held = await _run(store, "hold", version, str(writer), repr(lease_s))
+        row = None
+        if is_held or not await _run(store, "wait", version):
+            row = await look_up(store, version)
+            if row is None:
+                raise no_such_upload()
+        if row is not None and (is_held or row.is_complete):
+            return row, None if row.is_complete else writer
         await pauses.next()
-    return writer
 
 
 async def wait_until_free(store: Store, version: str) -> None:

@@ -42,10 +42,10 @@ where version = $1
 for update
 
 -- name: hold
--- Become its writer for so many seconds, if nobody is.
+-- Become its writer for so many seconds, if nobody is and there is something left to write.
 update storage.tus_uploads
 set writer = $2::uuid, leased_until = clock_timestamp() + make_interval(secs => $3::float8), is_awaited = false
-where version = $1 and (writer is null or leased_until < clock_timestamp())
+where version = $1 and completed_at is null and (writer is null or leased_until < clock_timestamp())
 returning 1
 
 -- name: wait

@@ -11,7 +11,7 @@ from workers.storage.callers import SERVICE, Identity, Settings, has_credential,
 from workers.storage.context import Store
 from workers.storage.errors import invalid_signature
 from workers.storage.signing import Scope
-from workers.storage.tus.refusals import bad_request
+from workers.storage.tus.refusals import bad_request, unauthorized
 from workers.storage.tus.rows import Row
 from workers.storage.uploads import About, Upload
 
@@ -34,7 +34,7 @@ def is_signed(asked: Asked) -> bool:
 
 
 def writer_of(store: Store, asked: Asked, bucket: str, key: str) -> Writer:
-    """Give who writes an object. Raises: StorageError, Refused (400)."""
+    """Give who writes an object. Raises: StorageError, Refused: 401 for who says nothing at all, 400 for a key alone."""
     if is_signed(asked):
         token = (asked.header("x-signature") or "").strip()
         if not token:
@@ -42,7 +42,7 @@ def writer_of(store: Store, asked: Asked, bucket: str, key: str) -> Writer:
         claims = store.signer.read(token, Scope.UPLOAD, f"{bucket}/{key}")
         return Writer(SERVICE, claims.owner, bool(claims.upsert))
     if not has_credential(asked.request.headers):
-        raise bad_request(_NO_CREDENTIAL)
+        raise bad_request(_NO_CREDENTIAL) if asked.header("apikey") else unauthorized()
     identity = identity_of(asked.request.caller, asked.request.headers)
     return Writer(identity, identity.subject, asked.is_true("x-upsert"))
 

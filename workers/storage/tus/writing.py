@@ -29,9 +29,7 @@ async def begin(store: Store, asked: Asked) -> Response:
     row = await rows.find(store, read_name(asked.parameters["id"]))
     who = writer_of(store, asked, row.bucket_id, row.key)
     if row.is_complete:
-        if offset != row.upload_offset:
-            raise offset_conflict()
-        return written(row, row.upload_offset)
+        return _repeated(row, offset)
     length = read_late_length(asked, row.upload_length)
     upload = upload_of(row, who.identity, length)
     most = most_of(store, await rules_of(store, asked, row.bucket_id), upload)
@@ -45,11 +43,13 @@ async def begin(store: Store, asked: Asked) -> Response:
 
 
 async def _held(store: Store, row: Row, offset: int, length: int | None, limit: int) -> Response:
-    """Hold the upload, if it ends where the client goes on."""
-    writer = await rows.hold(store, row.version)
+    """Hold the upload, if it ends where the client goes on. Another writer may have ended it, or told its length."""
+    row, writer = await rows.hold(store, row.version)
+    if writer is None:
+        return _repeated(row, offset)
     try:
         end = await store.blobs.appended(row.version)
-        if end != offset:
+        if end != offset or row.upload_length not in (None, length):
             raise offset_conflict()
         if length is not None and row.upload_length is None:
             await rows.declare(store, row.version, writer, length)
@@ -58,6 +58,13 @@ async def _held(store: Store, row: Row, offset: int, length: int | None, limit: 
         raise
     known = -1 if length is None else length
     return Response(200, wanted=Wanted(row.blob, limit, seal(row.version, writer), offset, length=known))
+
+
+def _repeated(row: Row, offset: int) -> Response:
+    """Answer who goes on with what is complete: the answer to the last piece may have been lost."""
+    if offset != row.upload_offset:
+        raise offset_conflict()
+    return written(row, row.upload_offset)
 
 
 async def arrived(store: Store, asked: Asked, stored: Stored) -> tuple[Row, int]:

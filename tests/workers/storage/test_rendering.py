@@ -1,0 +1,83 @@
+"""What is remembered of renders: asked once, asked again when the bytes are gone."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from broker.blobs import BlobStore
+from broker.blobs_names import transform, transforms
+from schemas.blobs import Blob
+from schemas.images import Order, Rendered, Transform
+from schemas.storage_settings import Storage
+from workers.storage.rendering import Remembered
+
+PICTURE = b"picture"
+
+
+class Images:
+    """Renders by writing the same bytes; counts how often it was asked."""
+
+    def __init__(self, blobs: BlobStore, *, is_source: bool = False) -> None:
+        self._blobs, self._is_source, self.asked = blobs, is_source, 0
+
+    async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
+        self.asked += 1
+        if not self._is_source:
+            await self._blobs.put_small(transform(order.source.version, order.key), PICTURE)
+        return Rendered("image/png", len(PICTURE), 1, 1, self._is_source)
+
+
+@pytest.fixture
+async def blobs(tmp_path: Path) -> AsyncIterator[BlobStore]:
+    store = BlobStore.open(Storage(path="blobs"), tmp_path)
+    yield store
+    await store.close()
+
+
+def order(width: int = 10) -> Order:
+    return Order(Blob("b", str(uuid4())), Transform(width=width), "png")
+
+
+async def test_a_picture_that_is_there_is_not_asked_for_again(blobs: BlobStore) -> None:
+    images, one = Images(blobs), order()
+    render = Remembered(images, blobs)
+
+    answers = [await render(one, "id", 1000) for _ in range(3)]
+
+    assert answers == [Rendered("image/png", len(PICTURE), 1, 1)] * 3
+    assert images.asked == 1
+
+
+async def test_a_picture_that_is_gone_or_cut_short_is_made_again(blobs: BlobStore) -> None:
+    images, one = Images(blobs), order()
+    render = Remembered(images, blobs)
+    await render(one, "id", 1000)
+
+    await blobs.delete_folder(transforms(one.source.version))
+    await render(one, "id", 1000)
+    await blobs.put_small(transform(one.source.version, one.key), PICTURE[:3])
+    await render(one, "id", 1000)
+
+    assert images.asked == 3
+
+
+async def test_a_picture_that_is_its_source_is_remembered(blobs: BlobStore) -> None:
+    images, one = Images(blobs, is_source=True), order()
+    render = Remembered(images, blobs)
+
+    answers = [await render(one, "id", 1000) for _ in range(2)]
+
+    assert all(each.is_source for each in answers)
+    assert images.asked == 1
+
+
+async def test_the_oldest_is_forgotten_where_there_are_too_many(blobs: BlobStore) -> None:
+    images, orders = Images(blobs), [order(width) for width in (10, 20, 30)]
+    render = Remembered(images, blobs, most=2)
+
+    for each in [*orders, *orders[1:], orders[0]]:
+        await render(each, "id", 1000)
+
+    assert images.asked == 4

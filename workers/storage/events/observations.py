@@ -1,0 +1,66 @@
+"""What telling events tells of itself: kinds, counts and reasons, never the name of an object or of a webhook."""
+
+from typing import ClassVar
+
+from broker.observations import Observation
+
+
+class StorageEventPublished(Observation, frozen=True):
+    """An event of storage is on NATS."""
+
+    level: ClassVar[str] = "debug"
+    type: str
+
+
+class StorageEventDropped(Observation, frozen=True):
+    """An event of storage cannot be told and was dropped."""
+
+    level: ClassVar[str] = "error"
+    type: str
+    sequence: int
+    reason: str
+
+
+class StorageEventsDelayed(Observation, frozen=True):
+    """Events of storage cannot be told now; they wait in the database."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class WebhookSent(Observation, frozen=True):
+    """An event of storage was posted to the webhook."""
+
+    level: ClassVar[str] = "debug"
+    type: str
+
+
+class WebhookFailed(Observation, frozen=True):
+    """A post to the webhook failed; it is tried again."""
+
+    level: ClassVar[str] = "debug"
+    type: str
+    reason: str
+
+
+class WebhookLost(Observation, frozen=True):
+    """The webhook takes no events; they are posted again until it does, or until they are too old."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class WebhookBack(Observation, frozen=True):
+    """The webhook takes events again."""
+
+    after_s: float
+
+
+class WebhookDropped(Observation, frozen=True):
+    """An event of storage was not taken by the webhook in its time and is not posted any more."""
+
+    level: ClassVar[str] = "error"
+    id: str
+    type: str
+    tries: int
+    reason: str

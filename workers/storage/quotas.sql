@@ -1,0 +1,34 @@
+-- Quotas (quotas.py).
+
+-- name: room
+-- As the service role: bytes that an object of this name may have, null without a quota.
+select storage.room_for($1, $2)
+
+-- name: usage
+-- As the service role.
+select json_build_object(
+  'id', $1::text,
+  'size', coalesce(sum(size), 0),
+  'objects', coalesce(sum(objects), 0),
+  'quota', (select quotas.size from storage.quotas where quotas.bucket_id = $1)
+)
+from storage.usage
+where usage.bucket_id = $1
+
+-- name: set
+-- As the service role: null lifts it.
+with lifted as (
+  delete from storage.quotas where bucket_id = $1 and $2::bigint is null
+)
+insert into storage.quotas (bucket_id, size)
+select $1, $2::bigint where $2::bigint is not null
+on conflict (bucket_id) do update set size = excluded.size
+
+-- name: set_in_all
+-- As the login role. Nothing is written where it says so already.
+with lifted as (
+  delete from storage.quotas where bucket_id is null and $1::bigint is null
+)
+insert into storage.quotas (bucket_id, size)
+select null, $1::bigint where $1::bigint is not null
+on conflict (bucket_id) do update set size = excluded.size where quotas.size <> excluded.size
