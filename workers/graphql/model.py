@@ -22,6 +22,8 @@ class Enum:
     labels: dict[str, str]
     """GraphQL value -> label in the database, in the order of the type."""
     description: str | None = None
+    is_introspectable: bool = True
+    """False: its schema keeps it out of introspection (section 15)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ class Function:
     """`setof`, also with `rows 1`."""
     is_volatile: bool = False
     description: str | None = None
+    is_introspectable: bool = True
+    """False: its schema keeps it out of introspection (section 15)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,8 @@ class Entity:
     kind: str
     """r table, v view, m materialized view, f foreign table, as in pg_class.relkind."""
     columns: dict[str, Column]
-    """By name of the field, in table order; also those which can only be written (`is_selectable` False)."""
+    """By name of the field, in table order; also those which can only be written (`is_selectable` False), and key
+    columns whose name no document can spell."""
     primary_key: tuple[str, ...]
     """Names of columns in the database, real key or directive, in key order."""
     relations: dict[str, Relation] = field(default_factory=dict)
@@ -159,6 +164,20 @@ class Entity:
     unique_keys: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Constraints that upserts may name: (name, columns in the database), the primary key first."""
     description: str | None = None
+    is_introspectable: bool = True
+    """False: its schema keeps it out of introspection (section 15)."""
+
+    def field(self, name: str) -> "Column | Relation | Function | None":
+        """Give what a field of the row is; of those with one name a function wins, then a relation.
+
+        `nodeId` and `__typename` are no such fields, but a field named `nodeId` takes the place of the row's id.
+        """
+        column = self.columns.get(name)
+        return (
+            self.functions.get(name)
+            or self.relations.get(name)
+            or (column if column is not None and column.is_selectable else None)
+        )
 
     @property
     def key_columns(self) -> tuple[Column, ...]:

@@ -1,0 +1,1 @@
+"""Introspection: what a role sees as GraphQL types, and the answers to questions about them."""
