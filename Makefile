@@ -15,7 +15,7 @@ help:
 	@echo "make setup   the environment for development, in $(VENV)"
 	@echo "make test    run all tests"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
-	@echo "make bench   measure requests a second and CPU per request"
+	@echo "make bench   measure requests a second and CPU per request: BENCH=rest (default), auth, storage, images..."
 	@echo "make clean   remove the environment and what tools left; data folders stay"
 	@echo
 	@echo 'ARGS="..." is passed on: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"'
@@ -37,7 +37,7 @@ check: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m tests.bench.rest $(ARGS)
+	$(BIN)/python -m tests.bench.$(or $(BENCH),rest) $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -3,7 +3,7 @@
     stage:    staging/<id>, written, fsync          promote: rename, fsync of the folder
     append:   uploads/<id>/appended, written at its offset, fsync at the end of each append
 
-Every call that may wait for the disk runs in a thread. A rename within one file system is atomic, so a reader sees a
+Every call that may wait for the disk runs in a thread; what the kernel has in memory is read without one. A rename within one file system is atomic, so a reader sees a
 whole blob or none; a version is never written again, so a copy is a second name for the same bytes (a hard link).
 """
 
@@ -18,7 +18,7 @@ from stat import S_ISREG
 from uuid import UUID, uuid4
 
 from broker import blobs_names
-from broker.blobs_disk_files import AppendedFile, NewFile, opened, sync_folder
+from broker.blobs_disk_files import AppendedFile, NewFile, opened, resident, sync_folder
 from broker.blobs_errors import BlobMissing, disk_errors
 from broker.blobs_model import Found, Reading, Run, Sink
 from broker.blobs_names import Folder, Place
@@ -67,7 +67,9 @@ class DiskBlobs:
     async def _chunks(self, file: FileIO, start: int, end: int) -> AsyncIterator[bytes]:
         while start < end:
             with disk_errors("read"):
-                chunk = await self._run(os.pread, file.fileno(), min(_READ, end - start), start)
+                chunk = resident(file, min(_READ, end - start), start)
+                if not chunk:
+                    chunk = await self._run(os.pread, file.fileno(), min(_READ, end - start), start)
             if not chunk:
                 break
             start += len(chunk)

@@ -1,4 +1,4 @@
-"""Writing: chunks of any size in, pieces of a MiB out, hashed and counted on the way.
+"""Writing: chunks of any size in, pieces of half a MiB out, hashed and counted on the way.
 
     write(chunk) -> collected -> [ piece ] -> MD5 and sink at the same time, in threads
                                      ^ one piece in flight while the next one is collected
@@ -17,7 +17,7 @@ from broker.blobs_errors import BlobTooLarge
 from broker.blobs_model import Run, Sink, Staged
 from broker.blobs_names import Place
 
-PIECE = 1024 * 1024
+PIECE = 512 * 1024
 _INLINE = 64 * 1024
 """Up to here a hash is not worth a thread: 0.1 ms."""
 

@@ -8,6 +8,7 @@ import click
 
 from schemas.settings import DEVELOPMENT_DB_PASSWORD, Auth
 from services.cli.options import platform_options
+from services.cli.s3_pair import ENVIRONMENT
 from services.cli.show import env_lines, json_text
 from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
@@ -75,7 +76,15 @@ def keys(
         else (random_keys(), secrets.token_urlsafe(24))
     )
     values = named_keys(made, password)
+    if not development:  # no pair of S3 is published: a start makes its own
+        values |= s3_pair()
     click.echo(env_lines(values) if form == "env" else json_text(values))
+
+
+def s3_pair() -> dict[str, str]:
+    """Make a key pair of the S3 endpoint, under the environment names of the settings."""
+    id, secret = ENVIRONMENT.values()
+    return {id: secrets.token_hex(16), secret: secrets.token_hex(32)}
 
 
 def named_keys(made: ApiKeys, password: str) -> dict[str, str]:

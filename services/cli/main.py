@@ -9,6 +9,7 @@ from services.cli.psql import psql
 from services.cli.start import start
 from services.cli.status import status
 from services.cli.stop import stop
+from services.cli.storage import storage
 from services.cli.version import version
 
 
@@ -30,7 +31,7 @@ def main() -> None:
     """
 
 
-for command in (init, start, status, stop, psql, logs, keys, version):
+for command in (init, start, status, stop, psql, logs, keys, storage, version):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -17,11 +17,15 @@ LABELS = {
     "DB_URL": "Database",
     "MAILPIT_URL": "Mail catcher",
     "NATS_URL": "NATS",
+    "STORAGE_S3_URL": "Storage (S3)",
     "PUBLISHABLE_KEY": "Publishable key",
     "SECRET_KEY": "Secret key",
     "JWT_SECRET": "JWT secret",
     "ANON_KEY": "anon key",
     "SERVICE_ROLE_KEY": "service_role key",
+    "S3_PROTOCOL_ACCESS_KEY_ID": "S3 access key",
+    "S3_PROTOCOL_ACCESS_KEY_SECRET": "S3 secret key",
+    "S3_PROTOCOL_REGION": "S3 region",
 }
 _SAID_TWICE = frozenset({"INBUCKET_URL"})
 """An older name of an address that is shown already."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options
+from services.cli.s3_pair import with_s3_pair
 from services.cli.show import Terminal
 from services.supervisor import plan
 from services.supervisor.detach import run_detached
@@ -97,7 +98,8 @@ def start(
 
     def run(report: Reporter) -> int:
         try:
-            launch(load_project(project, config, data, overrides), plan.choose(edge, pool), report)
+            choice = plan.choose(edge, pool)
+            launch(with_s3_pair(load_project(project, config, data, overrides), choice), choice, report)
         except SupervisorError as error:
             report.warn(str(error))
             return error.exit_code

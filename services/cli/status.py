@@ -6,6 +6,7 @@ import click
 
 from services.cli.intact import overwritten_files
 from services.cli.options import platform_options, running_platform
+from services.cli.s3_pair import s3_values
 from services.cli.show import env_lines, json_text, table
 from services.supervisor.state import ChildState, State, uptime
 
@@ -21,21 +22,23 @@ def status(data: Path | None, project: Path | None, form: str) -> None:
 
     \b
     Names: API_URL REST_URL GRAPHQL_URL DB_URL NATS_URL PUBLISHABLE_KEY SECRET_KEY
-           JWT_SECRET ANON_KEY SERVICE_ROLE_KEY (those of parts that do not run are left out)
+           JWT_SECRET ANON_KEY SERVICE_ROLE_KEY STORAGE_S3_URL S3_PROTOCOL_ACCESS_KEY_ID
+           S3_PROTOCOL_ACCESS_KEY_SECRET S3_PROTOCOL_REGION (those of parts that do not run are left out)
     Exit codes: 0 it runs, 1 it does not
     """
-    _, state = running_platform(data, project)
+    folder, state = running_platform(data, project)
+    values = state.values | s3_values(folder.path, state.values)
     if form == "env":
-        click.echo(env_lines(state.values))
+        click.echo(env_lines(values))
     elif form == "json":
-        click.echo(json_text(state.values))
+        click.echo(json_text(values))
     else:
-        _show(state)
+        _show(state, values)
 
 
-def _show(state: State) -> None:
+def _show(state: State, values: dict[str, str]) -> None:
     click.echo(f"Headwater {state.version}, {state.status}, process {state.pid}, data folder {state.data}\n")
-    click.echo(table(state.values))
+    click.echo(table(values))
     click.echo()
     for child in state.children:
         click.echo(f"{child.name:>18}  {_fares(child)}")

@@ -7,7 +7,7 @@ from schemas.caller import Anonymous, Caller, Refusal, Rejected
 from schemas.token_keys import Issuer, KeySet
 from schemas.tokens import Verifier
 from services.gateway.routes import Route
-from services.middleware.apikey import Keys, bearer, identify
+from services.middleware.apikey import Keys, bearer, identify, identify_by_token, spelled_usually
 
 
 async def _learn_nothing(issuer: str) -> bool:
@@ -33,6 +33,10 @@ class Doorkeeper:
     def caller(self, route: Route, key: str | None, authorization: str | None, now: float) -> Caller:
         """Identify the caller. Raises: KeyRefused."""
         verifier = self._verifier(route.area)
+        if route.area == "storage":
+            authorization = spelled_usually(authorization)
+        if route.takes_token and not key:
+            return identify_by_token(authorization, self.keys, verifier, now)
         if not route.needs_key and not key:
             token = bearer(authorization)
             return Anonymous() if token is None else verifier.verify(token, now)
@@ -44,7 +48,8 @@ class Doorkeeper:
         """Identify a caller whose token was refused once more, if keys were learnt that may have signed it."""
         if refused.kind is not Refusal.UNDECODABLE:
             return refused
-        issuer = self._verifier(route.area).lacking(bearer(authorization) or "")
+        spelled = spelled_usually(authorization) if route.area == "storage" else authorization
+        issuer = self._verifier(route.area).lacking(bearer(spelled) or "")
         if issuer is None or not await self.learn(issuer):
             return refused
         return self.caller(route, key, authorization, now)

@@ -23,13 +23,14 @@ from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
-from services.gateway.routes import Route, areas_off, route_of
+from services.gateway.routes import Route, areas_off, names_version, route_of
+from services.gateway.s3_form import is_form, open_form
 from services.gateway.s3_refusals import PREFIX as S3_PREFIX
 from services.gateway.s3_refusals import in_xml, session_token
 from services.middleware import cors
 from services.middleware.apikey import KeyRefused
 from services.middleware.limits import Buckets, client_address, read_networks
-from services.middleware.refusals import refusal
+from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
 
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
@@ -64,6 +65,7 @@ class Edge:
             body_timeout=gateway.body_timeout,
             request_timeout=gateway.request_timeout,
         )
+        self._body_timeout = gateway.body_timeout
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
@@ -161,6 +163,8 @@ class Edge:
             return refusal(
                 asked.area, 501, f"The {asked.area} interface is switched off ({asked.area}.enabled)"
             )
+        if asked.area == "storage" and names_version(method, asked.below, asked.query):
+            return no_versions()
         return None
 
     async def _without_route(self, asked: "_Asked") -> Response:
@@ -188,6 +192,10 @@ class Edge:
         key, authorization = asked.key(), asked.first.get("authorization")
         if asked.is_s3:  # whose header holds a signature, which is the pool's to verify
             authorization = session_token(asked.first, asked.query)
+        form = None
+        if asked.is_s3 and is_form(asked.request.method, asked.below, asked.first.get("content-type")):
+            form = await open_form(asked.request, self._body_timeout)
+            authorization = form.authorization
         now = time.time()
         caller = self._doorkeeper.caller(asked.route, key, authorization, now)
         if isinstance(caller, Rejected):
@@ -195,11 +203,12 @@ class Edge:
         client = self._address(asked) if asked.route.tells_client else ""
         if self._objects is not None and asked.area == "storage":
             method = asked.request.method
-            if carries_object(method, asked.below):
+            if form is not None or carries_object(method, asked.below):
+                headers = asked.headers if form is None else form.headers(asked.headers)
                 head = self._forwarder.head(
-                    asked.id, method, asked.below, asked.query, asked.headers, caller, client
+                    asked.id, method, asked.below, asked.query, headers, caller, client
                 )
-                return await self._objects.receive(asked.request, head)
+                return await self._objects.receive(form.file if form else asked.request, head)
         return await self._forwarder.ask(
             asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers, client
         )

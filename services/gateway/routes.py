@@ -5,6 +5,7 @@ demand none.
 """
 
 from dataclasses import dataclass
+from urllib.parse import parse_qs
 
 from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REST, STORAGE, Subject
 from schemas.settings import Settings
@@ -23,6 +24,8 @@ class Route:
     needs_key: bool = True
     is_built: bool = False
     mount: str | None = None
+    takes_token: bool = False
+    """An access token will do without a key."""
 
     @property
     def tells_client(self) -> bool:
@@ -32,7 +35,7 @@ class Route:
 
 ROUTES = (
     Route("rest", "/rest/v1", REST, is_built=True),
-    Route("graphql", "/graphql/v1", GRAPHQL),
+    Route("graphql", "/graphql/v1", GRAPHQL, is_built=True),
     Route("auth", "/auth/v1/verify", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/auth/v1/callback", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
     Route("auth", "/auth/v1/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
@@ -47,7 +50,14 @@ ROUTES = (
     Route("auth", "/.well-known/openid-configuration", AUTH, is_built=True, needs_key=False, mount=""),
     Route("auth", "/auth/v1", AUTH, is_built=True),
     Route("storage", "/storage/v1/s3", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/upload/resumable", STORAGE, needs_key=False, mount="/storage/v1"),
+    Route(
+        "storage",
+        "/storage/v1/upload/resumable",
+        STORAGE,
+        is_built=True,
+        needs_key=False,
+        mount="/storage/v1",
+    ),
     Route(
         "storage", "/storage/v1/object/public", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"
     ),
@@ -86,7 +96,7 @@ ROUTES = (
     ),
     Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1", STORAGE, is_built=True),
+    Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
     Route("realtime", "/realtime/v1", None),
     Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
 )
@@ -97,7 +107,11 @@ POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.is_b
 
 def areas_off(settings: Settings) -> frozenset[str]:
     """Give the areas that are switched off."""
-    switches = {"auth": settings.auth.enabled, "storage": settings.storage.enabled}
+    switches = {
+        "graphql": settings.graphql.enabled,
+        "auth": settings.auth.enabled,
+        "storage": settings.storage.enabled,
+    }
     return frozenset(area for area, is_on in switches.items() if not is_on)
 
 
@@ -105,6 +119,14 @@ def pools_of(settings: Settings) -> tuple[str, ...]:
     """Give the pools of the areas that are switched on."""
     off = areas_off(settings)
     return tuple(pool for pool in POOLS if pool not in off)
+
+
+def names_version(method: str, path: str, query: str) -> bool:
+    """Tell whether a version of an object is to be read by its id. `path` is below the storage's prefix."""
+    if not query or method not in ("GET", "HEAD"):
+        return False
+    is_object = path.startswith(("/object/", "/render/"))
+    return is_object and "versionId" in parse_qs(query, keep_blank_values=True)
 
 
 _BY_FIRST = {

@@ -2,6 +2,7 @@
 
 The key says that the request may pass; the token says for whom. A request without a token runs as the key's role, and
 nothing is injected for it. An opaque key (`sb_...`) sent as a token is none: the API key decides.
+Storage takes a token alone, for clients of resumable uploads know no API key; and its scheme in any case.
 Source: reference page "platform", section 1 ("Keys", "How they combine").
 """
 
@@ -80,11 +81,27 @@ def identify(
     return _trusted(token, keys) or verifier.verify(token, now)
 
 
+def identify_by_token(authorization: str | None, keys: Keys, verifier: Verifier, now: float) -> Caller:
+    """Give the caller of a request without a key where a token alone will do. Raises: KeyRefused if there is none either."""
+    token = bearer(authorization)
+    if token is None:
+        raise KeyRefused(*MISSING)
+    return _trusted(token, keys) or verifier.verify(token, now)
+
+
 def _trusted(token: str, keys: Keys) -> Service | None:
     """Take the configured secret key sent as a token for what it is, whatever verifies the tokens of this area."""
     sent = _bytes(token)
     matches = [hmac.compare_digest(sent, known.encode()) for known in keys.secret]
     return Service() if any(matches) else None
+
+
+def spelled_usually(authorization: str | None) -> str | None:
+    """Respell a token whose scheme is in another case, or left out, as storage takes it."""
+    scheme, _, token = (authorization or "").strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return f"Bearer {token}"
+    return f"Bearer {scheme}" if scheme.count(".") == 2 and not token else authorization
 
 
 def bearer(authorization: str | None) -> str | None:
@@ -97,7 +114,8 @@ def bearer(authorization: str | None) -> str | None:
 
 
 def _bare(key: str) -> str:
-    return key.removeprefix("Bearer ").strip()
+    scheme, _, rest = key.partition(" ")
+    return rest.strip() if scheme.lower() == "bearer" else key.strip()
 
 
 def _bytes(text: str) -> bytes:

@@ -7,18 +7,20 @@ from schemas.http import Headers, Response
 JSON = ("content-type", "application/json; charset=utf-8")
 
 _STORAGE_NAMES = {
-    400: "InvalidRequest",
-    401: "Unauthorized",
-    404: "not_found",
-    408: "RequestTimeout",
-    413: "Payload too large",
-    414: "InvalidRequest",
-    429: "too_many_requests",
-    431: "InvalidRequest",
-    501: "NotImplemented",
-    503: "ServiceUnavailable",
-    504: "RequestTimeout",
+    400: ("InvalidRequest", "InvalidRequest"),
+    401: ("Unauthorized", "AccessDenied"),
+    404: ("not_found", "NoSuchKey"),
+    408: ("RequestTimeout", "RequestTimeout"),
+    413: ("Payload too large", "EntityTooLarge"),
+    414: ("InvalidRequest", "InvalidRequest"),
+    429: ("too_many_requests", "SlowDown"),
+    431: ("InvalidRequest", "InvalidRequest"),
+    500: ("Internal", "InternalError"),
+    501: ("NotImplemented", "NotImplemented"),
+    503: ("ServiceUnavailable", "ServiceUnavailable"),
+    504: ("RequestTimeout", "RequestTimeout"),
 }
+"""What storage calls a refusal, for people of old and for programs (reference page "storage", section 3)."""
 
 
 def refusal(
@@ -34,6 +36,17 @@ def refusal(
     message = message.encode(errors="replace").decode()
     body = msgspec.json.encode(_body(area, status, message, hint, code))
     return Response(status, [JSON, *(headers or [])], body)
+
+
+def no_versions() -> Response:
+    """Refuse to read a version of an object by its id: storage keeps none but the present one."""
+    told = {
+        "statusCode": "409",
+        "error": "FeatureNotEnabled",
+        "message": "The feature versioning is not enabled for this resource",
+        "code": "FeatureNotEnabled",
+    }
+    return Response(400, [JSON], msgspec.json.encode(told))
 
 
 def _body(area: str, status: int, message: str, hint: str | None, code: str | None) -> dict[str, object]:
@@ -54,8 +67,8 @@ def _body(area: str, status: int, message: str, hint: str | None, code: str | No
                 "message": message,
             }
         case "storage":
-            name = _STORAGE_NAMES.get(status, code or "InternalError")
-            return {"statusCode": str(status), "error": name, "message": message}
+            name, stable = _STORAGE_NAMES.get(status, (code or "InternalError", code or "InternalError"))
+            return {"statusCode": str(status), "error": name, "message": message, "code": stable}
         case "functions":
             return {"code": code or str(status), "message": message}
     return {"message": message, **({"hint": hint} if hint else {})}

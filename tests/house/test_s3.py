@@ -541,6 +541,4 @@ def test_what_is_not_offered_says_so(house: Platform, s3: Any, bucket: str) -> N
         404,
         "NotImplemented",
     )
-    form = {"content-type": "multipart/form-data; boundary=x"}
-    assert fetched(f"{house.url}/storage/v1/s3/{bucket}", "POST", b"--x--", form)[0] == 501
     assert s3.get_object(Bucket=bucket, Key="x")["Body"].read() == b"1"

@@ -1,7 +1,8 @@
 """Moves and copies of objects: what is read and changed as the caller, what is written then.
 
 A move within a bucket is a change of a row; bytes have no name but their version. Into another bucket, and for a copy, the
-blob store makes a second blob of the same bytes, for no version belongs to two rows.
+blob store makes a second blob of the same bytes, for no version belongs to two rows. Where nobody knows whether the row was written
+(the connection broke while it was), that blob stays: the sweep removes it if it has no row.
 Source: reference page "storage", sections 6.7, 6.9, 11.
 """
 
@@ -13,16 +14,20 @@ import msgspec
 
 from broker.blobs_errors import BlobMissing
 from broker.blobs_names import Place, blob
+from workers.database.errors import DatabaseError, PoolTimeout
 from workers.database.interactive import first, statement
 from workers.database.session import Statement
 from workers.storage.asked import Asked
 from workers.storage.buckets import rules_of
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store, switch
-from workers.storage.errors import no_such_key, too_large
+from workers.storage.errors import StorageError, no_such_key, too_large
 from workers.storage.objects import SQL, ObjectRow, blob_missing
 from workers.storage.rules import limit_of, refuse_mime_type
 from workers.storage.uploads import Upload, probe_of, try_out, write_row
+
+NOT_WRITTEN = (StorageError, DatabaseError, PoolTimeout)
+"""Failures after which there is no row. Of others, a lost connection above all, nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ async def _move_over(store: Store, asked: Asked, way: Way, row: ObjectRow) -> No
     place = await copy_blob(store, row, way.to_bucket, version)
     try:
         await _rewrite(store, asked, way, row, version)
-    except BaseException:
+    except NOT_WRITTEN:
         await store.blobs.delete([place])
         raise
 
@@ -111,7 +116,7 @@ async def _copy(
             await try_out(transaction, probe)
             await transaction.run(switch(SERVICE))
             return await write_row(transaction, upload, upload.key, version, metadata)
-    except BaseException:
+    except NOT_WRITTEN:
         await store.blobs.delete([place])
         raise
 

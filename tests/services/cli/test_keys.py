@@ -57,3 +57,12 @@ def test_other_commands_do_not_load_cryptography(place):
     )
 
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_random_keys_have_a_pair_for_s3_and_published_ones_none(place):
+    made, _ = load_settings(environment=json.loads(place.run("keys", "-o", "json").stdout))
+    published = json.loads(place.run("keys", "--development", "-o", "json").stdout)
+
+    assert len(made.storage.s3_protocol.access_key_id.reveal()) == 32
+    assert len(made.storage.s3_protocol.secret_access_key.reveal()) == 64
+    assert not [name for name in published if "S3" in name]

@@ -10,7 +10,15 @@ import pytest
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
 from schemas.settings import Auth
 from schemas.tokens import KeySet, Verifier, read_keys
-from services.middleware.apikey import MISSING, UNKNOWN, KeyRefused, Keys, identify
+from services.middleware.apikey import (
+    MISSING,
+    UNKNOWN,
+    KeyRefused,
+    Keys,
+    identify,
+    identify_by_token,
+    spelled_usually,
+)
 from services.supervisor.api_keys import keys_of
 
 NOW = 1_800_000_000.0
@@ -187,3 +195,41 @@ def test_keys_never_show_themselves() -> None:
     shown = repr(keys)
 
     assert not any(key in shown for key, _ in KEYS.values())
+
+
+@pytest.mark.parametrize(
+    ("sent", "spelled"),
+    [
+        ("BEARER abc", "Bearer abc"),
+        ("bEaReR  abc", "Bearer  abc"),
+        ("Bearer abc", "Bearer abc"),
+        ("a.b.c", "Bearer a.b.c"),
+        ("a.b.c d", "a.b.c d"),
+        ("Basic YWRhOng=", "Basic YWRhOng="),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_storage_takes_the_scheme_in_any_case_or_left_out(sent: str | None, spelled: str | None) -> None:
+    assert spelled_usually(sent) == spelled
+
+
+def test_a_token_alone_is_whom_it_names() -> None:
+    def found(authorization: str | None) -> Caller:
+        return identify_by_token(authorization, keys, platform, NOW)
+
+    assert isinstance(found(f"Bearer {USER_TOKEN}"), User)
+    assert found(f"Bearer {OWN.service_role_key}") == Service()
+    assert isinstance(found(f"Bearer {EXPIRED}"), Rejected)
+    assert isinstance(found(f"Bearer {FOREIGN}"), Rejected)
+    assert isinstance(found("Bearer "), Rejected)
+
+
+@pytest.mark.parametrize(
+    "authorization", [None, "", "Basic YWRhOng=", f"Bearer {OWN.secret_key}", f"Bearer {OWN.publishable_key}"]
+)
+def test_neither_key_nor_token_is_refused(authorization: str | None) -> None:
+    with pytest.raises(KeyRefused) as caught:
+        identify_by_token(authorization, keys, platform, NOW)
+
+    assert (caught.value.message, caught.value.hint) == MISSING

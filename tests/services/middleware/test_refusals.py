@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from services.middleware.refusals import JSON, refusal
+from services.middleware.refusals import JSON, no_versions, refusal
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from services.middleware.refusals import JSON, refusal
         ("rest", {"code": "401", "message": "No", "details": None, "hint": "Try"}),
         ("graphql", {"data": None, "errors": [{"message": "No"}]}),
         ("auth", {"code": 401, "error_code": "unexpected_failure", "msg": "No", "message": "No"}),
-        ("storage", {"statusCode": "401", "error": "Unauthorized", "message": "No"}),
+        ("storage", {"statusCode": "401", "error": "Unauthorized", "message": "No", "code": "AccessDenied"}),
         ("functions", {"code": "401", "message": "No"}),
         ("realtime", {"message": "No", "hint": "Try"}),
         ("", {"message": "No", "hint": "Try"}),
@@ -40,26 +40,34 @@ def test_a_code_of_its_own_takes_the_place_of_the_usual_one(area: str, field: st
 
 
 @pytest.mark.parametrize(
-    ("status", "name"),
+    ("status", "name", "code"),
     [
-        (400, "InvalidRequest"),
-        (401, "Unauthorized"),
-        (404, "not_found"),
-        (408, "RequestTimeout"),
-        (413, "Payload too large"),
-        (414, "InvalidRequest"),
-        (429, "too_many_requests"),
-        (431, "InvalidRequest"),
-        (500, "InternalError"),
-        (501, "NotImplemented"),
-        (503, "ServiceUnavailable"),
-        (504, "RequestTimeout"),
+        (400, "InvalidRequest", "InvalidRequest"),
+        (401, "Unauthorized", "AccessDenied"),
+        (404, "not_found", "NoSuchKey"),
+        (408, "RequestTimeout", "RequestTimeout"),
+        (413, "Payload too large", "EntityTooLarge"),
+        (414, "InvalidRequest", "InvalidRequest"),
+        (429, "too_many_requests", "SlowDown"),
+        (431, "InvalidRequest", "InvalidRequest"),
+        (500, "Internal", "InternalError"),
+        (501, "NotImplemented", "NotImplemented"),
+        (503, "ServiceUnavailable", "ServiceUnavailable"),
+        (504, "RequestTimeout", "RequestTimeout"),
     ],
 )
-def test_storage_names_what_is_wrong(status: int, name: str) -> None:
+def test_storage_names_what_is_wrong(status: int, name: str, code: str) -> None:
     body = json.loads(refusal("storage", status, "No").body)
 
-    assert (body["statusCode"], body["error"]) == (str(status), name)
+    assert body == {"statusCode": str(status), "error": name, "message": "No", "code": code}
+
+
+def test_versions_are_refused_as_a_feature_that_is_not_there() -> None:
+    answer = no_versions()
+    body = json.loads(answer.body)
+
+    assert answer.status == 400
+    assert (body["statusCode"], body["code"], list(body)[-1]) == ("409", "FeatureNotEnabled", "code")
 
 
 def test_graphql_says_twice_that_it_is_not_built() -> None:

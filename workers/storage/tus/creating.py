@@ -42,12 +42,13 @@ async def begin(store: Store, asked: Asked) -> Response:
     return Response(200, wanted=Wanted(row.blob, upload.length, ticket, 0, length=upload.length))
 
 
-def begun(asked: Asked, row: Row, offset: int | None = None) -> Response:
-    """Say where an upload lies, below the storage's own path: the door knows what is before it."""
+def begun(asked: Asked, row: Row, offset: int = 0) -> Response:
+    """Say where an upload lies, below the storage's own path: the door knows what is before it.
+
+    The offset is told also where no bytes came: a client that would send some, but does not know the length, asks for it.
+    """
     path = SIGNED if is_signed(asked) else SIGNED.removesuffix("/sign")
-    headers: Headers = [("location", f"{path}/{spell(row.name)}")]
-    if offset is not None:
-        headers.append(("upload-offset", str(offset)))
+    headers: Headers = [("location", f"{path}/{spell(row.name)}"), ("upload-offset", str(offset))]
     if not row.is_complete:
         headers.append(expires(row.expires_at))
     return Response(201, headers)

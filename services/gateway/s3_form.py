@@ -1,0 +1,136 @@
+"""Uploads to the S3 endpoint by a form, as browsers send it: its fields are read first, then the file is a body like any other.
+
+    fields before the file --> one header of the request, whose name no client can send --> the pool holds the policy against it
+    the file               --> what is streamed into the blob store
+    what follows the file  --> not looked at, as S3 does
+
+Source: reference page "storage", section 10; "Browser-based uploads using POST" of the Amazon S3 API reference; RFC 7578.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import msgspec
+from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict
+
+from schemas.http import Headers
+from services.gateway.forward import BodyRefused, let_go_on
+
+T = TypeVar("T")
+
+FIELDS = ":form"
+"""Header of the fields, as the JSON of an object: no name of HTTP/1.1 begins with a colon."""
+_TOKEN = "x-amz-security-token"  # noqa: S105 - a field's name
+_CHECKSUM = "x-amz-checksum-"
+_FILE = "file"
+_FILENAME = "${filename}"
+_MOST_FIELDS = 100
+_MOST_BYTES = 256 * 1024
+"""Bytes of all fields; S3 takes 20 KB."""
+_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class S3Form:
+    """A form that was read up to its file. Names of fields are in lower case; of a repeated one the first counts."""
+
+    fields: dict[str, str]
+    file: web.BaseRequest
+    """The file as the body of a request."""
+
+    @property
+    def authorization(self) -> str | None:
+        """Give the session token, as an `Authorization` header would have it."""
+        token = self.fields.get(_TOKEN)
+        return f"Bearer {token}" if token else None
+
+    def headers(self, received: Headers) -> Headers:
+        """Give the headers of the request, with the fields; checksums among them are those of the file."""
+        sums = [(name, value) for name, value in self.fields.items() if name.startswith(_CHECKSUM)]
+        kept = [pair for pair in received if not pair[0].startswith("x-amz-")]
+        return [*kept, *sums, (FIELDS, msgspec.json.encode(self.fields).decode())]
+
+
+def is_form(method: str, path: str, kind: str | None) -> bool:
+    """Tell whether a request is an upload by a form. `path` is below the storage's prefix. Pure."""
+    _, area, *rest = path.split("/")
+    is_bucket = area == "s3" and len(rest) in (1, 2) and bool(rest[0]) and not "".join(rest[1:])
+    plain = (kind or "").partition(";")[0].strip().lower()
+    return method == "POST" and is_bucket and plain == "multipart/form-data"
+
+
+async def open_form(request: web.BaseRequest, timeout_s: float) -> S3Form:
+    """Read a form up to its file. Raises: BodyRefused for what is none, or has no file."""
+    await let_go_on(request)
+    try:
+        form = MultipartReader(request.headers, request.content)
+    except ValueError as error:
+        raise BodyRefused(400, f"The form cannot be read: {error}") from None
+    fields: dict[str, str] = {}
+    left = _MOST_BYTES
+    while True:
+        part = await _timely(form.next(), timeout_s)
+        if part is None:
+            raise BodyRefused(400, "POST requires exactly one file upload per request")
+        if not isinstance(part, BodyPartReader):
+            raise BodyRefused(400, "A form within a form is not taken")
+        name = (part.name or "").lower()
+        if name == _FILE:
+            return _opened(fields, part, timeout_s)
+        if len(fields) >= _MOST_FIELDS:
+            raise BodyRefused(400, f"The form has more than {_MOST_FIELDS} fields")
+        text = await _text(part, left, timeout_s)
+        left -= len(text) + len(name)
+        fields.setdefault(name, text)
+
+
+def _opened(fields: dict[str, str], part: BodyPartReader, timeout_s: float) -> S3Form:
+    named = (part.filename or "").replace("\\", "/").rpartition("/")[2]
+    if "key" in fields:
+        fields["key"] = fields["key"].replace(_FILENAME, named)
+    # The way of objects reads no more of a request than its headers and its content.
+    file = cast("web.BaseRequest", _File(CIMultiDict(), _Content(part, timeout_s)))
+    return S3Form(fields, file)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    headers: CIMultiDict[str]
+    content: "_Content"
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    part: BodyPartReader
+    timeout_s: float
+
+    async def readany(self) -> bytes:
+        """Give the next bytes of the file, none at its end. Raises: BodyRefused."""
+        return bytes(await _timely(self.part.read_chunk(_CHUNK), self.timeout_s))
+
+
+async def _text(part: BodyPartReader, most: int, timeout_s: float) -> str:
+    data = b""
+    while piece := await _timely(part.read_chunk(_CHUNK), timeout_s):
+        data += piece
+        if len(data) > most:
+            raise BodyRefused(400, "Your POST request fields preceding the upload file were too large")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BodyRefused(400, "A field of the form is no UTF-8") from None
+
+
+async def _timely(reading: Awaitable[T], timeout_s: float) -> T:
+    """Wait for a piece of a form. Raises: BodyRefused if it does not come in time, or is no form."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await reading
+    except TimeoutError:
+        raise BodyRefused(408, "The body did not arrive in time") from None
+    except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
+        raise BodyRefused(400, f"The form is malformed: {error}") from None

@@ -1,0 +1,65 @@
+"""Parts of a platform are killed amid uploads, moves, copies and deletes: what was acknowledged stands, nothing half is left.
+
+No row without its blob at any time; no blob without a row once the sweep was there.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.house.conftest import pid_of
+from tests.house.storage_traffic import Known, differences, make_buckets, more_done, swept, traffic
+from tests.platform import Platform, platform
+
+pytestmark = [pytest.mark.xdist_group("storage-crashes"), pytest.mark.timeout(240)]
+
+_KILLS = 3
+_BETWEEN = 60
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Platform]:
+    """A platform of which parts are killed."""
+    with platform() as one:
+        asyncio.run(make_buckets(one))
+        yield one
+
+
+@pytest.mark.parametrize("part", ["edges", "pools", "postgres", "nats"])
+async def test_a_killed_part_loses_nothing_acknowledged_and_leaves_nothing_half(
+    place: Platform, part: str
+) -> None:
+    async with traffic(place, part) as known:
+        for _ in range(_KILLS):
+            await more_done(known, _BETWEEN)
+            os.kill(pid_of(place, part), signal.SIGKILL)
+        await more_done(known, _BETWEEN)
+
+    await _is_whole(place, known)
+
+
+async def test_everything_killed_at_once_loses_nothing_acknowledged(place: Platform) -> None:
+    async with traffic(place, "all") as known:
+        await more_done(known, _BETWEEN)
+        for part in ("pools", "edges", "postgres", "nats"):
+            os.kill(pid_of(place, part), signal.SIGKILL)
+        await more_done(known, _BETWEEN)
+
+    await _is_whole(place, known)
+
+
+async def _is_whole(place: Platform, known: Known) -> None:
+    left = await swept(place)
+    wrong = await differences(place, known)
+    print(
+        f"done {known.done}, without an answer {known.lost}, doubtful {len(known.doubtful)}, "
+        f"objects {len(left.rows)}, moves in doubt {len(known.moves)}, orphans {left.orphans}"
+    )
+    assert known.odd == []
+    assert wrong == []
+    assert left.rows - left.blobs == set(), "rows without a blob"
+    assert left.blobs - left.rows == set(), "blobs without a row"
+    assert left.staging == []
