@@ -58,7 +58,7 @@ def options(most: int, asked_headers: str | None) -> Response:
         _VERSION,
         ("tus-version", _VERSION[1]),
         ("tus-extension", _EXTENSIONS),
-        ("tus-max-size", str(most)),
+        ("tus-max-size", str(int(most))),
         ("tus-checksum-algorithm", ",".join(ALGORITHMS)),
         ("access-control-allow-methods", _METHODS),
         ("access-control-allow-headers", ", ".join(allowed)),

@@ -30,8 +30,11 @@ class Lease:
         self._question = msgspec.structs.replace(asked, stored=stored, budget_ms=_ANSWER_MS)
         self._until = begun_at + LEASE_S
 
-    async def keep(self) -> None:
-        """Renew the lease until somebody else has it or waits for it, or nobody can be asked any more; then return."""
+    async def keep(self, *, gives_way: bool = True) -> None:
+        """Renew the lease until somebody else has it or waits for it, or nobody can be asked any more; then return.
+
+        Who has all bytes and but makes them one blob does not give way: whoever waits would have to do the same.
+        """
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(RENEW_S)
@@ -45,6 +48,6 @@ class Lease:
                 continue  # a worker that died; others may answer in time
             if answer.response.status == 503 and loop.time() < self._until - _MARGIN_S:
                 continue  # the database does not answer
-            if answer.response.status != 204:
+            if answer.response.status != 204 and gives_way:
                 return
             self._until = asked_at + LEASE_S

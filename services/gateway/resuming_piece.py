@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import web
 
 from broker.blobs import BlobStore
-from broker.blobs_errors import BlobOffset, BlobStoreDown, BlobTooLarge
+from broker.blobs_errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooLarge
 from broker.blobs_model import Staged
 from broker.blobs_staging import Appending
 from broker.call import Answer, Calls
@@ -28,6 +28,7 @@ from services.gateway.resuming_lease import Lease
 from services.gateway.serving import place_of
 from services.gateway.uploading import open_body
 
+_LOCKED = "The resource is locked"
 _TRIES_AFTER_S = (0.2, 1.0, 2.0)
 """Pauses before the pool is told once more: a worker that died is replaced by then, and telling it twice is fine."""
 
@@ -55,10 +56,11 @@ class Piece:
                 failure = await self._fed(appending)
             offset = appending.offset
             if offset == wanted.length:
-                staged = await self.blobs.complete(wanted.blob.version, place_of(wanted.blob))
-                await self.blobs.promote(staged)
+                staged = await self._whole()
         except BlobOffset:
             failure = BodyRefused(409, "Upload-Offset conflict")
+        except BlobMissing:
+            failure = BodyRefused(423, _LOCKED)  # who took it over has ended it
         except BlobStoreDown as error:
             failure, staged = Unavailable(f"the store of objects does not answer: {error}"), None
         return await self._reported(offset, staged, failure)
@@ -74,13 +76,17 @@ class Piece:
         outcome, *rest = await asyncio.gather(feeding, *others, return_exceptions=True)
         if defect := next((each for each in rest if isinstance(each, Exception)), None):
             raise defect
+        if isinstance(outcome, ConnectionError) or self.stop.is_set():
+            await self._keep_unread(appending)
         if isinstance(outcome, asyncio.CancelledError):
-            return BodyRefused(423, "The resource is locked")
+            return BodyRefused(423, _LOCKED)
         if isinstance(outcome, ConnectionError):
             return BodyRefused(400, "The body ended before its end")
-        if outcome is None or isinstance(outcome, BodyRefused | BlobTooLarge | BlobStoreDown):
+        if isinstance(outcome, BodyRefused | BlobTooLarge | BlobStoreDown):
             return outcome
-        raise outcome
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return None
 
     async def _feed(self, appending: Appending) -> None:
         body = await open_body(self.request, self.timeout_s, takes_forms=False)
@@ -93,8 +99,28 @@ class Piece:
             async for piece in pieces:
                 await appending.write(piece)
 
+    async def _keep_unread(self, appending: Appending) -> None:
+        """Append what came of the body and was not read yet: of a fast client a few hundred KiB.
+
+        There is no public way: reading raises as soon as the connection is lost.
+        """
+        if self.checksum is None:
+            with contextlib.suppress(BlobTooLarge, BlobStoreDown):  # then it is as if it had not come
+                await appending.write(self.request.content._read_nowait(-1))
+
+    async def _whole(self) -> Staged:
+        """Make one blob of all that came, at the object's place. The time of that grows with the size."""
+        keeping = asyncio.get_running_loop().create_task(self.lease.keep(gives_way=False))
+        try:
+            staged = await self.blobs.complete(self.wanted.blob.version, place_of(self.wanted.blob))
+            await self.blobs.promote(staged)
+            return staged
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
     async def _reported(self, offset: int, staged: Staged | None, failure: Exception | None) -> Answer:
-        """Tell the pool. A refusal of the object leaves no blob at its place; what was appended stays."""
+        """Tell the pool, which sees to it that a refused object leaves no blob at its place. What was appended stays."""
         stored = Stored(
             self.wanted.ticket,
             offset,
@@ -103,15 +129,9 @@ class Piece:
             is_too_long=isinstance(failure, BlobTooLarge),
         )
         answer = await self._told(msgspec.structs.replace(self.asked, stored=stored))
-        if staged is not None:
-            if 400 <= answer.response.status < 500:
-                with contextlib.suppress(BlobStoreDown):  # then the sweep finds it
-                    await self.blobs.discard(staged)
-        elif isinstance(failure, BlobStoreDown):
-            raise Unavailable(f"the store of objects does not answer: {failure}")
-        elif failure is not None and not isinstance(failure, BlobTooLarge):
-            raise failure
-        return answer
+        if staged is not None or failure is None or isinstance(failure, BlobTooLarge):
+            return answer
+        raise failure
 
     async def _told(self, told: Request) -> Answer:
         for pause_s in _TRIES_AFTER_S:

@@ -76,8 +76,9 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 
 @pytest.fixture(scope="session")
 def node_modules() -> None:
-    """Install the pinned JavaScript client."""
-    if not (HERE / "node_modules" / "@supabase" / "supabase-js").exists():
+    """Install the pinned JavaScript clients."""
+    clients = ("@supabase/supabase-js", "tus-js-client")
+    if not all((HERE / "node_modules" / name).exists() for name in clients):
         subprocess.run(
             ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
         )
