@@ -26,7 +26,7 @@ from argon2 import PasswordHasher
 
 from schemas.auth_settings import Argon2
 from tests.bench.load import drive, http
-from tests.bench.table import HEADING, run, show
+from tests.bench.table import HEADING, Run, run, show
 from tests.platform import Platform, platform
 from workers.auth.refresh import issue_token, new_key, read_key
 
@@ -39,7 +39,11 @@ USERS = 50
 CORES = len(os.sched_getaffinity(0))
 
 
-def argon2_alone(seconds: float) -> tuple[float, float]:
+Alone = tuple[float, float]
+"""Hashes a second, and the CPU milliseconds of each."""
+
+
+def argon2_alone(seconds: float) -> Alone:
     """Give how many passwords argon2 alone verifies a second, one thread a core, and the CPU milliseconds of each."""
     cost = Argon2()
     hasher = PasswordHasher(cost.time_cost, cost.memory_cost, cost.parallelism)
@@ -146,17 +150,26 @@ def measure(one: Platform, options: argparse.Namespace) -> None:
     for name in options.workloads.split(",") if options.workloads else known:
         for connections in map(int, options.connections.split(",")):
             drive(address, sign_in() if name == "sign_in" else user(), connections, 0.5)
-            alone = argon2_alone(options.seconds) if name == "sign_in" else None
-            runs = [
-                run(one, address, known[name](), connections, options.seconds) for _ in range(options.repeat)
-            ]
-            per_second = show(name, connections, runs)
+            alone, runs = list[Alone](), list[Run]()
+            for _ in range(options.repeat):
+                if name == "sign_in":
+                    alone.append(argon2_alone(options.seconds))
+                runs.append(run(one, address, known[name](), connections, options.seconds))
+            show(name, connections, runs)
             if alone:
-                used = statistics.median(sum(parts.values()) for _, parts in runs)
-                print(
-                    f"   argon2 alone on {CORES} cores: {alone[0]:.1f}/s, {alone[1]:.1f} ms CPU each; "
-                    f"sign-ins to hashes: {per_second / alone[0]:.2f} a second, {alone[1] / used:.2f} by CPU"
-                )
+                compare(alone, runs)
+
+
+def compare(alone: list[Alone], runs: list[Run]) -> None:
+    """Print sign-ins beside argon2 alone: each run against the hashes right before it, as the machine was then."""
+    median = statistics.median
+    rates = [outcome.per_second / each[0] for each, (outcome, _) in zip(alone, runs, strict=True)]
+    costs = [each[1] / sum(parts.values()) for each, (_, parts) in zip(alone, runs, strict=True)]
+    print(
+        f"   argon2 alone on {CORES} cores: {median(each[0] for each in alone):.1f}/s, "
+        f"{median(each[1] for each in alone):.1f} ms CPU each; sign-ins to hashes: {median(rates):.2f} a second, "
+        f"{median(costs):.2f} by CPU ({min(costs):.2f} to {max(costs):.2f})"
+    )
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, HMACAlgorithm, OKPAlgorithm, RSAAlgorithm
@@ -56,6 +57,24 @@ def test_the_shared_secret_signs_with_hs256():
 
 def test_the_id_of_a_key_stands_in_its_tokens():
     assert jwt.get_unverified_header(sign(CLAIMS, SigningKey(SECRET, "HS256", "k1")))["kid"] == "k1"
+
+
+@pytest.mark.parametrize("secret", [SECRET, SECRET.encode()])
+@given(st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans())))
+def test_a_token_of_a_shared_secret_is_that_of_the_library(
+    secret: str | bytes, claims: dict[str, object]
+) -> None:
+    made = jwt.encode({"own": claims}, secret, algorithm="HS256", headers={"kid": "k1"}, sort_headers=False)
+
+    assert sign({"own": claims}, SigningKey(secret, "HS256", "k1")) == made
+
+
+def test_a_secret_that_is_a_public_key_does_not_sign():
+    with pytest.raises(jwt.InvalidKeyError):
+        sign(
+            CLAIMS,
+            SigningKey(_EDWARDS.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)),
+        )
 
 
 def test_a_secret_as_short_as_the_settings_allow_signs_without_a_warning():

@@ -19,13 +19,23 @@ from workers.auth.redirects import RedirectRules
 from workers.auth.rotation import Rules
 from workers.auth.rows import User
 from workers.auth.services import Services
-from workers.auth.sessions import Device, ForClient, Granted, Limits, begin, end_one
+from workers.auth.sessions import (
+    Beginning,
+    Device,
+    ForClient,
+    Granted,
+    Limits,
+    begin,
+    begin_alone,
+    beginning,
+    end_one,
+)
 from workers.auth.shown import Shown, user_shown
 from workers.auth.strength import StrengthRules
 from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
-from workers.database.session import Statement
+from workers.database.session import Rows, Statement, Work
 
 _SETTINGS = (("search_path", "auth"),)
 
@@ -63,6 +73,10 @@ class Accounts:
         """Give a transaction as the role that owns the accounts."""
         async with self.database.transaction(_SETTINGS) as transaction:
             yield transaction
+
+    async def run(self, *statements: Statement) -> list[Rows]:
+        """Run statements that are known beforehand as such a transaction, in one round trip; give the rows of each."""
+        return await self.database.run(Work(_SETTINGS, statements))
 
     def now(self) -> datetime:
         """Give the present time."""
@@ -109,8 +123,32 @@ class Accounts:
         more: Sequence[Statement] = (),
     ) -> Granted:
         """Begin a session as the settings want it: `sessions.begin`."""
-        return await begin(
-            transaction,
+        new = self._beginning(user, method, device, client=client, not_after=not_after)
+        return await begin(transaction, new, method, device, more)
+
+    async def begin_session_alone(
+        self,
+        user: User,
+        method: Method,
+        device: Device,
+        *,
+        before: Sequence[Statement] = (),
+        more: Sequence[Statement] = (),
+    ) -> tuple[Granted, User]:
+        """Begin a session as a transaction of its own: `sessions.begin_alone`."""
+        new = self._beginning(user, method, device)
+        return await begin_alone(self.run, new, user, method, device, before=before, more=more)
+
+    def _beginning(
+        self,
+        user: User,
+        method: Method,
+        device: Device,
+        *,
+        client: ForClient | None = None,
+        not_after: datetime | None = None,
+    ) -> Beginning:
+        return beginning(
             self.vault,
             user,
             method,
@@ -119,7 +157,6 @@ class Accounts:
             client=client,
             not_after=not_after,
             has_rows=self.settings.refresh_token_algorithm_version < 2,
-            more=more,
         )
 
     async def session_shown(self, user: User, granted: Granted) -> Shown:

@@ -13,6 +13,7 @@ import hmac
 from dataclasses import dataclass
 
 from workers.auth import refusals
+from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction, statement
 from workers.database.session import Rows, Statement
 from workers.sql.files import read_statements
@@ -24,6 +25,8 @@ WAITS_S = (1, 2, 4, 8, 16, 32, 60)
 than that after somebody else's tries."""
 WINDOW_S = 15 * 60
 """After this long without a wrong one, all are forgotten."""
+
+_NO_NUMBER = "22P02"
 
 _SQL = read_statements("workers.auth", "guessing.sql")
 
@@ -44,15 +47,27 @@ class Guess:
         waits = "{" + ",".join(map(str, WAITS_S)) + "}"
         return self._listed, FREE, waits, WINDOW_S
 
+    @property
+    def wait(self) -> Statement:
+        """Give the statement whose rows `heed` reads."""
+        _, *times = self._arguments
+        return statement(_SQL["wait"], self.names[0], *times, self.names[-1])
+
+    @property
+    def passing(self) -> Statement:
+        """Give what `succeeded` does as a statement for others to go with; while a wait lasts it fails.
+
+        It goes first, so that `has_failed` knows it by its place.
+        """
+        return statement(_SQL["pass"], *self._arguments)
+
     async def refuse_early(self, transaction: Transaction, *others: Statement) -> list[Rows]:
         """Raise while a wait lasts; give the rows of other statements that ride along.
 
         Raises: AuthError (429) with the seconds.
         """
-        waits, *rows = await transaction.run(statement(_SQL["wait"], *self._arguments), *others)
-        wait_s = int(waits[0][0] or 0) if waits else 0
-        if wait_s > 0:
-            raise refusals.OVER_REQUEST_RATE(retry_after_s=wait_s)
+        waits, *rows = await transaction.run(self.wait, *others)
+        heed(waits)
         return rows
 
     async def failed(self, transaction: Transaction) -> None:
@@ -69,8 +84,20 @@ class Guess:
         await transaction.rows(_SQL["forget"], self._listed)
 
     async def _wait_s(self, transaction: Transaction) -> int:
-        found = await transaction.rows(_SQL["wait"], *self._arguments)
+        (found,) = await transaction.run(self.wait)
         return int(found[0][0] or 0)
+
+
+def heed(waits: Rows) -> None:
+    """Raise while a wait lasts, by the rows of `Guess.wait`. Raises: AuthError (429) with the seconds."""
+    wait_s = int(waits[0][0] or 0) if waits else 0
+    if wait_s > 0:
+        raise refusals.OVER_REQUEST_RATE(retry_after_s=wait_s)
+
+
+def has_failed(error: DatabaseError) -> bool:
+    """Tell whether `Guess.passing`, which went first, failed because a wait lasts."""
+    return error.statement_index == 0 and error.code == _NO_NUMBER and error.context is None
 
 
 def guess_at(key: bytes, *account: str, address: str) -> Guess:

@@ -160,14 +160,13 @@ def _argon2_hash(found: re.Match[str]) -> Argon2Hash:
     kind = argon2.Type.ID if found["kind"] == "id" else argon2.Type.I
     salt, made = found["salt"], found["hash"]
     text = f"{found[0].rpartition('$')[0].rpartition('$')[0]}${salt}${made}"
-    salt_bytes, hash_bytes = len(_base64(salt)), len(_base64(made))
-    if salt_bytes < 8 or hash_bytes < 12:
+    salt_raw, made_raw = _base64(salt), _base64(made)
+    if len(salt_raw) < 8 or len(made_raw) < 12:
         raise UnreadableHash("the salt or the hash of an argon2 hash is too short")
-    if any(base64.b64encode(_base64(each)).rstrip(b"=").decode() != each for each in (salt, made)):
-        raise UnreadableHash(
-            "the base64 of an argon2 hash has bits that mean nothing"
-        )  # the library refuses them
-    return Argon2Hash(kind, int(found["version"]), cost, salt_bytes, hash_bytes, text)
+    for raw, spelled in ((salt_raw, salt), (made_raw, made)):
+        if base64.b64encode(raw).rstrip(b"=").decode() != spelled:  # the library refuses them
+            raise UnreadableHash("the base64 of an argon2 hash has bits that mean nothing")
+    return Argon2Hash(kind, int(found["version"]), cost, len(salt_raw), len(made_raw), text)
 
 
 def _scrypt_hash(found: re.Match[str], separator: bytes, signer: bytes | None) -> ScryptHash:

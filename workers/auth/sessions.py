@@ -3,22 +3,28 @@
 Source: reference page "auth", sections 2.4, 7 and 8. Raises, all of them: DatabaseError, Disconnected.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import msgspec
 
-from workers.auth import refresh_rows, refusals
+from workers.auth import refresh_rows, refusals, users
 from workers.auth.claims import Method, Used
 from workers.auth.errors import OAuthError
 from workers.auth.refresh import issue_token, new_key, read_key
 from workers.auth.rows import Session, User
 from workers.auth.vault import CannotOpen, Vault
+from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction, first, statement
-from workers.database.session import Statement
+from workers.database.session import Rows, Statement
 from workers.sql.files import read_statements
+
+_NO_JSON = "22P02"
+
+Run = Callable[..., Awaitable[list[Rows]]]
+"""Runs statements as one transaction and gives the rows of each."""
 
 _SQL = read_statements("workers.auth", "sessions.sql")
 
@@ -88,8 +94,16 @@ class ForClient:
     """The id of the authorization: by it the session is found if the code comes again."""
 
 
-async def begin(
-    transaction: Transaction,
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A session that is about to begin: what its client will get, and what is to be written."""
+
+    id: UUID
+    token: str = field(repr=False)
+    statements: tuple[Statement, ...] = field(repr=False)
+
+
+def beginning(
     vault: Vault,
     user: User,
     method: Method,
@@ -99,12 +113,10 @@ async def begin(
     client: ForClient | None = None,
     not_after: datetime | None = None,
     has_rows: bool = False,
-    more: Sequence[Statement] = (),
-) -> Granted:
-    """Begin a session of a user who has just signed in, or of an OAuth client that acts for him.
+) -> Beginning:
+    """Give a session of a user who has just signed in, or of an OAuth client that acts for him.
 
-    `not_after` is the end that his identity provider set. `has_rows`: its refresh tokens are of version 1. `more` is
-    written along, here and below: entries of the audit log, which then cost no round trip.
+    `not_after` is the end that his identity provider set. `has_rows`: its refresh tokens are of version 1.
     """
     id, key = client.session_id if client else uuid4(), new_key()
     inserted = statement(
@@ -118,11 +130,46 @@ async def begin(
         steps.append(refresh_rows.add(token, user.id, id))
     if client is None:  # a client that gets tokens is no sign-in of the user
         steps.append(statement(_SQL["signed_in"], str(user.id)))
-    *_, rows = await transaction.run(*steps, *more, statement(_SQL["by_id"], str(id)))
+    return Beginning(id, token, tuple(steps))
+
+
+async def begin(
+    transaction: Transaction, new: Beginning, method: Method, device: Device, more: Sequence[Statement] = ()
+) -> Granted:
+    """Begin a session. `more` is written along, here and below: entries of the audit log, which then cost no round trip."""
+    *_, rows = await transaction.run(*new.statements, *more, by_id(new.id))
     session = first(rows, Session)
     if session is None:  # a trigger of the project put it away
         raise refusals.NO_SESSION_FOUND()
-    return Granted(session, token, method, device.address, is_new=True)
+    return Granted(session, new.token, method, device.address, is_new=True)
+
+
+async def begin_alone(
+    run: Run,
+    new: Beginning,
+    user: User,
+    method: Method,
+    device: Device,
+    *,
+    before: Sequence[Statement],
+    more: Sequence[Statement],
+) -> tuple[Granted, User]:
+    """Begin a session as a whole transaction, in one round trip; give the user as he is then.
+
+    `before` goes first: its errors keep their place. For ways in that are known before anything is written, and no SSO.
+    """
+    steps = (*before, *new.statements, *more)
+    read = (statement(_SQL["begun"], str(new.id)), users.by_id(user.id, even_deleted=True))
+    try:
+        *_, begun, shown = await run(*steps, *read)
+    except DatabaseError as error:
+        # A trigger of the project put it away.
+        if error.statement_index == len(steps) and error.code == _NO_JSON:
+            raise refusals.NO_SESSION_FOUND() from None
+        raise
+    session = msgspec.json.decode(begun[0][0] or b"", type=Session)
+    granted = Granted(session, new.token, method, device.address, is_new=True)
+    return granted, first(shown, User) or user
 
 
 def by_id(id: UUID) -> Statement:

@@ -33,6 +33,23 @@ select row_to_json(shown) from (
   where sessions.id = $1
 ) shown
 
+-- name: begun
+-- The same of one that has just begun, but without SSO. Fails if a trigger of the project put it away, and with it all that was
+-- written along. The time is there so that the planner does not evaluate what fails.
+select coalesce((
+  select row_to_json(shown) from (
+    select sessions.id, user_id, created_at, aal, not_after, refreshed_at at time zone 'UTC' as refreshed_at, tag,
+      oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter,
+      coalesce((
+        select json_agg(m order by m.created_at desc) from (
+          select authentication_method, created_at from auth.mfa_amr_claims where session_id = sessions.id
+        ) m
+      ), '[]') as methods
+    from auth.sessions
+    where sessions.id = $1
+  ) shown
+), ('no session, ' || now())::json)
+
 -- name: lock
 -- The same, locked; no row if another process holds it.
 select row_to_json(shown) from (

@@ -68,9 +68,9 @@ class Change:
     invited_at: datetime | None = None
 
 
-def by_id(id: UUID) -> Statement:
+def by_id(id: UUID, *, even_deleted: bool = False) -> Statement:
     """Give the statement of `find_by_id`, for several questions at once."""
-    return statement(_SQL["by_id"], str(id), False)
+    return statement(_SQL["by_id"], str(id), even_deleted)
 
 
 async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool = False) -> User | None:
@@ -78,14 +78,14 @@ async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool =
     return await transaction.one(_SQL["by_id"], User, str(id), even_deleted)
 
 
-def by_email(email: str, aud: str) -> Statement:
-    """Give the statement of `find_by_email`, for several questions at once."""
-    return statement(_SQL["by_email"], email, aud)
+def password_by_email(email: str, aud: str) -> Statement:
+    """Give the statement that finds who signs in with a password; of the user only what that takes."""
+    return statement(_SQL["password_by_email"], email, aud)
 
 
-def by_phone(phone: str, aud: str) -> Statement:
-    """Give the statement of `find_by_phone`, for several questions at once."""
-    return statement(_SQL["by_phone"], phone, aud)
+def password_by_phone(phone: str, aud: str) -> Statement:
+    """Give the same by a normalised number."""
+    return statement(_SQL["password_by_phone"], phone, aud)
 
 
 async def find_by_email(transaction: Transaction, email: str, aud: str) -> User | None:
@@ -170,9 +170,9 @@ async def forget_codes(transaction: Transaction, id: UUID) -> None:
     await transaction.rows(_SQL["forget_codes"], str(id))
 
 
-async def renew_hash(transaction: Transaction, user: User, digest: str) -> None:
-    """Keep a password under a new hash; nothing else changes."""
-    await transaction.rows(_SQL["renew_hash"], str(user.id), digest, user.encrypted_password or "")
+def renew_hash(user: User, digest: str) -> Statement:
+    """Give the statement that keeps a password under a new hash; nothing else changes."""
+    return statement(_SQL["renew_hash"], str(user.id), digest, user.encrypted_password or "")
 
 
 async def ban(transaction: Transaction, id: UUID, until: datetime | None) -> None:

@@ -6,9 +6,12 @@ import uuid
 import pytest
 
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number, told
-from workers.auth import guessing
+from workers.auth import guessing, users
+from workers.auth.claims import Method
 from workers.auth.errors import AuthError
-from workers.auth.guessing import FREE, Guess, guess_at
+from workers.auth.guessing import FREE, Guess, guess_at, has_failed
+from workers.auth.sessions import Device
+from workers.database.errors import DatabaseError
 
 GRANT = "/token?grant_type=password"
 KEY = b"k" * 32
@@ -284,3 +287,24 @@ async def test_a_stolen_token_does_not_serve_to_find_the_password(house: House):
     )
     await past(house, hours=1)
     await strict.ok("PUT", "/user", right, signed.caller)
+
+
+async def test_a_right_one_that_comes_out_during_a_wait_begins_no_session(plain: House):
+    signed, guess = await plain.sign_up(), some_guess()
+    async with plain.accounts.transaction() as transaction:
+        user = await users.find_by_email(transaction, signed.email, "authenticated")
+    assert user is not None
+    sessions = await plain.sessions_of(str(user.id))
+    for _ in range(FREE):
+        await fail(plain, guess)
+
+    with pytest.raises(DatabaseError) as raised:
+        await plain.accounts.begin_session_alone(user, Method.PASSWORD, Device(), before=(guess.passing,))
+    assert has_failed(raised.value)
+    assert await plain.sessions_of(str(user.id)) == sessions
+    assert await fail(plain, guess) > 0
+
+    await past(plain, guess, hours=1)
+    await plain.accounts.begin_session_alone(user, Method.PASSWORD, Device(), before=(guess.passing,))
+    assert len(await plain.sessions_of(str(user.id))) == len(sessions) + 1
+    assert [await fail(plain, guess) for _ in range(FREE)] == [0] * FREE

@@ -241,3 +241,26 @@ async def test_a_defect_of_a_trigger_is_told_to_the_log_with_its_function_and_no
     assert all(f"function public.{valley.table}()" in line["function"] for line in lines)
     assert [line["reason"] for line in lines] == ['relation "public.no_such_table" does not exist', ""]
     assert "4711" not in logged
+
+
+async def test_a_session_that_a_trigger_puts_away_leaves_no_trace_of_its_sign_in(house: House):
+    signed = await house.sign_up()
+    name, seen = f"leaving_{uuid.uuid4().hex[:8]}", "select last_sign_in_at from auth.users where email = $1"
+    before = await house.value(seen, signed.email)
+    await house.admin.execute(
+        f"create function public.{name}() returns trigger language plpgsql security definer as "
+        "$$ begin delete from auth.sessions where user_id = new.id; return null; end $$"
+    )
+    await house.admin.execute(
+        f"create trigger {name} after update on auth.users for each row "
+        f"when (new.email = '{signed.email}') execute function public.{name}()"
+    )
+
+    body = {"email": signed.email, "password": PASSWORD}
+    try:
+        response = await house.send("POST", "/token?grant_type=password", body)
+    finally:
+        await house.admin.execute(f"drop function public.{name} cascade")
+
+    assert told(response, "x-sb-error-code") == "session_not_found"
+    assert await house.value(seen, signed.email) == before

@@ -11,11 +11,13 @@ from workers.auth.context import Accounts
 from workers.auth.entered import Entered
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.guessing import Guess, guess_at
+from workers.auth.guessing import Guess, guess_at, has_failed, heed
 from workers.auth.hooks.points import Decision
 from workers.auth.leaked import weakness_at_sign_in
 from workers.auth.login_failures import note_wrong, noted
 from workers.auth.rows import User
+from workers.auth.sessions import Granted
+from workers.database.errors import DatabaseError
 from workers.database.interactive import first
 
 _REJECTED = "Further password verification attempts will be rejected."
@@ -47,14 +49,8 @@ async def password(accounts: Accounts, asked: Asked) -> Entered:
         trying.user = user
         _refuse_unready(accounts, user, body)
     renewed = await accounts.hashing.hash(body.password) if verdict.wants_rehash else None
-    async with accounts.transaction() as transaction:
-        await guess.succeeded(transaction)
-        if renewed is not None:
-            await users.renew_hash(transaction, user, renewed)
-        more = audit.login(accounts, asked, user, body.provider, Method.PASSWORD)
-        granted = await accounts.begin_session(transaction, user, Method.PASSWORD, asked.device, more=more)
-        found = await users.find_by_id(transaction, user.id)
-    shown = await accounts.session_shown(found or user, granted)
+    granted, user = await _enter(accounts, asked, body.provider, user, guess, renewed)
+    shown = await accounts.session_shown(user, granted)
     weakness = await weakness_at_sign_in(accounts, body.password)
     if weakness is not None:
         shown["weak_password"] = {"message": weakness.message, "reasons": list(weakness.reasons)}
@@ -69,6 +65,27 @@ def _refuse_unready(accounts: Accounts, user: User, body: Body) -> None:
         raise refusals.EMAIL_NOT_CONFIRMED()
     if body.phone and user.phone_confirmed_at is None:
         raise refusals.PHONE_NOT_CONFIRMED()
+
+
+async def _enter(
+    accounts: Accounts, asked: Asked, provider: str, user: User, guess: Guess, renewed: str | None
+) -> tuple[Granted, User]:
+    """Begin the session, all in one write: after a hash the caches are cold, and each round trip costs more than its work.
+
+    Raises: AuthError (429) if there were too many wrong passwords meanwhile.
+    """
+    before = (guess.passing, *([] if renewed is None else [users.renew_hash(user, renewed)]))
+    more = audit.login(accounts, asked, user, provider, Method.PASSWORD)
+    try:
+        return await accounts.begin_session_alone(
+            user, Method.PASSWORD, asked.device, before=before, more=more
+        )
+    except DatabaseError as error:
+        if not has_failed(error):
+            raise
+    waits = await accounts.run(guess.wait)
+    heed(waits[0])
+    raise refusals.OVER_REQUEST_RATE(retry_after_s=1)
 
 
 async def _settle(
@@ -113,10 +130,10 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Body) -> tuple[User |
     except AuthError:  # nobody has such an address
         typed, is_address = body.email or body.phone, False
     guess = guess_at(accounts.code_key, body.provider, aud, typed, address=asked.device.address)
-    async with accounts.transaction() as transaction:
-        if not is_address:
-            await guess.refuse_early(transaction)
-            return None, guess
-        named = users.by_email(typed, aud) if body.email else users.by_phone(typed, aud)
-        (rows,) = await guess.refuse_early(transaction, named)
-        return first(rows, User), guess
+    if not is_address:
+        heed((await accounts.run(guess.wait))[0])
+        return None, guess
+    named = users.password_by_email if body.email else users.password_by_phone
+    waits, rows = await accounts.run(guess.wait, named(typed, aud))
+    heed(waits)
+    return first(rows, User), guess
