@@ -104,8 +104,8 @@ async def sessions(database_url: str, count: int) -> list[str]:
 
 
 @contextmanager
-def more_workers(one: Platform, count: int) -> Iterator[None]:
-    """Run further processes of account workers beside those of the platform."""
+def more_workers(one: Platform, count: int) -> Iterator[list[int]]:
+    """Run further processes of account workers beside those of the platform; give their numbers."""
     everyone = psutil.Process(one.pid).children(recursive=True)
     pools = next(each for each in everyone if "auth" in each.cmdline())
     environment = {**pools.environ(), "HEADWATER_READY_FD": ""}
@@ -114,14 +114,14 @@ def more_workers(one: Platform, count: int) -> Iterator[None]:
         for _ in range(count)
     ]
     try:
-        yield
+        yield [each.pid for each in running]
     finally:
         for each in running:
             each.terminate()
             each.wait(30)
 
 
-def measure(one: Platform, options: argparse.Namespace) -> None:
+def measure(one: Platform, options: argparse.Namespace, more: list[int]) -> None:
     """Measure every workload, and print its line."""
     people = signed_up(one)
     host, address = f"127.0.0.1:{one.port}", ("127.0.0.1", one.port)
@@ -154,7 +154,7 @@ def measure(one: Platform, options: argparse.Namespace) -> None:
             for _ in range(options.repeat):
                 if name == "sign_in":
                     alone.append(argon2_alone(options.seconds))
-                runs.append(run(one, address, known[name](), connections, options.seconds))
+                runs.append(run(one, address, known[name](), connections, options.seconds, more))
             show(name, connections, runs)
             if alone:
                 compare(alone, runs)
@@ -183,8 +183,8 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="runs of each cell; the median is printed")
     parser.add_argument("--workers", type=int, default=1, help="processes that answer for the accounts")
     options = parser.parse_args()
-    with platform(environment=SETTINGS) as one, more_workers(one, options.workers - 1):
-        measure(one, options)
+    with platform(environment=SETTINGS) as one, more_workers(one, options.workers - 1) as more:
+        measure(one, options, more)
     return 0
 
 

@@ -17,13 +17,21 @@ Run = tuple[Outcome, dict[str, float]]
 
 
 def run(
-    one: Platform, address: tuple[str, int], requests: Sequence[bytes], connections: int, seconds: float
+    one: Platform,
+    address: tuple[str, int],
+    requests: Sequence[bytes],
+    connections: int,
+    seconds: float,
+    more: Sequence[int] = (),
 ) -> Run:
-    """Drive a platform once, and give what came of it with the CPU milliseconds per request of each process group."""
-    pids = cpu.groups_of([one.pid])
+    """Drive a platform once, and give what came of it with the CPU milliseconds per request of each process group.
+
+    `more` are processes of it that are no children of its own.
+    """
+    pids = cpu.groups_of([one.pid, *more])
     before = cpu.spent(pids)
     outcome = drive(address, requests, connections, seconds)
-    pids |= cpu.groups_of([one.pid])
+    pids |= cpu.groups_of([one.pid, *more])
     used = cpu.difference(before, cpu.spent(pids), pids)
     count = max(1, sum(outcome.statuses.values()))
     return outcome, {group: seconds_used / count * 1000 for group, seconds_used in used.items()}
