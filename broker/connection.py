@@ -148,11 +148,14 @@ class Connection:
         """Bytes that one message may have."""
         return self._link.info.max_payload if self._link else wire.Info().max_payload
 
-    def publish(self, subject: str, payload: bytes, reply: str = "") -> None:
-        """Send a message now or not at all. Raises: Unavailable while disconnected; MessageTooLong."""
+    def publish(self, subject: str, payload: bytes, reply: str = "", head: bytes = b"") -> None:
+        """Send a message now or not at all; `head` is the text of its NATS headers (`wire.headers`).
+
+        Raises: Unavailable while disconnected; MessageTooLong.
+        """
         if self._link is None:
             raise Unavailable(_DISCONNECTED)
-        self._link.publish(subject, payload, reply)
+        self._link.publish(subject, payload, reply, head)
 
     def tell(self, subject: str, payload: bytes, reply: str = "") -> bool:
         """Send a message whose loss its receiver can bear; give False if it could not be sent."""

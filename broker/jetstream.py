@@ -19,6 +19,7 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from broker.connection import Connection
 from broker.durable import Closed, Durable
+from broker.jetstream_errors import JetStreamRefused as JetStreamRefused
 from broker.observations import BrokerComplained
 from broker.observe import observe
 from broker.wire import MessageTooLong
@@ -32,14 +33,6 @@ _UNDERWAY = 16
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 1.0
 _GONE = (nats.errors.Error, OSError)
 _HEADER_BYTES = len(b"NATS/1.0\r\nNats-Msg-Id: \r\n\r\n")
-
-
-class JetStreamRefused(Unavailable):
-    """JetStream refused an order; `code` is its own number for the reason."""
-
-    def __init__(self, code: int, description: str) -> None:
-        super().__init__(f"JetStream refused: {description}")
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +246,7 @@ async def _order(
     except APIError as error:
         if error.err_code is None:  # not JetStream's word: nobody listens there
             raise Unavailable(f"nobody answers for {what}") from None
-        raise JetStreamRefused(error.err_code, error.description or "without a reason") from None
+        raise JetStreamRefused(error.err_code, error.description or "") from None
     except (NoStreamResponseError, nats.errors.NoRespondersError):
         raise Unavailable(f"nobody answers for {what}") from None
     except TimeoutError:

@@ -12,7 +12,7 @@ Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloa
     INFO {json}                                        CONNECT {json}
     MSG subject sid [reply] size, payload              PUB subject [reply] size, payload
     HMSG subject sid [reply] head size, head, payload  SUB subject [queue] sid   UNSUB sid
-    PING  PONG  +OK  -ERR 'words'                      PING  PONG
+    PING  PONG  +OK  -ERR 'words'                      HPUB subject [reply] head size, head, payload   PING  PONG
 
 Of headers only the status is read: `NATS/1.0 503` on a reply means that nobody listens on the subject asked.
 A payload that arrives in pieces is put together once, when its last byte is there. Callbacks are plain functions,
@@ -22,7 +22,7 @@ called as the bytes arrive: no queue, no task, no copy of the payload between th
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
@@ -139,6 +139,12 @@ async def connect(
     return link
 
 
+def headers(values: Mapping[str, str]) -> bytes:
+    """Give the text of NATS headers. Names and values are ours and have no line ends."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in values.items())
+    return f"NATS/1.0\r\n{lines}\r\n".encode()
+
+
 class Link(asyncio.Protocol):
     """One TCP connection to a nats-server."""
 
@@ -168,20 +174,26 @@ class Link(asyncio.Protocol):
 
     # Sending
 
-    def publish(self, subject: str, payload: bytes, reply: str) -> None:
-        """Send a message. Raises: MessageTooLong; Unavailable if the server takes no bytes any more."""
-        size = len(payload)
+    def publish(self, subject: str, payload: bytes, reply: str, head: bytes = b"") -> None:
+        """Send a message, with NATS headers if `head` is their text (`headers`).
+
+        Raises: MessageTooLong; Unavailable if the server takes no bytes any more.
+        """
+        size = len(head) + len(payload)
         transport = self._transport
         if size > self.info.max_payload:
             raise MessageTooLong(size, self.info.max_payload)
         if transport is None or (self._writable and transport.get_write_buffer_size() > _MAX_UNSENT):
             raise Unavailable("the broker does not take messages")
-        head = f"PUB {subject} {reply} {size}\r\n".encode()
+        if head:
+            line = f"HPUB {subject} {reply} {len(head)} {size}\r\n".encode() + head
+        else:
+            line = f"PUB {subject} {reply} {size}\r\n".encode()
         if size < _SMALL:
-            self._write(b"%b%b\r\n" % (head, payload))
+            self._write(b"%b%b\r\n" % (line, payload))
         else:
             self._flush()
-            transport.writelines((head, payload, _CRLF))
+            transport.writelines((line, payload, _CRLF))
 
     def send(self, line: str) -> None:
         """Send a line of the protocol."""

@@ -1,6 +1,6 @@
 """Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
 
-`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`. The sections and keys are those of the `config.toml`
+`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`. The sections and keys are those of the `config.toml`
 of the official project folder (reference page "platform", section 2), besides our own.
 """
 
@@ -10,7 +10,10 @@ from schemas.auth_settings import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECR
 from schemas.auth_settings import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUBLISHABLE_KEY
 from schemas.auth_settings import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.auth_settings import Auth as Auth
+from schemas.functions_settings import EdgeRuntime as EdgeRuntime
+from schemas.functions_settings import FunctionSettings as FunctionSettings
 from schemas.graphql_settings import Graphql as Graphql
+from schemas.realtime_settings import Realtime as Realtime
 from schemas.secret import Secret
 from schemas.setting_types import Amount, Bytes, Count, Port, Rate, Seconds
 from schemas.storage_settings import Storage
@@ -237,6 +240,10 @@ class Settings(Struct, frozen=True):
     auth: Auth = field(default_factory=Auth)
     storage: Storage = field(default_factory=Storage)
     graphql: Graphql = field(default_factory=Graphql)
+    realtime: Realtime = field(default_factory=Realtime)
+    edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
+    functions: dict[str, FunctionSettings] = field(default_factory=dict)
+    """Functions with settings of their own: `[functions.<name>]`."""
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)
     broker: Broker = field(default_factory=Broker)

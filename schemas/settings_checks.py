@@ -9,6 +9,7 @@ import ipaddress
 import msgspec
 
 from schemas.auth_settings_checks import auth_fault, settled
+from schemas.functions_settings import POLICIES
 from schemas.setting_types import MOST
 from schemas.settings import Gateway, Settings, SettingsError
 from schemas.settings_spelling import Spelling
@@ -53,6 +54,7 @@ def _choice_fault(settings: Settings) -> str | None:
         "api.openapi_mode": (api.openapi_mode, "follow-privileges", "ignore-privileges", "disabled"),
         "api.error_verbosity": (api.error_verbosity, "verbose", "minimal"),
         "log.format": (log.format, "auto", "json", "console"),
+        "edge_runtime.policy": (settings.edge_runtime.policy, *POLICIES),
         "log.level": (log.level, "debug", "info", "warning", "error"),
     }
     for key, (value, *allowed) in choices.items():

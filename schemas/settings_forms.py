@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from schemas.functions_settings import FunctionSettings
 from schemas.secret import Secret
 from schemas.setting_types import Duration, Quota, Size
 from schemas.settings import Settings
@@ -22,6 +23,7 @@ _FORMS: dict[Any, str] = {
     Quota: Quota.FORM,
     Size: Size.FORM,
     dict[str, Bucket]: "a table of buckets",
+    dict[str, FunctionSettings]: "a table of functions",
     dict[str, list[str]]: "a table of lists of texts",
     list: "a list of texts",
     dict: "a table of texts",

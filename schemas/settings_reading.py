@@ -25,7 +25,7 @@ from schemas.settings_forms import KINDS, form, holds_secret, is_table, keys, ma
 from schemas.settings_spelling import Spelling
 
 FOREIGN_SECTIONS = frozenset({
-    "realtime", "studio", "edge_runtime", "functions", "analytics", "experimental", "remotes",
+    "studio", "analytics", "experimental", "remotes",
 })  # fmt: skip
 """Sections of the official file that belong to areas which are not built yet, or to other tools: known, not warned about."""
 
@@ -37,6 +37,8 @@ FOREIGN_KEYS = frozenset({
 })  # fmt: skip
 
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
+_OF_FUNCTIONS = re.compile(r"edge_runtime\.secrets|functions\.[^.]+\.env")
+"""Variables of functions: one that is not set is left out."""
 _AT = re.compile(r"`\$\.([\w.]+)")
 
 
@@ -99,7 +101,7 @@ def _split_unknown(
             known[key] = texts(value) if get_origin(kind) is dict else value
             for unset in _unset(value):
                 told_as = f"{where} in {source} asks for {unset[0]}, but {unset[1]} is not set"
-                if holds_secret(kind):
+                if holds_secret(kind) and not _OF_FUNCTIONS.fullmatch(where):
                     raise SettingsError(told_as)
                 warnings.append(told_as)
     return known, warnings

@@ -30,6 +30,7 @@ from services.keys.own import OwnKeys
 from services.keys.published import Publications
 from services.middleware.apikey import Keys
 from services.middleware.limits import read_networks
+from services.realtime.edge import Realtime
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
 
@@ -77,7 +78,12 @@ async def _serve_gateway(process: Process, settings: Settings) -> None:
     if objects is not None:
         process.on_drain(objects.close)
     health = Health(connection, calls, settings.gateway.metrics_token, pools_of(settings))
-    await _listen(process, settings, Edge(settings, calls, keeper, health, objects))
+    sockets = await Realtime.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
+    if sockets is not None:
+        process.on_drain(sockets.close)
+    await _listen(process, settings, Edge(settings, calls, keeper, health, objects, sockets))
+    if sockets is not None:
+        process.on_drain(sockets.drain)  # called first: the server waits for its sockets to end
 
 
 def open_objects(settings: Settings, calls: Calls) -> Objects | None:

@@ -11,9 +11,16 @@ import sys
 
 from broker.observe import configure
 from broker.process import Process, process_settings, run_process
-from schemas.settings import SettingsError
+from schemas.settings import Settings, SettingsError
 
-POOLS = {"rest": "workers.rest.pool", "auth": "workers.auth.pool", "storage": "workers.storage.pool"}
+POOLS = {
+    "rest": "workers.rest.pool",
+    "graphql": "workers.graphql.pool",
+    "auth": "workers.auth.pool",
+    "storage": "workers.storage.pool",
+    "replication": "workers.replication.pool",
+    "realtime": "workers.realtime.pool",
+}
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
 ALONE = {"images": "workers.images.pool"}
 """Pools with a process of their own and no database -> module with `async def run_pool(process, settings)`."""
@@ -35,10 +42,8 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
-    if "migrate" in names and not settings.db.bootstrap:
-        return 0
     if "migrate" in names:
-        return importlib.import_module("workers.database.migrate").run(settings, os.environ)  # type: ignore[no-any-return]  # imported by name
+        return _migrate(settings)
     configure(settings.log.level, settings.log.format, "workers")
 
     async def start(process: Process) -> None:
@@ -50,6 +55,15 @@ def main() -> int:
         )
 
     return run_process("workers", start, settings)
+
+
+def _migrate(settings: Settings) -> int:
+    """Bring the database up to date, and keep no replication slot that nobody will read."""
+    if not settings.realtime.enabled:
+        importlib.import_module("workers.replication.retire").run(settings, os.environ)
+    if not settings.db.bootstrap:
+        return 0
+    return importlib.import_module("workers.database.migrate").run(settings, os.environ)  # type: ignore[no-any-return]  # imported by name
 
 
 if __name__ == "__main__":

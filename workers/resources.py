@@ -21,6 +21,7 @@ from broker.serve import Body, Handler, serve
 from broker.subjects import Subject
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
+from schemas.secret import Secret
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
 from workers.database.pool import Pool, PoolEvent, PoolEventKind
@@ -63,13 +64,17 @@ class Resources:
         Raises: SettingsError if the address cannot be read.
         """
         pool = await Pool.open(
-            _as_role(self._url(), role, self.settings.db.password.reveal()),
+            self.url_as(role, self.settings.db.password),
             self.settings.db.pool_size,
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
         )
         _close_with(self.process, pool, role)
         return pool
+
+    def url_as(self, role: str, password: Secret) -> str:
+        """Give the database's address with another login. Raises: SettingsError where there is none."""
+        return _as_role(self._url(), role, password.reveal())
 
     def _url(self) -> str:
         if self.settings.db.url is None:

@@ -14,7 +14,7 @@ from aiohttp import web
 from broker.call import Answer, Calls
 from broker.observations import Observation
 from broker.observe import observe, traceback_of
-from schemas.caller import Rejected
+from schemas.caller import Caller, Rejected
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response, header_values
 from schemas.settings import Settings
@@ -32,6 +32,7 @@ from services.middleware.apikey import KeyRefused
 from services.middleware.limits import Buckets, client_address, read_networks
 from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
+from services.realtime import edge as realtime
 
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
@@ -54,11 +55,13 @@ class Edge:
         doorkeeper: Doorkeeper,
         health: Health,
         objects: Objects | None = None,
+        sockets: realtime.Realtime | None = None,
     ) -> None:
         gateway, limit = settings.gateway, settings.gateway.rate_limit
         self._doorkeeper = doorkeeper
         self._health = health
         self._objects = objects
+        self._sockets = sockets
         self._forwarder = Forwarder(
             calls,
             max_body=gateway.max_body,
@@ -81,7 +84,12 @@ class Edge:
         asked = self._read(request)
         try:
             own = await self._own(asked)
-            if own is None:
+            if own is None and self._sockets is not None and asked.area == "realtime":
+                talked = await self._talk(asked, self._sockets)
+                if isinstance(talked, web.StreamResponse):
+                    return talked
+                own = talked
+            elif own is None:
                 answer = await self._pass_on(asked)
                 if answer.chunks is not None:
                     return await stream_out(request, answer, self._extra(asked))
@@ -159,7 +167,7 @@ class Edge:
             self._limit(asked)
         if not asked.route.is_built:
             return refusal(asked.area, 501, f"The {asked.area} interface is not built yet in this version")
-        if asked.area in self._off:
+        if asked.area in self._off or (asked.area == "realtime" and self._sockets is None):
             return refusal(
                 asked.area, 501, f"The {asked.area} interface is switched off ({asked.area}.enabled)"
             )
@@ -196,10 +204,7 @@ class Edge:
         if asked.is_s3 and is_form(asked.request.method, asked.below, asked.first.get("content-type")):
             form = await open_form(asked.request, self._body_timeout)
             authorization = form.authorization
-        now = time.time()
-        caller = self._doorkeeper.caller(asked.route, key, authorization, now)
-        if isinstance(caller, Rejected):
-            caller = await self._doorkeeper.second_look(asked.route, key, authorization, now, caller)
+        caller = await self._caller(asked.route, key, authorization)
         client = self._address(asked) if asked.route.tells_client else ""
         if self._objects is not None and asked.area == "storage":
             method = asked.request.method
@@ -212,6 +217,26 @@ class Edge:
         return await self._forwarder.ask(
             asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers, client
         )
+
+    async def _talk(self, asked: "_Asked", sockets: realtime.Realtime) -> web.StreamResponse | Response:
+        """Have a request for the realtime edge answered; a socket is served to its end."""
+        assert asked.route is not None  # else it is answered above
+        key = realtime.key_of(asked.first, asked.query)
+        told = realtime.Asked(asked.request, asked.below, asked.query, asked.first, key)
+        if sockets.is_socket(asked.below):
+            return await sockets.connect(told)
+        caller = await self._caller(asked.route, key, asked.first.get("authorization"))
+        if isinstance(caller, Rejected):
+            return refusal(asked.area, 401, caller.message)
+        return await sockets.answer(told, await self._forwarder.read(asked.request), caller)
+
+    async def _caller(self, route: Route, key: str | None, authorization: str | None) -> Caller:
+        """Identify who asks. Raises: KeyRefused."""
+        now = time.time()
+        caller = self._doorkeeper.caller(route, key, authorization, now)
+        if isinstance(caller, Rejected):
+            caller = await self._doorkeeper.second_look(route, key, authorization, now, caller)
+        return caller
 
     def _limit(self, asked: "_Asked") -> None:
         """Take a token for the address and one for the key. Raises: _Answered with 429."""

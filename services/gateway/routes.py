@@ -97,7 +97,7 @@ ROUTES = (
     Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
-    Route("realtime", "/realtime/v1", None),
+    Route("realtime", "/realtime/v1", None, is_built=True, takes_token=True),
     Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
 )
 
@@ -111,6 +111,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "graphql": settings.graphql.enabled,
         "auth": settings.auth.enabled,
         "storage": settings.storage.enabled,
+        "realtime": settings.realtime.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)
 

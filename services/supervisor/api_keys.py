@@ -5,16 +5,13 @@ With the development secret the legacy keys are, byte for byte, those that the o
 
 import base64
 import hashlib
-import hmac
-import json
 import secrets
 from dataclasses import dataclass
 
+from schemas.legacy_keys import EXPIRES as EXPIRES
+from schemas.legacy_keys import ISSUER as ISSUER
+from schemas.legacy_keys import legacy_key as legacy_key
 from schemas.settings import Auth
-
-ISSUER = "supabase-demo"
-EXPIRES = 1983812996
-"""Second of expiry of the legacy keys: the one of the official local stack, in November 2032."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,22 +51,10 @@ def random_keys() -> ApiKeys:
     )
 
 
-def legacy_key(secret: str, role: str) -> str:
-    """Sign the long-lived JWT (HS256) of an API role. Source: RFC 7515, 3.1."""
-    header = _encoded({"alg": "HS256", "typ": "JWT"})
-    payload = _encoded({"iss": ISSUER, "role": role, "exp": EXPIRES})
-    signature = hmac.digest(secret.encode(), f"{header}.{payload}".encode(), "sha256")
-    return f"{header}.{payload}.{_base64url(signature)}"
-
-
 def _opaque_key(prefix: str) -> str:
     """Make a key in the official form: 22 random signs, and 8 by which a scanner of leaked secrets knows it."""
     body = prefix + _base64url(secrets.token_bytes(16))
     return f"{body}_{_base64url(hashlib.sha256(body.encode()).digest()[:6])}"
-
-
-def _encoded(part: dict[str, object]) -> str:
-    return _base64url(json.dumps(part, separators=(",", ":")).encode())
 
 
 def _base64url(data: bytes) -> str:

@@ -1,7 +1,7 @@
 """What a platform consists of (pure): settings, choice and places in, children and their order out.
 
-    postgres --> migrate --> pools        edges, pools, servers: the stages in which they stop,
-    nats     --> pools, images, edges     what was started last first
+    postgres --> migrate --> pools, changes     edges, pools, servers: the stages in which they stop,
+    nats     --> pools, changes, images, edges  what was started last first
 
 Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
 """
@@ -17,10 +17,12 @@ from services.supervisor.system_user import SystemUser
 
 EDGES = ("gateway", "mail")
 """The edges there are: `python -P -m services NAME...`."""
-POOLS = ("rest", "graphql", "auth", "storage", "images")
+POOLS = ("rest", "graphql", "auth", "storage", "images", "replication", "realtime")
 """The worker pools there are: `python -P -m workers NAME...`."""
 ALONE = ("images",)
 """Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
+CHANGES = ("replication", "realtime")
+"""Pools of the process `changes`: what follows the database's log, and what the realtime edges ask."""
 NONE = "none"
 """Chosen instead of a name: run none of this kind."""
 
@@ -164,9 +166,15 @@ def make_plan(
         )
     pools = [name for name in choice.pools if _is_on(name, settings)]
     broker = {"HEADWATER_BROKER_URL": links.pool_broker}
-    if names := [name for name in pools if name not in ALONE]:
-        database = {"HEADWATER_DB_URL": links.db}
-        children.append(ours("pools", 1, ("workers", *names), database | broker, after("migrate", "nats")))
+    database = {"HEADWATER_DB_URL": links.db}
+    together = {
+        "pools": [name for name in pools if name not in (*ALONE, *CHANGES)],
+        "changes": [name for name in pools if name in CHANGES],
+    }
+    for process, names in together.items():
+        if names:
+            waits = after("migrate", "nats")
+            children.append(ours(process, 1, ("workers", *names), database | broker, waits))
     for name in pools:
         if name in ALONE:
             children.append(ours(name, 1, ("workers", name), broker, after("nats")))
@@ -192,6 +200,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.storage.enabled
         case "images":
             return settings.storage.enabled and settings.storage.image_transformation.enabled
+        case "replication" | "realtime":
+            return settings.realtime.enabled
     return True
 
 

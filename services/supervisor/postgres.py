@@ -105,6 +105,7 @@ def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
         "wal_level": "logical",
         "max_wal_senders": "16",
         "max_replication_slots": "16",
+        "max_slot_wal_keep_size": "1GB",
         "max_wal_size": "1GB",
         "min_wal_size": "80MB",
         "password_encryption": "scram-sha-256",

@@ -26,6 +26,7 @@ _SHARE_PASSWORD = (
     "supabase_auth_admin",
     "supabase_storage_admin",
     "supabase_functions_admin",
+    "supabase_replication_admin",
     "pgbouncer",
 )
 _EXPOSURE = "auto_expose_new_tables"

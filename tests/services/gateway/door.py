@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from broker.process import Process
 from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Gateway, Pools, Settings
+from schemas.settings import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
 from schemas.storage_settings import Storage
 from services.app import serve_edges
 from services.supervisor.api_keys import keys_of
@@ -100,6 +100,7 @@ async def running_door(
         broker=Broker(url=Secret(nats_url)),
         auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
         storage=Storage(enabled=False),
+        graphql=Graphql(enabled=False),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )

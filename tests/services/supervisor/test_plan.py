@@ -76,7 +76,7 @@ def test_our_processes_do_not_look_for_modules_in_the_present_folder():
     children = plan()
 
     assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway", "mail")
-    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "auth", "storage")
+    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "graphql", "auth", "storage")
     assert children["images"].argv == ("python", "-P", "-m", "workers", "images")
     assert children["migrate"].argv == ("python", "-P", "-m", "workers", "migrate")
 
@@ -156,7 +156,9 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
-    with pytest.raises(StartRefused, match=r"'nope'.*(gateway, mail|rest, auth, storage, images), or none"):
+    with pytest.raises(
+        StartRefused, match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images), or none"
+    ):
         choose(edges, pools)
 
 

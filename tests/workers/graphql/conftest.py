@@ -1,0 +1,19 @@
+"""The worker that the tests of this folder ask, one a module."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
+from tests.workers.database.own_server import OwnServer
+from tests.workers.graphql.house import ANON, GRANTS, LOGIN, MEMBER, SCHEMA, SERVICE, House
+from workers.database.pool import Pool
+
+
+@pytest.fixture(scope="module")
+async def house(server: OwnServer) -> AsyncIterator[House]:
+    roles = login_role(LOGIN, ANON, MEMBER, SERVICE)
+    async with fresh_database(server.url, roles, SCHEMA, GRANTS) as url:
+        pool = await Pool.open(as_role(url, LOGIN), 4)
+        yield House.make(pool)
+        await pool.close()

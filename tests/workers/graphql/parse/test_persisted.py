@@ -1,0 +1,47 @@
+import hashlib
+
+import pytest
+
+from workers.graphql.errors import GraphQLFailure
+from workers.graphql.parse.body import Asked
+from workers.graphql.parse.persisted import PersistedQueries
+
+
+def known(text: str) -> Asked:
+    return Asked(text, {}, hash=hashlib.sha256(text.encode()).hexdigest())
+
+
+def hashed(text: str) -> Asked:
+    return Asked(None, {}, hash=hashlib.sha256(text.encode()).hexdigest())
+
+
+def test_the_documents_least_lately_asked_for_make_room() -> None:
+    queries = PersistedQueries(2)
+    for text in ("{a}", "{b}"):
+        queries.document(known(text))
+    queries.document(hashed("{a}"))
+    queries.document(known("{c}"))
+
+    assert queries.document(hashed("{a}")) == "{a}"
+    with pytest.raises(GraphQLFailure, match="PersistedQueryNotFound"):
+        queries.document(hashed("{b}"))
+
+
+def test_documents_are_bounded_in_bytes() -> None:
+    queries = PersistedQueries(100)
+    for n in range(40):
+        queries.document(known(f"#{n}" + "x" * 1_000_000))
+
+    with pytest.raises(GraphQLFailure, match="PersistedQueryNotFound"):
+        queries.document(hashed("#0" + "x" * 1_000_000))
+    assert queries.document(hashed("#39" + "x" * 1_000_000))
+
+
+def test_a_hash_must_be_that_of_its_document() -> None:
+    with pytest.raises(GraphQLFailure, match="provided sha does not match query"):
+        PersistedQueries(1).document(Asked("{a}", {}, hash="00"))
+
+
+def test_the_protocol_can_be_switched_off() -> None:
+    with pytest.raises(GraphQLFailure, match="PersistedQueryNotSupported"):
+        PersistedQueries(0).document(known("{a}"))

@@ -1,0 +1,64 @@
+"""A schema made by hand, for planning without a database."""
+
+from workers.graphql.model import (
+    Column,
+    Entity,
+    Enum,
+    Relation,
+    RootField,
+    RootKind,
+    Schema,
+    ValueType,
+)
+
+ACCOUNT, BLOG = ("public", "account"), ("public", "blog")
+INT, TEXT = ValueType("Int", "integer"), ValueType("String", "text")
+MOOD = Enum("Mood", ("public", "mood"), {"VERY_GOOD": "very-good"})
+
+account = Entity(
+    "Account",
+    ACCOUNT,
+    "r",
+    {
+        "id": Column("id", "id", INT, is_nullable=False),
+        "email": Column(
+            "email", "email", ValueType("String", "character varying", max_length=5), True, True, True, True
+        ),
+        "score": Column("score", "score", ValueType("BigFloat", "numeric", is_text=True), True),
+        "tags": Column("tags", "tags", ValueType("String", "text[]", is_list=True), True),
+        "data": Column("data", "data", ValueType("JSON", "jsonb", is_text=True), True),
+        "mood": Column("mood", "mood", ValueType("Mood", '"mood"', enum=MOOD), True),
+        "hidden": Column("hidden", "hidden", TEXT, True, is_selectable=False, is_insertable=True),
+    },
+    ("id",),
+    relations={"blogCollection": Relation("blogCollection", BLOG, (("id", "owner_id"),), is_many=True)},
+    has_key_lookup=True,
+)
+blog = Entity(
+    "Blog",
+    BLOG,
+    "r",
+    {
+        "id": Column("id", "id", INT, is_nullable=False),
+        "ownerId": Column("ownerId", "owner_id", INT, is_nullable=False),
+    },
+    ("id",),
+    relations={"owner": Relation("owner", ACCOUNT, (("owner_id", "id"),), is_many=False)},
+)
+schema = Schema(
+    "anyone",
+    1,
+    {ACCOUNT: account, BLOG: blog},
+    query={
+        "accountCollection": RootField("accountCollection", RootKind.COLLECTION, ACCOUNT),
+        "blogCollection": RootField("blogCollection", RootKind.COLLECTION, BLOG),
+        "accountByPk": RootField("accountByPk", RootKind.BY_KEY, ACCOUNT),
+        "account": RootField("account", RootKind.BY_KEY, ACCOUNT, is_alias=True),
+        "node": RootField("node", RootKind.NODE),
+    },
+    mutation={
+        "insertIntoAccountCollection": RootField("insertIntoAccountCollection", RootKind.INSERT, ACCOUNT),
+        "updateAccountCollection": RootField("updateAccountCollection", RootKind.UPDATE, ACCOUNT),
+        "deleteFromAccountCollection": RootField("deleteFromAccountCollection", RootKind.DELETE, ACCOUNT),
+    },
+)

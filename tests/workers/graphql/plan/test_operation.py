@@ -1,0 +1,199 @@
+"""What an operation becomes, and what it is refused for; the schema is made by hand."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workers.graphql.plan.hand import schema
+from workers.graphql.compiled import compiled
+from workers.graphql.errors import GraphQLFailure
+from workers.graphql.parse.document import operation_of, parse_document
+from workers.graphql.parse.limits import Limits
+from workers.graphql.plan.inputs import Lessons
+from workers.graphql.plan.operation import Operation, plan_operation
+from workers.graphql.plan.tree import Connection, Insert
+
+ACCOUNTS = "accountCollection(%s) { edges { node { id } } }"
+
+
+def plan(
+    text: str,
+    variables: Mapping[str, object] | None = None,
+    lessons: Lessons | None = None,
+    limits: Limits | None = None,
+) -> Operation:
+    bounds = limits or Limits()
+    document = parse_document(text, bounds)
+    return plan_operation(
+        document, operation_of(document, None), schema, variables or {}, bounds, lessons or Lessons()
+    )
+
+
+def failures(text: str, variables: Mapping[str, object] | None = None) -> list[str]:
+    return [str(one.work) for one in plan(text, variables).fields if isinstance(one.work, GraphQLFailure)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("nothing: 1", 'Input contains extra keys ["nothing"]'),
+        ("first: -1", "`first` must be an unsigned integer"),
+        ("offset: -1", "`offset` must be an unsigned integer"),
+        ("first: 1.5", "Invalid input for Int type"),
+        ("first: [1]", "Invalid input for Int type"),
+        ("first: 1, last: 1", 'only one of "first" and "last" may be provided'),
+        ('before: "WzFd", after: "WzFd"', 'only one of "before" and "after" may be provided'),
+        ('first: 1, before: "WzFd"', '"first" may only be used with "after"'),
+        ('last: 1, after: "WzFd"', '"last" may only be used with "before"'),
+        ("offset: 1, last: 1", '"offset" may only be used with "first" and "after"'),
+        ('after: "?"', "Failed to decode cursor, error 1"),
+        ('after: "/w=="', "Failed to decode cursor, error 2"),
+        ('after: "eHg="', "Failed to decode cursor, error 3"),
+        ('after: "MQ=="', "Failed to decode cursor, error 4"),
+        ('after: "WzEsMl0="', "orderBy clause incompatible with pagination cursor"),
+        ("after: 1", "Invalid input for Cursor type"),
+        ("filter: 1", "Invalid input for AccountFilter type"),
+        ("filter: {id: 1}", "Invalid input for IntFilter type"),
+        ("filter: {id: {eq: [1]}}", "Invalid input for Int type"),
+        ("filter: {id: {like: 1}}", 'Input for type IntFilter contains extra keys ["like"]'),
+        ("filter: {hidden: {eq: 1}}", 'Input for type AccountFilter contains extra keys ["hidden"]'),
+        ("filter: {data: {eq: 1}}", 'Input for type AccountFilter contains extra keys ["data"]'),
+        ("filter: {email: {eq: \"toolong\"}}", "Invalid input for String type. Maximum character length 5"),
+        ("filter: {score: {eq: 1}}", "Invalid input for BigFloat type. String required"),
+        ("filter: {mood: {eq: GOOD}}", "Invalid input for Mood type"),
+        ("filter: {and: 1}", "Invalid input for AccountFilter type"),
+        ("filter: {tags: {contains: [1]}}", "Invalid input for String type"),
+        ("filter: {id: {is: 1}}", "Invalid input for FilterIs type"),
+        ("filter: {nodeId: {eq: \"x\"}}", "Invalid value passed to nodeId argument. Error 2"),
+        ("orderBy: 1", "Invalid input for AccountOrderBy type"),
+        ("orderBy: {id: Up}", "Invalid input for OrderByDirection type"),
+        ("orderBy: {tags: AscNullsLast}", 'Input for type AccountOrderBy contains extra keys ["tags"]'),
+    ],
+)  # fmt: skip
+def test_arguments_of_a_connection_are_refused_in_these_words(arguments: str, message: str) -> None:
+    assert failures(f"{{ {ACCOUNTS % arguments} }}") == [message]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{ nothing }", 'Unknown field "nothing" on type Query'),
+        ("{ account { id } }", 'Unknown field "account" on type Query'),
+        ("{ accountByPk { id } }", "Missing primary key column(s): id"),
+        ("{ accountByPk(id: 1) { x } }", 'Unknown field "x" on type Account'),
+        ("{ accountCollection { x } }", "unknown field in connection"),
+        ("{ accountCollection { totalCount } }", "unknown field in connection"),
+        ("{ accountCollection { aggregate { count } } }", "enable the aggregate directive to use aggregates"),
+        ("{ accountCollection { edges { x } } }", "unknown field in edge"),
+        ("{ accountCollection { pageInfo { x } } }", "unknown field in pageInfo"),
+        ("{ accountCollection { edges { node { hidden } } } }", "Unknown field 'hidden' on type 'Account'"),
+        ("{ accountCollection { edges { node { id(x: 1) } } } }", 'Input contains extra keys ["x"]'),
+        ("{ accountCollection { edges { ...F } } } fragment F on Blog { id }", "no fragment named F on type AccountEdge"),
+        ("{ accountCollection { edges { ...F } } }", "no fragment named F on type AccountEdge"),
+        ("{ accountCollection { edges { node { id @upper } } } }", "Unknown directive upper"),
+        ("{ accountCollection { edges { node { id @skip } } } }", 'Value for "if" in @skip directive is required'),
+        ("{ accountCollection { edges { node { a: id a: email } } } }", "Fields `email` and `id` are different"),
+        ("mutation { insertIntoAccountCollection(objects: []) { affectedCount } }", "At least one record must be provided to objects"),
+        ("mutation { insertIntoAccountCollection { affectedCount } }", "Invalid input for NonNull type"),
+        ('mutation { insertIntoAccountCollection(objects: {id: 1}) { affectedCount } }', 'Input for type AccountInsertInput contains extra keys ["id"]'),
+        ("mutation { insertIntoAccountCollection(objects: {email: \"a\"}) { x } }", "unknown field in insert"),
+        ("mutation { updateAccountCollection(set: {}) { affectedCount } }", "At least one mapping must be provided to set argument"),
+        ("mutation { updateAccountCollection(set: {hidden: 1}) { affectedCount } }", 'Input for type AccountUpdateInput contains extra keys ["hidden"]'),
+        ("mutation { deleteFromAccountCollection(atMost: null) { affectedCount } }", "Invalid input for NonNull type"),
+    ],
+)  # fmt: skip
+def test_root_fields_are_refused_in_these_words(text: str, message: str) -> None:
+    assert failures(text) == [message]
+
+
+def test_a_conflict_between_root_fields_is_the_failure_of_the_operation() -> None:
+    with pytest.raises(GraphQLFailure, match="Two fields named `blogCollection` have different arguments"):
+        plan("{ blogCollection(first: 1) { __typename } blogCollection(first: 2) { __typename } }")
+
+
+def test_more_root_fields_than_allowed_are_refused() -> None:
+    with pytest.raises(GraphQLFailure, match="more than 50 root fields"):
+        plan("{" + " ".join(f"a{n}: __typename" for n in range(51)) + "}")
+
+
+def test_rows_inside_rows_count_towards_the_cost() -> None:
+    query = "{ accountCollection(first: 10) { edges { node { blogCollection(first: 20) { edges { cursor } } } } } }"
+
+    assert not isinstance(plan(query, limits=Limits(cost=210)).fields[0].work, GraphQLFailure)
+    assert str(plan(query, limits=Limits(cost=209)).fields[0].work) == "The query asks for more than 209 rows"
+
+
+def test_what_is_skipped_is_not_in_the_plan() -> None:
+    found = plan(
+        "query($no: Boolean!) { a: __typename @skip(if: $no) b: __typename @include(if: $no) }", {"no": True}
+    )
+
+    assert [one.key for one in found.fields] == ["b"]
+
+
+def test_a_plan_learns_only_what_steers_it() -> None:
+    lessons = Lessons()
+    found = plan(
+        "query($n: Int, $d: X, $f: X, $c: X) { accountCollection(first: $n, after: $c, orderBy: $d, filter: $f) { edges { cursor } } }",
+        {
+            "n": 3,
+            "c": "WzEsMl0=",
+            "d": [{"email": "AscNullsLast"}],
+            "f": {"id": {"eq": 1}, "tags": {"is": "NULL"}},
+        },
+        lessons,
+    )
+    work = found.fields[0].work
+
+    assert isinstance(work, Connection)
+    assert {path for path, _ in lessons.asked} == {("c",), ("d",), ("d", 0, "email"), ("f", "tags", "is")}
+    assert [reader.path for reader in found.fields[0].readers] == [("n",), ("c",), ("c",), ("f", "id", "eq")]
+
+
+def test_rows_of_one_form_in_a_variable_become_one_parameter() -> None:
+    found = plan(
+        "mutation($o: X) { insertIntoAccountCollection(objects: $o) { affectedCount } }",
+        {"o": [{"email": "a"}, {"email": None}, {"email": "b"}]},
+    )
+    work = found.fields[0].work
+
+    assert isinstance(work, Insert)
+    assert not work.rows
+    reader = found.fields[0].readers[0]
+    assert reader.convert([{"email": "a"}, {"email": None}]) == '[["a"],[null]]'
+
+
+WORDS = ["accountCollection", "edges", "node", "id", "email", "(first: $a)", "(filter: {id: {in: $b}})", "(x: [])", "{", "}",
+         "...F", "...{", "@include(if: $c)", "fragment F on Account {", "query Q {", "mutation {", "$", "a:", "__typename"]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
+    st.dictionaries(
+        st.sampled_from(["a", "b", "c"]),
+        st.recursive(
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+            ),
+        ),
+    ),
+)
+def test_any_document_and_variables_give_a_plan_or_a_failure(text: str, variables: dict[str, object]) -> None:
+    try:
+        compiled(plan(text, variables))
+        compiled(
+            plan(
+                "{ " + ACCOUNTS % "first: $a, filter: {id: {in: $b}, and: $c}, orderBy: $b, after: $a" + " }",
+                variables,
+            )
+        )
+        compiled(plan("mutation { insertIntoAccountCollection(objects: $a) { records { id } } }", variables))
+    except GraphQLFailure:
+        pass

@@ -1,0 +1,456 @@
+"""Whole requests to a worker on a real database."""
+
+import hashlib
+import json
+from urllib.parse import urlencode
+
+import msgspec
+import pytest
+
+from schemas.caller import Anonymous, Refusal, Rejected
+from tests.workers.graphql.house import API, House, member
+from workers.graphql.errors import Refused
+
+PAGE = "{ accountCollection(first: 2) { edges { node { id email } } } }"
+TWO = {
+    "accountCollection": {
+        "edges": [{"node": {"id": 1, "email": "a@x.com"}}, {"node": {"id": 2, "email": "b@x.com"}}]
+    }
+}
+
+
+async def test_a_query_is_answered_with_what_was_asked_in_its_order(house: House) -> None:
+    answer = await house.send(
+        "POST", {"query": "{ __typename b: accountByPk(id: 1) { email id __typename } }"}
+    )
+
+    assert answer.headers == [("content-type", "application/json; charset=utf-8")]
+    assert answer.body == (
+        b'{"data":{"__typename":"Query","b":{"email":"a@x.com","id":1,"__typename":"Account"}}}'
+    )
+
+
+async def test_both_spellings_of_one_row_and_of_inserts_are_known(house: House) -> None:
+    assert await house.data("{ account(id: 1) { email } }") == {"account": {"email": "a@x.com"}}
+    assert await house.messages("{ account { email } }") == ['Unknown field "account" on type Query']
+
+
+async def test_each_scalar_leaves_in_its_form(house: House) -> None:
+    data = await house.data("{ blogByPk(id: 1) { id mood moods tags extra from owner { score loud } } }")
+
+    assert data == {
+        "blogByPk": {
+            "id": "1", "mood": "VERY_GOOD", "moods": ["bad", "VERY_GOOD"], "tags": ["a", "b c"], "extra": '{"k": [1]}',
+            "from": None, "owner": {"score": "1.5", "loud": "A@X.COM"},
+        }
+    }  # fmt: skip
+
+
+async def test_enum_values_are_read_by_their_names(house: House) -> None:
+    query = "query($m: Mood) { blogCollection(filter: {mood: {eq: $m}}, first: 1) { edges { node { id } } } }"
+
+    assert await house.data(query, {"m": "VERY_GOOD"}) == {
+        "blogCollection": {"edges": [{"node": {"id": "1"}}]}
+    }
+    assert await house.messages(query, {"m": "very-good"}) == ["Invalid input for Mood type"]
+
+
+async def test_nested_connections_have_pages_of_their_own(house: House) -> None:
+    data = await house.data(
+        """{ accountCollection(first: 1, orderBy: {id: DescNullsLast}, filter: {id: {lte: 3}}) { edges { cursor node {
+          id blogCollection(last: 1) { pageInfo { hasPreviousPage hasNextPage startCursor endCursor } edges { node { name } } }
+          latestBlogs(first: 1) { edges { node { name } } } } } } }"""
+    )
+    edge = data["accountCollection"]["edges"][0]
+
+    assert edge["cursor"] == "WzMsIDNd"
+    assert edge["node"] == {
+        "id": 3,
+        "blogCollection": {
+            "pageInfo": {
+                "hasPreviousPage": True,
+                "hasNextPage": False,
+                "startCursor": "WzZd",
+                "endCursor": "WzZd",
+            },
+            "edges": [{"node": {"name": "blog 6"}}],
+        },
+        "latestBlogs": {"edges": [{"node": {"name": "blog 5"}}]},
+    }  # a function's rows are ordered like any others
+
+
+@pytest.mark.parametrize("direction", ["AscNullsFirst", "AscNullsLast", "DescNullsFirst", "DescNullsLast"])
+async def test_pages_by_a_column_with_nulls_miss_no_row_in_either_direction(
+    house: House, direction: str
+) -> None:
+    query = """query($first: Int, $after: Cursor, $last: Int, $before: Cursor) {
+      blogCollection(first: $first, after: $after, last: $last, before: $before, orderBy: {views: DIRECTION}) {
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { node { id } } } }""".replace(
+        "DIRECTION", direction
+    )
+    whole = (await house.data(query, {}))["blogCollection"]["edges"]
+    forward: list[object] = []
+    backward: list[object] = []
+    page = {"pageInfo": {"hasNextPage": True, "endCursor": None}}
+    while page["pageInfo"]["hasNextPage"]:
+        page = (await house.data(query, {"first": 2, "after": page["pageInfo"]["endCursor"]}))[
+            "blogCollection"
+        ]
+        forward += page["edges"]
+    page = {"pageInfo": {"hasPreviousPage": True, "startCursor": None}}
+    while page["pageInfo"]["hasPreviousPage"]:
+        page = (await house.data(query, {"last": 2, "before": page["pageInfo"]["startCursor"]}))[
+            "blogCollection"
+        ]
+        backward = page["edges"] + backward
+
+    assert len(whole) == 6
+    assert forward == whole
+    assert backward == whole
+
+
+async def test_a_field_that_fails_is_left_out_and_the_others_are_answered(house: House) -> None:
+    answer = await house.ask(
+        "{ a: divide(a: 1, b: 0) b: divide(a: 4, b: 2) c: divide(a: 2, b: 0) d: nothing e: __typename }"
+    )
+
+    assert answer["data"] == {"b": 2, "e": "Query"}
+    assert [error["message"] for error in answer["errors"]] == [
+        "division by zero",
+        "division by zero",
+        'Unknown field "nothing" on type Query',
+    ]
+
+
+async def test_a_mutation_that_fails_undoes_all_fields(house: House) -> None:
+    messages = await house.messages(
+        """mutation { a: insertIntoAccountCollection(objects: [{email: "gone"}]) { affectedCount }
+          b: insertIntoBlogCollection(objects: [{id: 1, ownerId: 1, name: "twice"}]) { affectedCount } }"""
+    )
+
+    assert messages == ['duplicate key value violates unique constraint "blog_pkey"']
+    assert await house.data('{ accountCollection(filter: {email: {eq: "gone"}}) { totalCount } }') == {
+        "accountCollection": {"totalCount": 0}
+    }
+
+
+async def test_writes_answer_with_the_rows_they_wrote(house: House) -> None:
+    inserted = await house.data(
+        """mutation($rows: [BlogInsertInput!]!) { insertBlogCollection(objects: $rows) {
+          affectedCount records { id name mood tags owner { email } } } }""",
+        {"rows": [
+            {"id": 10, "ownerId": 1, "name": 'a "b" \\', "mood": "VERY_GOOD", "tags": ["x", None, 'q"\\']},
+            {"id": "11", "ownerId": 2, "name": "", "mood": None, "tags": []},
+        ]},
+    )  # fmt: skip
+    uneven = await house.data(
+        """mutation { insertIntoAccountCollection(objects: [{email: "p@x.com", plan: null}, {email: "q@x.com"}]) {
+          records { email plan } } }"""
+    )
+    updated = await house.data(
+        'mutation { updateBlogCollection(set: {views: 9}, filter: {id: {in: ["10", 11]}}, atMost: 2) { affectedCount records { views } } }'
+    )
+    deleted = await house.data(
+        """mutation { deleteFromBlogCollection(filter: {id: {gte: 10}}, atMost: 5) { records { id } }
+          a: deleteFromAccountCollection(filter: {email: {in: ["p@x.com", "q@x.com"]}}, atMost: 2) { affectedCount } }"""
+    )
+
+    assert inserted["insertBlogCollection"] == {
+        "affectedCount": 2,
+        "records": [
+            {
+                "id": "10",
+                "name": 'a "b" \\',
+                "mood": "VERY_GOOD",
+                "tags": ["x", None, 'q"\\'],
+                "owner": {"email": "a@x.com"},
+            },
+            {"id": "11", "name": "", "mood": None, "tags": [], "owner": {"email": "b@x.com"}},
+        ],
+    }
+    assert uneven["insertIntoAccountCollection"]["records"] == [
+        {"email": "p@x.com", "plan": None},
+        {"email": "q@x.com", "plan": "free"},
+    ]
+    assert updated["updateBlogCollection"] == {"affectedCount": 2, "records": [{"views": 9}, {"views": 9}]}
+    assert deleted == {
+        "deleteFromBlogCollection": {"records": [{"id": "10"}, {"id": "11"}]},
+        "a": {"affectedCount": 2},
+    }
+
+
+async def test_at_most_is_one_unless_said_and_nothing_is_changed_beyond(house: House) -> None:
+    assert await house.messages(
+        'mutation { updateAccountCollection(set: {plan: "x"}) { affectedCount } }'
+    ) == ["update impacts too many records"]
+    assert await house.messages("mutation { deleteFromBlogCollection { affectedCount } }") == [
+        "delete impacts too many records"
+    ]
+    assert (await house.data('{ accountCollection(filter: {plan: {eq: "x"}}) { totalCount } }')) == {
+        "accountCollection": {"totalCount": 0}
+    }
+
+
+async def test_a_volatile_function_is_a_mutation_and_a_query_cannot_write(house: House) -> None:
+    assert await house.messages('{ note(word: "x") }') == ['Unknown field "note" on type Query']
+    assert await house.data('mutation { note(word: "noted") }') == {"note": "noted"}
+    assert await house.data(
+        'mutation { deleteFromAccountCollection(filter: {email: {eq: "noted"}}) { affectedCount } }'
+    ) == {"deleteFromAccountCollection": {"affectedCount": 1}}
+
+
+async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) -> None:
+    query = "{ secretCollection { edges { node { id } } } }"
+
+    assert await house.data(query, caller=member("bob")) == {
+        "secretCollection": {"edges": [{"node": {"id": 2}}]}
+    }
+    assert len((await house.data(query))["secretCollection"]["edges"]) == 2
+    answer = await house.ask(query, caller=Anonymous())
+    assert answer["errors"] == [{"message": 'Unknown field "secretCollection" on type Query'}]
+
+
+async def test_functions_see_the_headers_and_take_lists(house: House) -> None:
+    answer = await house.send(
+        "POST", {"query": '{ header(name: "x-word") sums(numbers: [1, 2]) }'}, x_word="told"
+    )
+
+    assert json.loads(answer.body) == {"data": {"header": "told", "sums": "3"}}
+
+
+async def test_names_beyond_those_of_columns_and_more_fields_than_arguments_are_answered(
+    house: House,
+) -> None:
+    long = "a" * 200
+    many = " ".join(f"f{n}: email" for n in range(120))
+    data = await house.data("{ accountByPk(id: 1) { " + long + ": email " + many + " } }")
+
+    assert data["accountByPk"][long] == "a@x.com"
+    assert len(data["accountByPk"]) == 121
+
+
+async def test_response_keys_hide_nothing_they_are_named_like(house: House) -> None:
+    data = await house.data(
+        "{ r: blogByPk(id: 1) { blog: name t: id from: name r: owner { r: loud t: email } } }"
+    )
+
+    assert data == {
+        "r": {"blog": "blog 1", "t": "1", "from": "blog 1", "r": {"r": "A@X.COM", "t": "a@x.com"}}
+    }
+
+
+async def test_a_long_answer_is_streamed_and_whole(house: House) -> None:
+    big = "x" * 3_000_000
+    await house.data(
+        "mutation($n: String!) { updateBlogCollection(set: {from: $n}, filter: {id: {eq: 1}}) { affectedCount } }",
+        {"n": big},
+    )
+    answer = await house.ask("{ a: divide(a: 1, b: 1) b: blogByPk(id: 1) { from } c: __typename d: nothing }")
+    await house.data(
+        "mutation { updateBlogCollection(set: {from: null}, filter: {id: {eq: 1}}) { affectedCount } }"
+    )
+
+    assert answer["data"] == {"a": 1, "b": {"from": big}, "c": "Query"}
+    assert len(answer["errors"]) == 1
+
+
+async def test_aggregates_hold_over_all_pages(house: House) -> None:
+    data = await house.data(
+        """{ accountCollection(first: 1, filter: {id: {lte: 4}}) { totalCount aggregate {
+          n: count sum { id score } avg { id } min { email } max { score } } } }"""
+    )
+
+    assert data["accountCollection"] == {
+        "totalCount": 4,
+        "aggregate": {
+            "n": 4, "sum": {"id": 10, "score": 15.0}, "avg": {"id": 2.5}, "min": {"email": "a@x.com"}, "max": {"score": 6.0},
+        },
+    }  # fmt: skip
+
+
+async def test_a_node_is_found_by_its_id(house: House) -> None:
+    ids = await house.data("{ blogByPk(id: 3) { nodeId } }")
+    query = "query($id: ID!) { node(nodeId: $id) { __typename nodeId ... on Blog { name } ... on Account { email } } }"
+    found = await house.data(query, {"id": ids["blogByPk"]["nodeId"]})
+
+    assert found["node"] == {"__typename": "Blog", "nodeId": ids["blogByPk"]["nodeId"], "name": "blog 3"}
+    assert await house.messages(query, {"id": "?"}) == ["Invalid value passed to nodeId argument. Error 2"]
+    assert await house.messages(query, {"id": "WyJwdWJsaWMiLCJ4IiwxXQ=="}) == [
+        "Collection referenced by nodeId did not match any known collection"
+    ]
+
+
+async def test_introspection_is_told_unless_it_is_switched_off(house: House) -> None:
+    query = 'query($n: String! = "Account") { __type(name: $n) { name } __schema { queryType { name } } }'
+
+    assert await house.data(query) == {
+        "__type": {"name": "Account"},
+        "__schema": {"queryType": {"name": "Query"}},
+    }
+    assert (await house.data(query, {"n": "Blog"}))["__type"] == {"name": "Blog"}
+    closed = House.make(house.pool, introspection=False)
+    assert await closed.messages("{ __schema { queryType { name } } }") == [
+        'Unknown field "__schema" on type Query'
+    ]
+
+
+# --- the request itself --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'[{"query":"{a}"}]', b"{", b'"x"', b"{}", b'{"query":1}', b"\xff", b"[" * 5000]
+)
+async def test_what_is_no_request_is_refused(house: House, body: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        await house.send("POST", body)
+
+    assert refused.value.status == 400
+    assert set(refused.value.body()) == {"data", "errors"}
+
+
+async def test_a_query_may_come_by_get_and_a_mutation_may_not(house: House) -> None:
+    found = await house.send("GET", query=urlencode({"query": PAGE, "variables": "{}", "operationName": ""}))
+
+    assert json.loads(found.body) == {"data": TWO}
+    with pytest.raises(Refused) as refused:
+        await house.send("GET", query=urlencode({"query": "mutation { __typename }"}))
+    assert (refused.value.status, refused.value.headers()) == (405, [("allow", "POST")])
+    with pytest.raises(Refused) as refused:
+        await house.send("PUT", b"{}")
+    assert refused.value.status == 405
+
+
+async def test_a_browser_is_given_the_page(house: House) -> None:
+    page = await house.send("GET", accept="text/html,*/*")
+
+    assert page.body.startswith(b"<!doctype html>")
+    assert b"http://" not in page.body
+    assert b"https://" not in page.body
+    with pytest.raises(Refused):
+        await House.make(house.pool, page=False).send("GET", accept="text/html")
+
+
+async def test_a_document_can_be_asked_for_by_its_hash(house: House) -> None:
+    sha256 = hashlib.sha256(PAGE.encode()).hexdigest()
+    extensions = {"persistedQuery": {"version": 1, "sha256Hash": sha256}}
+    one = House.make(house.pool)
+    unknown = json.loads((await one.send("POST", {"extensions": extensions})).body)
+    first = await one.ask(PAGE, extensions=extensions)
+    again = json.loads((await one.send("POST", {"extensions": extensions})).body)
+    by_get = await one.send("GET", query=urlencode({"extensions": json.dumps(extensions)}))
+
+    assert unknown["errors"] == [
+        {"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}
+    ]
+    assert first["data"] == again["data"] == json.loads(by_get.body)["data"] == TWO
+
+
+async def test_a_refused_token_is_a_401(house: House) -> None:
+    with pytest.raises(Refused) as refused:
+        await house.send("POST", {"query": PAGE}, caller=Rejected(Refusal.CLAIMS, "JWT expired"))
+
+    assert refused.value.status == 401
+    assert refused.value.body()["errors"] == [{"message": "JWT expired"}]
+
+
+async def test_text_that_postgres_cannot_hold_is_an_error_of_its_field(house: House) -> None:
+    query = "query($e: String) { accountCollection(filter: {email: {eq: $e}}) { totalCount } }"
+
+    assert len(await house.messages(query, {"e": "a\x00b"})) == 1
+    assert (
+        len(await house.messages('{ accountCollection(filter: {email: {eq: "\\u0000"}}) { totalCount } }'))
+        == 1
+    )
+
+
+# --- plans that are kept -------------------------------------------------------------------------------------
+
+
+async def test_one_plan_serves_all_values_of_one_shape(house: House) -> None:
+    one = House.make(house.pool)
+    query = """query($n: Int, $f: AccountFilter, $c: Cursor) {
+      accountCollection(first: $n, filter: $f, after: $c) { edges { cursor node { id } } } }"""
+    seen = []
+    for size, least, cursor in ((1, 0, "WzFd"), (2, 1, "WzJd"), (3, 2, "WzNd")):
+        data = await one.data(query, {"n": size, "f": {"id": {"gt": least}}, "c": cursor})
+        seen.append([edge["node"]["id"] for edge in data["accountCollection"]["edges"]])
+    role = await one.state.role("graphql_service")
+    plans = role.operation(query, None).plans
+
+    assert seen == [[2], [3, 4], [4, 5]]
+    assert len(plans) == 1
+    assert await one.messages(query, {"n": -1}) == ["`first` must be an unsigned integer"]
+    assert await one.messages(query, {"n": 1, "f": {"id": {"gt": "x"}}, "c": "WzFd"}) == [
+        "Invalid input for Int type"
+    ]
+    assert await one.messages(query, {"n": 1, "f": {"id": {"gt": 0}}, "c": "x"}) == [
+        "Failed to decode cursor, error 1"
+    ]
+
+
+async def test_values_that_steer_a_plan_are_part_of_its_key(house: House) -> None:
+    query = """query($d: OrderByDirection, $with: Boolean!, $is: FilterIs) {
+      accountCollection(first: 1, orderBy: {id: $d}, filter: {score: {is: $is}}) { edges { node { id email @include(if: $with) } } } }"""
+
+    async def first(**variables: object) -> object:
+        return (await house.data(query, variables))["accountCollection"]["edges"]
+
+    assert await first(d="AscNullsLast", **{"with": True}) == [{"node": {"id": 1, "email": "a@x.com"}}]
+    assert await first(d="DescNullsLast", **{"with": False}) == [{"node": {"id": 5}}]
+    assert await first(d="DescNullsLast", **{"with": False, "is": "NULL"}) == []
+    assert await first(d="AscNullsLast", **{"with": False, "is": "NOT_NULL"}) == [{"node": {"id": 1}}]
+    assert await first(d=None, **{"with": False, "is": None}) == []
+
+
+async def test_inserts_of_any_number_of_even_rows_share_a_plan(house: House) -> None:
+    one = House.make(house.pool)
+    query = (
+        "mutation($o: [AccountInsertInput!]!) { insertIntoAccountCollection(objects: $o) { affectedCount } }"
+    )
+    for count in (1, 2, 7):
+        rows = [{"email": f"even{n}@x.com", "plan": None if n % 2 else "p"} for n in range(count)]
+        assert (await one.data(query, {"o": rows}))["insertIntoAccountCollection"]["affectedCount"] == count
+    role = await one.state.role("graphql_service")
+    await one.data(
+        'mutation { deleteFromAccountCollection(filter: {email: {startsWith: "even"}}, atMost: 99) { affectedCount } }'
+    )
+
+    assert len(role.operation(query, None).plans) == 2  # with a null among the values, and without
+    assert await one.messages(query, {"o": []}) == ["At least one record must be provided to objects"]
+    assert await one.messages(query, {"o": [{"email": 1}]}) == ["Invalid input for String type"]
+
+
+async def test_variables_inside_literals_are_not_frozen(house: House) -> None:
+    query = "query($a: Int) { accountCollection(filter: {id: {in: [$a, 4]}}) { edges { node { id } } } }"
+
+    async def ids(value: int) -> list[int]:
+        data = await house.data(query, {"a": value})
+        return [edge["node"]["id"] for edge in data["accountCollection"]["edges"]]
+
+    assert await ids(1) == [1, 4]
+    assert await ids(2) == [2, 4]
+
+
+async def test_a_function_before_each_request_is_called(house: House) -> None:
+    api = msgspec.structs.replace(API, pre_request="public.nobody_may")
+    one = House.make(house.pool, api)
+
+    answer = await one.ask("{ accountCollection { totalCount } }")
+    assert "nobody_may" in answer["errors"][0]["message"]
+
+
+async def test_what_is_missing_for_good_costs_one_look_at_the_catalogs(house: House) -> None:
+    looks = []
+    one = House.make(house.pool)
+
+    async def renewed(state: object) -> bool:
+        looks.append(state)
+        return False
+
+    one.worker._renewed = renewed
+    query = '{ markCollection(filter: {place: {eq: "(1,2)"}}) { edges { cursor } } b: divide(a: 2, b: 1) }'
+    answers = [await one.ask(query) for _ in range(3)]
+
+    assert all(answer["data"] == {"b": 2} for answer in answers)
+    assert all("operator does not exist" in answer["errors"][0]["message"] for answer in answers)
+    assert len(looks) == 1

@@ -1,0 +1,68 @@
+"""Every refusal of the GraphQL interface.
+
+    Exception
+    |- GraphQLFailure      a sentence for the `errors` list: of the whole request, or of one root field (status 200)
+    |  `- SchemaError      the comments of the database hold directives that cannot be read
+    |- StaleSchema         what the schema tells of is gone; the request is tried once more with a new one
+    `- ApiError
+       |- BadRequest       what was sent is no GraphQL request at all (status 400)
+       |- WrongMethod      neither GET nor POST, or a mutation by GET (status 405)
+       `- Refused          the token is refused (401), or the database cannot be reached (503, 504)
+
+The sentences are those of the reference page "graphql"; clients compare them.
+"""
+
+from schemas.errors import ApiError
+from schemas.http import Headers
+
+
+class GraphQLFailure(Exception):
+    """A request or a root field that cannot be answered: one entry of `errors`."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.code = message, code
+
+
+class SchemaError(GraphQLFailure):
+    """Error while loading schema, check comment directives."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"Error while loading schema, check comment directives. {detail}")
+        self.detail = detail
+
+
+class StaleSchema(Exception):
+    """A statement names what the database does not have any more: a migration was faster than the schema cache."""
+
+    def __init__(self, failure: GraphQLFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Refused(ApiError):
+    """A request that is not looked at: its status, in the shape of every GraphQL answer."""
+
+    def __init__(self, status: int, message: str, headers: Headers | None = None) -> None:
+        super().__init__(message)
+        self.status, self._headers = status, headers or []
+
+    def headers(self) -> Headers:
+        return self._headers
+
+    def body(self) -> dict[str, object]:
+        return {"data": None, "errors": [{"message": str(self)}]}
+
+
+class BadRequest(Refused):
+    """The body is no JSON object with a text `query`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(400, message)
+
+
+class WrongMethod(Refused):
+    """The method is not offered, or not for this operation."""
+
+    def __init__(self, message: str, allowed: str) -> None:
+        super().__init__(405, message, [("allow", allowed)])

@@ -1,0 +1,64 @@
+"""The GraphQL pool of a process: one worker on the shared resources, with a new state for every catalog and configuration."""
+
+import asyncio
+import contextlib
+
+from broker.observe import observe
+from broker.subjects import GRAPHQL
+from schemas.settings import SettingsError
+from workers.database.configuration import OptionsIgnored
+from workers.graphql.parse.limits import limits_of
+from workers.graphql.parse.persisted import PersistedQueries
+from workers.graphql.state import Documents, State
+from workers.graphql.worker import GraphQLWorker
+from workers.resources import Resources
+
+_RENEWAL_S = 3.0
+"""How long a request waits for the schema that it needs."""
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Answer GraphQL requests until the process drains. Raises: SettingsError, Unavailable."""
+    settings = resources.settings
+    documents = Documents(limits_of(settings.graphql))
+
+    def made() -> State:
+        return State(resources.api, settings, resources.cache.catalog, resources.database, documents)
+
+    try:
+        state = made()
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+    changed = asyncio.Event()
+
+    def renew(_: object) -> None:
+        nonlocal state, changed
+        try:
+            state = made()
+        except ValueError as error:
+            observe(OptionsIgnored(reasons=(str(error),)))
+        changed.set()
+        changed = asyncio.Event()
+
+    async def renewed(stale: State) -> bool:
+        """Wait for another state: the catalog is read soon after every change."""
+        if state is stale:
+            resources.cache.request_reload(options=False)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_RENEWAL_S):
+                while state is stale:
+                    await changed.wait()
+        return state is not stale
+
+    resources.cache.on_change(renew)
+    resources.cache.on_config(renew)
+    worker = GraphQLWorker(
+        resources.database,
+        settings.gateway.max_body,
+        lambda: state,
+        renewed,
+        PersistedQueries(settings.graphql.persisted_queries),
+        has_page=settings.graphql.page,
+    )
+    await resources.serve(GRAPHQL, worker.answer)
