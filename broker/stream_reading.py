@@ -14,14 +14,16 @@ import asyncio
 import base64
 import secrets
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
-from broker.connection import Connection
+from broker.connection import Connection, Subscription
 from broker.jetstream_errors import JetStreamRefused
-from broker.wire import DISCONNECTED, NO_RESPONDERS, Message
+from broker.wire import NO_RESPONDERS, Message
 from schemas.errors import Unavailable
 
 WINDOW = 256
@@ -40,7 +42,14 @@ T = TypeVar("T")
 
 
 class MessagesLost(Exception):
-    """The stream does not have everything any more that should come next. Who goes on reads what there is."""
+    """The stream does not have everything any more that should come next. Who goes on reads what there is.
+
+    `is_another`: the stream was made anew, and its numbers begin anew.
+    """
+
+    def __init__(self, *, is_another: bool) -> None:
+        super().__init__("messages left the stream before they were read")
+        self.is_another = is_another
 
 
 class Kept(Struct, frozen=True, gc=False):
@@ -147,9 +156,13 @@ class StreamReader:
         self._taken = self._received = 0
         self._arrived: list[Kept] = []
         self._pulls: dict[str, int] = {}
+        self._numbers = count(1)
+        self._subscription: Subscription | None = None
         self._is_silent = False
         self._has_expired = False
+        self._is_behind = False
         self._something = asyncio.Event()
+        connection.on_lost.append(self._break)
 
     def watch(self, subjects: Sequence[str]) -> None:
         """Read these subjects from now on: everything above `after`."""
@@ -162,51 +175,65 @@ class StreamReader:
 
         Raises: MessagesLost once, after which reading goes on with what there is; Unavailable, JetStreamRefused.
         """
+        return await self._next(is_end_told=False)
+
+    async def rest(self) -> list[Kept]:
+        """Give messages that have arrived; nothing when everything that stood in the stream before this call was given.
+
+        Raises: as `next`.
+        """
+        return await self._next(is_end_told=True)
+
+    async def _next(self, *, is_end_told: bool) -> list[Kept]:
         while True:
             if self._is_silent or not self._name:
                 await self._begin()
             if self._arrived:
+                if self._is_behind:
+                    self._check(await stream_head(self._connection, self._stream))
+                    if not self._arrived:
+                        continue
                 return self._take()
-            if self._has_expired:
+            if self._has_expired and not is_end_told:
                 self._has_expired = False
                 await self._advance()
                 return []
             self._pull()
             self._something.clear()
+            if is_end_told and await self._is_at_end():
+                return []
             try:
                 async with asyncio.timeout(2 * _HEARTBEAT_S + 2):
                     await self._something.wait()
             except TimeoutError:
                 self._break()
 
-    async def is_at_end(self) -> bool:
-        """Tell whether everything that stood in the stream before this call was taken. Raises: Unavailable."""
-        if self._is_silent or not self._name or self._arrived:
-            return False
-        try:
-            found = await _order(self._connection, f"CONSUMER.INFO.{self._stream}.{self._name}", {})
-        except JetStreamRefused:
-            self._break()
-            return False
-        return not self._arrived and found.num_pending == 0 and found.delivered.consumer_seq == self._taken
-
     async def close(self) -> None:
         """Read nothing more; the consumer is dropped from the server."""
+        if self._break in self._connection.on_lost:
+            self._connection.on_lost.remove(self._break)
+        self._drop()
+
+    def _drop(self) -> None:
         self._break()
         name, self._name = self._name, ""
         if name:
             self._connection.tell(f"$JS.API.CONSUMER.DELETE.{self._stream}.{name}", b"")
+        if self._subscription is not None:
+            self._subscription.unsubscribe()
+            self._subscription = None
 
     def _take(self) -> list[Kept]:
         taken, self._arrived = self._arrived, []
         self._taken += len(taken)
+        self._is_behind = taken[-1].pending > 0
         self.after = max(self.after, taken[-1].seq)
         self._pull()
         return taken
 
     async def _begin(self) -> None:
         """Make a consumer behind what was taken. Raises: MessagesLost, Unavailable, JetStreamRefused."""
-        await self.close()
+        self._drop()
         name = f"edge-{secrets.token_hex(8)}"
         subjects = self._subjects
         config: dict[str, object] = {
@@ -226,6 +253,10 @@ class StreamReader:
             {"stream_name": self._stream, "config": config, "action": "create"},
         )
         self._name, self._taken, self._received = name, 0, 0
+        # The server sends a stream's messages under their own subjects, so the common inbox cannot tell whose they are.
+        self._subscription = self._connection.subscribe(
+            f"{self._connection.inbox.prefix}{name}.*", partial(self._hear, name)
+        )
         self._is_silent = self._has_expired = False
         head = await stream_head(self._connection, self._stream)
         self._check(head)
@@ -245,7 +276,7 @@ class StreamReader:
         else:
             return
         self._break()
-        raise MessagesLost
+        raise MessagesLost(is_another=is_another)
 
     def _pull(self) -> None:
         """Ask for more when less than half a window is underway or here."""
@@ -253,7 +284,8 @@ class StreamReader:
             return
         if sum(self._pulls.values()) + len(self._arrived) > WINDOW // 2:
             return
-        inbox = self._connection.inbox.open(self._hear)
+        self._is_behind |= not self._pulls  # what came in between may have left the stream: not asked for, not sent
+        inbox = f"{self._connection.inbox.prefix}{self._name}.{next(self._numbers)}"
         self._pulls[inbox] = WINDOW
         asked = {
             "batch": WINDOW,
@@ -267,22 +299,20 @@ class StreamReader:
         except Unavailable:
             self._break()
 
-    def _hear(self, message: Message) -> None:
-        inbox = message.subject
-        left = self._pulls.get(inbox)
-        if left is None:
+    def _hear(self, name: str, message: Message) -> None:
+        if name != self._name or not self._pulls:
             return
         if message.status == 0 and message.reply:
+            inbox, left = next(iter(self._pulls.items()))  # the server serves the oldest first
             if left > 1:
                 self._pulls[inbox] = left - 1
             else:
-                self._close(inbox)
+                del self._pulls[inbox]
             self._receive(message)
-        elif message.status in (NO_RESPONDERS, DISCONNECTED):
+        elif message.status == NO_RESPONDERS:
             self._break()
         elif message.status != _HEARTBEAT:  # the request is over: its time, its bytes, or its consumer
-            self._close(inbox)
-            self._has_expired = left == WINDOW
+            self._has_expired = self._pulls.pop(message.subject, 0) == WINDOW
         self._something.set()
 
     def _receive(self, message: Message) -> None:
@@ -293,23 +323,28 @@ class StreamReader:
         self._received = number
         self._arrived.append(Kept(seq, message.payload, pending))
 
+    async def _is_at_end(self) -> bool:
+        """Tell whether everything that stood in the stream before this call was taken. Raises: Unavailable."""
+        try:
+            found = await _order(self._connection, f"CONSUMER.INFO.{self._stream}.{self._name}", {})
+        except JetStreamRefused:
+            self._break()
+            return False
+        is_sound = not self._is_silent and not self._arrived
+        return is_sound and found.num_pending == 0 and found.delivered.consumer_seq == self._taken
+
     async def _advance(self) -> None:
         """After a silence: everything up to the end of the stream is known, so that it may leave the stream."""
         head = await stream_head(self._connection, self._stream)
-        if head.created == self._created and await self.is_at_end():
+        if head.created == self._created and not self._arrived and await self._is_at_end():
             self.after = max(self.after, head.last_seq)
 
     def _break(self) -> None:
         """Forget what was not taken: it comes again from a new consumer."""
-        for inbox in list(self._pulls):
-            self._close(inbox)
+        self._pulls.clear()
         self._arrived.clear()
         self._is_silent = True
         self._something.set()
-
-    def _close(self, inbox: str) -> None:
-        self._connection.inbox.close(inbox)
-        self._pulls.pop(inbox, None)
 
 
 def _place(reply: str) -> tuple[int, int, int]:

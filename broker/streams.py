@@ -1,4 +1,4 @@
-"""Streams of JetStream over our own connection: their state, and orders that make, change or empty one.
+"""Streams of JetStream over our own connection: their state, and orders that make, change or drop one.
 
 `broker/jetstream.py` does the like over the package, with consumers; who only writes into a stream needs no package
 of 10 MB. A stream has notes (its metadata): texts that whoever writes into it keeps there.
@@ -91,9 +91,9 @@ async def change_stream(connection: Connection, limits: StreamLimits, notes: dic
     await _order(connection, f"STREAM.UPDATE.{limits.name}", _config(limits, notes))
 
 
-async def empty_stream(connection: Connection, name: str) -> None:
-    """Remove all messages; their numbers are not used again. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.PURGE.{name}", {})
+async def drop_stream(connection: Connection, name: str) -> None:
+    """Drop a stream, with all it remembers: ids that it has seen are new again. Raises: Unavailable, JetStreamRefused."""
+    await _order(connection, f"STREAM.DELETE.{name}", {})
 
 
 async def _id_of(connection: Connection, name: str, seq: int) -> str:

@@ -77,6 +77,11 @@ EDGES = Subject("edges.realtime")
 STORAGE_EVENTS = "events.storage.>"
 """schemas.storage_events.StorageEvent, as JSON, each on `storage_event(bucket, kind)`; kept by the stream STORAGE_EVENTS"""
 
+FUNCTION_LOGS = "FUNCTION_LOGS"
+"""Name of the stream that keeps the lines of functions for a while."""
+FUNCTION_LOGS_KEPT = "logs.functions.>"
+"""schemas.functions.LogLine, each on `function_log(name)`"""
+
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/metrics.py)."""
 ALIVE = "alive.>"
@@ -127,6 +132,11 @@ def changes(schema: str, table: str) -> Subject:
 def storage_event(bucket: str, kind: str) -> Subject:
     """Give the subject of one kind of events about a bucket and its objects (schemas.storage_events.StorageEvent)."""
     return Subject(f"events.storage.{token(bucket)}.{kind}")
+
+
+def function_log(name: str) -> Subject:
+    """Give the subject of what a function prints and what happens to its processes (schemas.functions.LogLine)."""
+    return Subject(f"logs.functions.{token(name)}")
 
 
 def messages(topic: str, *, is_private: bool) -> Subject:
@@ -203,6 +213,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     ALIVE,
                     "events.>",
                     LETTERS.name,
+                    FUNCTION_LOGS_KEPT,
                     "$JS.API.>",
                     "$JS.ACK.>",
                     *_asking(ASKED_BY_POOLS),

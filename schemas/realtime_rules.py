@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import lru_cache
 from typing import Literal, assert_never
 
 import msgspec
@@ -96,6 +97,7 @@ def claim_text(claims: Claims, path: Iterable[str]) -> str | Literal[False] | No
     return False
 
 
+@lru_cache(maxsize=16_384)
 def canonical_uuid(text: str) -> str | None:
     """Give a UUID as Postgres prints it; None for what Postgres does not take as one."""
     if not _UUID.fullmatch(text):

@@ -53,3 +53,6 @@ class Realtime(Struct, frozen=True):
     """Bytes that may wait for one socket; a client that reads more slowly is disconnected."""
     idle_timeout: Seconds = 60.0
     """After how long without a frame of its client a socket is closed."""
+    deletes_under_rls: bool = False
+    """Under row security tell a deletion only to whom the rule shows the old row (with replica identity full); else all
+    subscribers are told its key."""

@@ -1,6 +1,6 @@
 """Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
 
-`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`. The sections and keys are those of the `config.toml`
+`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`, [scheduler] and [net] in `scheduler_settings.py`. The sections and keys are those of the `config.toml`
 of the official project folder (reference page "platform", section 2), besides our own.
 """
 
@@ -14,6 +14,8 @@ from schemas.functions_settings import EdgeRuntime as EdgeRuntime
 from schemas.functions_settings import FunctionSettings as FunctionSettings
 from schemas.graphql_settings import Graphql as Graphql
 from schemas.realtime_settings import Realtime as Realtime
+from schemas.scheduler_settings import Net as Net
+from schemas.scheduler_settings import Scheduler as Scheduler
 from schemas.secret import Secret
 from schemas.setting_types import Amount, Bytes, Count, Port, Rate, Seconds
 from schemas.storage_settings import Storage
@@ -244,6 +246,8 @@ class Settings(Struct, frozen=True):
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""
+    scheduler: Scheduler = field(default_factory=Scheduler)
+    net: Net = field(default_factory=Net)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)
     broker: Broker = field(default_factory=Broker)

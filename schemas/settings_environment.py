@@ -36,6 +36,9 @@ RESERVED_ENVIRONMENT = frozenset(
         "HEADWATER_READY_FD",
         "HEADWATER_PROCESS",
         "HEADWATER_MIGRATE_URL",
+        "HEADWATER_PROJECT_FOLDER",
+        "HEADWATER_PROJECT_URL",
+        "HEADWATER_SHADOW_URL",
     }
 )
 """Names the supervisor uses to speak to its children."""

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 from services.supervisor.errors import StartFailed
 from services.supervisor.identity import identity
-from services.supervisor.logs import LogFile, reason_in
+from services.supervisor.logs import LogFile, reason_in, refusal_in
 from services.supervisor.plan import Process, Ready
 from services.supervisor.system_user import run_as
 
@@ -169,6 +169,8 @@ class Child:
                     await asyncio.sleep(_PROBE_PAUSE_S)
 
     def _why(self, what: str) -> str:
+        if refusal := refusal_in(self.log.tail):
+            return refusal
         name = self.process.label or self.process.name
         return f"{name} {what}: {reason_in(self.log.tail).rstrip('.')}. Its log {self.log.path} tells more."
 

@@ -58,6 +58,9 @@ _COMPUTED = (
     "HEADWATER_BROKER_URL",
     "HEADWATER_DATA",
     "HEADWATER_CONFIG",
+    "HEADWATER_PROJECT_FOLDER",
+    "HEADWATER_PROJECT_URL",
+    "HEADWATER_SHADOW_URL",
 )
 """Environment that only the supervisor gives to its children."""
 
@@ -143,6 +146,7 @@ def children_environment(project: Project, folder: DataFolder, ports: Ports, key
     kept = {name: value for name, value in project.environment.items() if name not in _COMPUTED}
     computed = {
         "HEADWATER_DATA": str(folder.path),
+        "HEADWATER_PROJECT_FOLDER": str(project.folder),
         "HEADWATER_GATEWAY_HOST": project.settings.gateway.host,
         "HEADWATER_AUTH_ANON_KEY": keys.anon_key,
         "HEADWATER_AUTH_SERVICE_ROLE_KEY": keys.service_role_key,
@@ -154,6 +158,9 @@ def children_environment(project: Project, folder: DataFolder, ports: Ports, key
         folders.insert(0, project.config.parent)
     if path := project.settings.auth.signing_keys_path:  # the children run in another folder
         computed["HEADWATER_AUTH_SIGNING_KEYS_PATH"] = str(find_file(path, folders))
+    beside = project.config.parent if project.config else project.root / "supabase"
+    path = project.settings.edge_runtime.path
+    computed["HEADWATER_EDGE_RUNTIME_PATH"] = str(find_file(path, folders) if path else beside / "functions")
     chosen = {
         "HEADWATER_API_PORT": ports.api,
         "HEADWATER_DB_PORT": ports.db,
@@ -226,10 +233,11 @@ def _links(project: Project, ports: Ports, passwords: Mapping[str, str], cluster
             else addresses.database_url(db.authenticator, login_password, ports.db)
         )
         owner = addresses.database_url(SUPERUSER, passwords["database"], ports.db)
+    own = "" if db.url else addresses.database_url("postgres", db.password.reveal(), ports.db)
     if broker.url:
-        return Links(login, owner, broker.url.reveal(), broker.url.reveal())
+        return Links(login, owner, broker.url.reveal(), broker.url.reveal(), own)
     edge, pool = (addresses.nats_url(wing, passwords[wing], ports.nats) for wing in _WINGS)
-    return Links(login, owner, edge, pool)
+    return Links(login, owner, edge, pool, own)
 
 
 def _postgres_server(cluster: Cluster, ports: Ports) -> Server:

@@ -13,7 +13,7 @@ KEPT = 3
 """Older files that are kept: NAME.log.1 is the youngest."""
 
 _LONGEST_LINE = 16 * 1024
-_TAIL = 20
+_TAIL = 60
 
 _POSTGRES = re.compile(rb"(WARNING|FATAL|PANIC):\s+(.*)")
 _POSTGRES_ROUTINE = re.compile(
@@ -23,6 +23,7 @@ _NATS = re.compile(
     rb"\[(WRN|ERR|FTL)\]\s+(?!Plaintext passwords detected)(.*)"
 )  # its file is readable by us alone
 _LEVELS = frozenset({"warning", "error", "critical"})
+_REFUSAL = "! "
 
 
 class LogFile:
@@ -94,6 +95,22 @@ def reason_in(tail: Iterable[str]) -> str:
         if shown := warning_in(line.encode()):
             return shown
     return lines[-1] if lines else "it said nothing"
+
+
+def notice_in(line: bytes) -> str | None:
+    """Give a step that a child tells the user, JSON of level `notice`; None if the line is none (pure)."""
+    if not line.startswith(b'{"level": "notice"'):
+        return None
+    try:
+        return str(json.loads(line)["event"])
+    except (ValueError, KeyError):
+        return None
+
+
+def refusal_in(tail: Iterable[str]) -> str | None:
+    """Give a refusal in a child's own words: its last lines that begin with `! `; None if there are none (pure)."""
+    found = [line[len(_REFUSAL) :] for line in tail if line.startswith(_REFUSAL)]
+    return "\n".join(found).strip() or None
 
 
 def _json_warning(line: bytes) -> str | None:

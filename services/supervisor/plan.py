@@ -17,9 +17,9 @@ from services.supervisor.system_user import SystemUser
 
 EDGES = ("gateway", "mail")
 """The edges there are: `python -P -m services NAME...`."""
-POOLS = ("rest", "graphql", "auth", "storage", "images", "replication", "realtime")
+POOLS = ("rest", "graphql", "auth", "storage", "images", "functions", "replication", "realtime", "scheduler")
 """The worker pools there are: `python -P -m workers NAME...`."""
-ALONE = ("images",)
+ALONE = ("images", "functions")
 """Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
 CHANGES = ("replication", "realtime")
 """Pools of the process `changes`: what follows the database's log, and what the realtime edges ask."""
@@ -87,6 +87,8 @@ class Links:
     owner_db: str = field(repr=False)
     edge_broker: str = field(repr=False)
     pool_broker: str = field(repr=False)
+    project_db: str = field(default="", repr=False)
+    """That of role postgres, whose the project's own migrations are; with an outside database there is none."""
 
 
 def choose(edges: Iterable[str], pools: Iterable[str]) -> Choice:
@@ -152,12 +154,14 @@ def make_plan(
             stage=stage,
             stop_timeout=settings.pools.drain_timeout + _STOP_MARGIN_S,
             start_timeout=_PYTHON_START_S,
-            label=", ".join(argv[1:]),
+            label=", ".join(argv[1:]) if argv[0] in ("workers", "services") else name,
         )
 
     children = list(servers)
     if postgres or needs_database(choice):
         owner = {**environment, "HEADWATER_DB_URL": links.db, "HEADWATER_MIGRATE_URL": links.owner_db}
+        if links.project_db:
+            owner["HEADWATER_PROJECT_URL"] = links.project_db
         migrate = (*python, "-P", "-m", "workers", "migrate")
         children.append(
             Process(
@@ -176,7 +180,9 @@ def make_plan(
             waits = after("migrate", "nats")
             children.append(ours(process, 1, ("workers", *names), database | broker, waits))
     for name in pools:
-        if name in ALONE:
+        if name == "functions":
+            children.append(ours(name, 1, *_functions(settings, environment, links), after("nats")))
+        elif name in ALONE:
             children.append(ours(name, 1, ("workers", name), broker, after("nats")))
     chosen = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
     if chosen:
@@ -190,6 +196,21 @@ def restart_delay(short_lives: int) -> float:
     return _BACKOFF_S[min(short_lives, len(_BACKOFF_S) - 1)]
 
 
+def _functions(
+    settings: Settings, environment: Mapping[str, str], links: Links
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give the command of the functions pool and what it is told beside the broker: the database's URL, for functions.
+
+    Where the folder of functions is known, what is started waits in it for the first function: it is small.
+    """
+    extra = {"HEADWATER_BROKER_URL": links.pool_broker}
+    url = links.project_db or (links.owner_db if settings.db.url else "")
+    if url and settings.edge_runtime.db_url is None:
+        extra["HEADWATER_EDGE_RUNTIME_DB_URL"] = url
+    folder = environment.get("HEADWATER_EDGE_RUNTIME_PATH")
+    return (("workers.functions.waiting", folder) if folder else ("workers", "functions")), extra
+
+
 def _is_on(pool: str, settings: Settings) -> bool:
     match pool:
         case "graphql":
@@ -200,6 +221,10 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.storage.enabled
         case "images":
             return settings.storage.enabled and settings.storage.image_transformation.enabled
+        case "functions":
+            return settings.edge_runtime.enabled
+        case "scheduler":
+            return settings.scheduler.enabled
         case "replication" | "realtime":
             return settings.realtime.enabled
     return True

@@ -42,6 +42,12 @@ class Project:
     warnings: tuple[str, ...] = ()
 
     @property
+    def folder(self) -> Path:
+        """The folder of migrations and seeds: `supabase` in the project, else that of config.toml."""
+        usual = self.root / CONFIG.parent
+        return self.config.parent if self.config and not usual.is_dir() else usual
+
+    @property
     def named_ports(self) -> frozenset[str]:
         """The ports that an option or the environment names: of api, db, nats, mail and smtp."""
         return frozenset(name for variable, name in _OWN_PORTS.items() if variable in self.environment)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
-from services.supervisor.logs import LogFile, reason_in, warning_in
+from services.supervisor.logs import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
 from services.supervisor.report import Reporter
 from services.supervisor.state import ChildState
@@ -193,8 +193,12 @@ class Supervisor:
 
     def _reader(self, name: str) -> Callable[[bytes], None]:
         def read(line: bytes) -> None:
-            if not self._stopping.is_set() and (shown := warning_in(line)):
+            if self._stopping.is_set():
+                return
+            if shown := warning_in(line):
                 self._report.warn(f"{name}: {shown}")
+            elif told := notice_in(line):
+                self._report.say(told)
 
         return read
 

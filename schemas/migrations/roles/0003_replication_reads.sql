@@ -1,0 +1,2 @@
+-- Who reads the write-ahead log turns values into JSON, for which types of any schema must be named.
+grant pg_read_all_data to supabase_replication_admin;

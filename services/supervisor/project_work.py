@@ -1,0 +1,54 @@
+"""Have the workers do a piece of work of a project (`schemas/project_tasks.py`), against a platform that runs.
+
+The work is a child of its own that ends with the work: this wing holds no SQL. What it writes goes where ours goes.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from schemas.project_tasks import Task
+from services.supervisor import addresses
+from services.supervisor.api_keys import keys_of
+from services.supervisor.cluster import SUPERUSER
+from services.supervisor.errors import StartRefused
+from services.supervisor.folder import DataFolder, keep_passwords
+from services.supervisor.launch import children_environment
+from services.supervisor.ports import Ports
+from services.supervisor.project import Project, load_project
+from services.supervisor.state import State
+
+
+def project_of(state: State) -> Project:
+    """Read the project of a running platform anew. Raises: StartRefused if its files cannot be used."""
+    config = Path(state.config) if state.config else None
+    return load_project(Path(state.project), config, Path(state.data), {})
+
+
+def work_environment(project: Project, folder: DataFolder, state: State) -> dict[str, str]:
+    """Give the environment of the work: as that of the platform's children, with the URLs of the database."""
+    ports = Ports(**state.ports)
+    environment = children_environment(project, folder, ports, keys_of(project.settings.auth))
+    url = state.values.get("DB_URL")
+    if url is None:
+        raise StartRefused("This platform runs no database, only edges. Name one that does with --data.")
+    if not ports.db:
+        return environment | {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": url}
+    password = keep_passwords(folder, ["database"])[0]["database"]
+    owner = addresses.database_url(SUPERUSER, password, ports.db)
+    return environment | {
+        "HEADWATER_DB_URL": url,
+        "HEADWATER_MIGRATE_URL": owner,
+        "HEADWATER_PROJECT_URL": url,
+    }
+
+
+def do_work(task: Task, environment: Mapping[str, str], output: int | None = None) -> int:
+    """Run a task and give its exit code; `output` is a descriptor that gets its standard output."""
+    argv = [sys.executable, "-P", "-m", "workers", "project", msgspec.json.encode(task).decode()]
+    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return subprocess.run(argv, env={**inherited, **environment}, stdout=output, check=False).returncode  # noqa: S603 - ourselves

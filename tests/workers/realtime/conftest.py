@@ -1,0 +1,29 @@
+"""One bootstrapped database for the tests of the realtime pool, and the worker on it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from schemas.settings import Settings
+from tests.workers.database.server import Server, connected, temporary_server
+from tests.workers.realtime.house import House
+from workers.database.migrate import migrate
+from workers.database.pool import Pool
+from workers.realtime.numbers import Numbers
+
+
+@pytest.fixture(scope="session")
+async def own_server() -> AsyncIterator[Server]:
+    """A server with a bootstrapped database."""
+    with temporary_server() as server:
+        await migrate(server.url(), Settings())
+        yield server
+
+
+@pytest.fixture(scope="session")
+async def house(own_server: Server) -> AsyncIterator[House]:
+    """The worker, logged in as in a platform; tests make tables of their own."""
+    pool = await Pool.open(own_server.url("authenticator", Settings().db.password.reveal()), 8)
+    async with connected(own_server.url()) as admin:
+        yield House(own_server.url(), pool, admin, Numbers())
+    await pool.close()

@@ -1,0 +1,248 @@
+"""CHECK: entries, publication, filters with their types, what can be decided without SQL, the words of refusals."""
+
+import uuid
+
+import pytest
+
+from schemas.realtime import CheckedEntry, Entry, Filter
+from tests.workers.realtime.house import House
+
+COLUMNS = (
+    "id int8 primary key, n numeric, f float8, ok boolean, name text, label varchar(9), code char(3), who uuid,"
+    ' at timestamptz, doc jsonb, raw json, bytes bytea, tags text[], words text collate "C", flags "bit"'
+)
+
+
+@pytest.fixture(scope="module")
+async def table(house: House) -> str:
+    return await house.table(COLUMNS, row_security=False)
+
+
+@pytest.mark.parametrize(
+    ("filter", "meant"),
+    [
+        ("id=eq.5", Filter("id", "eq", ["5"], False, "int8", "number")),
+        ("id=eq. 7 ", Filter("id", "eq", ["7"], False, "int8", "number")),
+        ("id=not.in.(1, 2)", Filter("id", "in", ["1", "2"], True, "int8", "number")),
+        ("id=in.()", Filter("id", "in", [], False, "int8", "number")),
+        ("id=in.(1,NULL)", Filter("id", "in", ["1"], False, "int8", "number")),
+        ("id=not.in.(1,NULL)", Filter("id", "in", [], False, "int8", "number")),
+        ("n=gte.1e2", Filter("n", "gte", ["100"], False, "numeric", "number")),
+        ("n=neq.nan", Filter("n", "neq", ["NaN"], False, "numeric", "number")),
+        ("f=lt.inf", Filter("f", "lt", ["Infinity"], False, "float8", "number")),
+        ("ok=eq.t", Filter("ok", "eq", ["true"], False, "bool", "bool")),
+        ("ok=gt.f", Filter("ok", "gt", ["f"], False, "bool", "")),
+        ("ok=is.unknown", Filter("ok", "is", ["unknown"], False, "bool", "null")),
+        ("name=not.is.null", Filter("name", "is", ["null"], True, "text", "null")),
+        ("name=eq.x", Filter("name", "eq", ["x"], False, "text", "text")),
+        ('name=in.("a,b",c)', Filter("name", "in", ["a,b", "c"], False, "text", "text")),
+        ("label=isdistinct.x", Filter("label", "isdistinct", ["x"], False, "varchar", "text")),
+        ("words=gt.x", Filter("words", "gt", ["x"], False, "text", "text")),
+        ("name=like.x%", Filter("name", "like", ["x%"], False, "text", "")),
+        ("label=ilike.x%", Filter("label", "ilike", ["x%"], False, "varchar", "")),
+        ("name=match.^a+", Filter("name", "match", ["^a+"], False, "text", "")),
+        ("name=imatch.a|b", Filter("name", "imatch", ["a|b"], False, "text", "")),
+        ("code=eq.x", Filter("code", "eq", ["x"], False, "bpchar", "")),
+        (
+            "who=lt.A0000000000040008000000000000000",
+            Filter("who", "lt", ["a0000000-0000-4000-8000-000000000000"], False, "uuid", "uuid"),
+        ),
+        ("at=gt.2026-01-01", Filter("at", "gt", ["2026-01-01"], False, "timestamptz", "")),
+        ('doc=eq.{"a":1}', Filter("doc", "eq", ['{"a":1}'], False, "jsonb", "")),
+        ("bytes=eq.\\x00ff", Filter("bytes", "eq", ["\\x00ff"], False, "bytea", "")),
+        ('tags=eq."{a,b}"', Filter("tags", "eq", ["{a,b}"], False, "_text", "")),
+        ("flags=eq.101", Filter("flags", "eq", ["101"], False, "bit", "")),
+    ],
+)
+async def test_a_filter_means_a_condition_on_the_columns_type(
+    house: House, table: str, filter: str, meant: Filter
+) -> None:
+    assert await house.checked(table, filter) == CheckedEntry(filters=[meant])
+
+
+@pytest.mark.parametrize(
+    ("filter", "told", "exception"),
+    [
+        ("none=eq.1", '{"none", "eq", "1", false}', "P0001 (raise_exception) invalid column for filter none"),
+        (
+            "id=eq.x",
+            '{"id", "eq", "x", false}',
+            '22P02 (invalid_text_representation) invalid input syntax for type bigint: "x"',
+        ),
+        (
+            "id=in.(1,x)",
+            '{"id", "in", "{1,x}", false}',
+            '22P02 (invalid_text_representation) invalid input syntax for type bigint: "x"',
+        ),
+        (
+            "ok=is.maybe",
+            '{"ok", "is", "maybe", false}',
+            "P0001 (raise_exception) invalid value for is filter: must be null, true, false, or unknown",
+        ),
+        (
+            "id=is.true",
+            '{"id", "is", "true", false}',
+            "P0001 (raise_exception) is true filter requires a boolean column, got bigint",
+        ),
+        (
+            "id=not.like.1%",
+            '{"id", "like", "1%", true}',
+            "P0001 (raise_exception) operator like is not supported on column id of type bigint: "
+            "operator does not exist: bigint ~~ bigint",
+        ),
+        (
+            "bytes=ilike.x",
+            '{"bytes", "ilike", "x", false}',
+            "P0001 (raise_exception) operator ilike is not supported on column bytes of type bytea: "
+            "operator does not exist: bytea ~~* bytea",
+        ),
+        (
+            "raw=eq.{}",
+            '{"raw", "eq", "{}", false}',
+            "P0001 (raise_exception) operator eq is not supported on column raw of type json: "
+            "operator does not exist: json = json",
+        ),
+        (
+            "name=match.(",
+            '{"name", "match", "(", false}',
+            "P0001 (raise_exception) invalid regular expression for match filter: "
+            "invalid regular expression: parentheses () not balanced",
+        ),
+        (
+            "name=eq.a\0b",
+            '{"name", "eq", "a\0b", false}',
+            '22021 (character_not_in_repertoire) invalid byte sequence for encoding "UTF8": 0x00',
+        ),
+    ],
+)
+async def test_a_filter_that_the_column_does_not_take_is_refused(
+    house: House, table: str, filter: str, told: str, exception: str
+) -> None:
+    found = await house.checked(table, filter)
+
+    assert found == CheckedEntry(
+        "Unable to subscribe to changes with given parameters. An exception happened so please check your connect "
+        f"parameters: [event: *, schema: public, table: {table}, filters: [{told}], select: nil]. "
+        f"Exception: ERROR {exception}"
+    )
+
+
+async def test_a_list_has_at_most_a_hundred_values(house: House, table: str) -> None:
+    hundred = ",".join(str(number) for number in range(100))
+
+    assert not (await house.checked(table, f"id=in.({hundred})")).error
+    found = await house.checked(table, f"id=in.({hundred},100)")
+    assert found.error.endswith("ERROR P0001 (raise_exception) too many values for `in` filter. Maximum 100")
+
+
+async def test_a_filter_that_cannot_be_read_is_refused(house: House, table: str) -> None:
+    found = await house.checked(table, "subject=foo.hey")
+
+    assert found == CheckedEntry('Error parsing `filter` params: ["foo", "hey"]')
+
+
+@pytest.mark.parametrize("filter", ["", "id=eq.1"])
+async def test_a_table_that_is_not_published_cannot_be_subscribed_to(house: House, filter: str) -> None:
+    table = await house.table("id int primary key", is_published=False)
+
+    found = await house.checked(table, filter, event="INSERT")
+
+    told = '[{"id", "eq", "1", false}]' if filter else "[]"
+    assert found == CheckedEntry(
+        "Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect "
+        f"parameters: [event: INSERT, schema: public, table: {table}, filters: {told}, select: nil]"
+    )
+
+
+async def test_wildcards_mean_every_published_table(house: House) -> None:
+    schema = f"w_{uuid.uuid4().hex[:8]}"
+    await house.sql(
+        f"create schema {schema}; create table {schema}.a (id int primary key, name text);"
+        f"create table {schema}.b (id int8 primary key, name text); create table {schema}.c (id text primary key);"
+        f"grant usage on schema {schema} to anon; grant select on all tables in schema {schema} to anon;"
+        f"alter publication supabase_realtime add table {schema}.a, {schema}.b"
+    )
+
+    found = await house.check(
+        Entry("*", schema, "*"),
+        Entry("*", "*", "b"),
+        Entry("*", "*", "*"),
+        Entry("*", schema, "c"),
+        Entry("*", schema, "*", "name=eq.x"),
+        Entry("*", schema, "*", "id=eq.05"),
+        Entry("*", schema, "*", "id=in.(05)"),
+        Entry("*", schema, "*", "id=is.null"),
+        role="anon",
+    )
+
+    assert [bool(each.error) for each in found] == [False, False, False, True, False, False, False, False]
+    assert [each.filters for each in found[4:]] == [
+        [Filter("name", "eq", ["x"], False, "text", "text")],
+        [Filter("id", "eq", ["05"])],
+        [Filter("id", "in", ["05"])],
+        [Filter("id", "is", ["null"], local="null")],
+    ]
+
+
+async def test_columns_are_chosen_of_those_that_the_role_may_select(house: House) -> None:
+    table = await house.table("id int primary key, name text, secret text", row_security=False)
+    await house.sql(f"revoke select on {table} from anon; grant select (id, name) on {table} to anon")
+
+    assert not (await house.checked(table, select=["name"], role="anon")).error
+    for select in (["secret"], ["none"]):
+        found = await house.checked(table, select=select, role="anon")
+        assert found.error.endswith(
+            f'select: ["{select[0]}"]]. Exception: ERROR P0001 (raise_exception) invalid column for select {select[0]}'
+        )
+    found = await house.checked(table, "secret=eq.x", role="anon")
+    assert found.error.endswith("ERROR P0001 (raise_exception) invalid column for filter secret")
+
+
+async def test_columns_cannot_be_chosen_of_many_tables(house: House) -> None:
+    found = await house.check(Entry("*", "public", "*", "", ["id"]), Entry("*", "*", "t", "", ["id"]))
+
+    assert {each.error for each in found} == {
+        "Column selection is not supported for wildcard subscriptions. Provide an explicit schema and table name."
+    }
+
+
+async def test_a_role_that_is_not_there_is_refused(house: House, table: str) -> None:
+    found = await house.checked(table, role="nobody_at_all")
+
+    assert found.error.endswith(
+        'Exception: ERROR 42704 (undefined_object) role "nobody_at_all" does not exist'
+    )
+
+
+async def test_nothing_asked_is_refused(house: House) -> None:
+    found = (await house.check(Entry("*", "", "")))[0]
+
+    assert found.error.startswith(
+        "No subscription params provided. Please provide at least a `schema` or `table`"
+    )
+
+
+async def test_types_of_the_project_are_compared_by_its_own_operators(house: House) -> None:
+    schema = f"k_{uuid.uuid4().hex[:8]}"
+    await house.sql(
+        f"create schema {schema}; grant usage on schema {schema} to anon, service_role;"
+        f"create type {schema}.mood as enum ('sad', 'ok'); create domain {schema}.small as int check (value < 9)"
+    )
+    table = await house.table(f"id int primary key, mood {schema}.mood, n {schema}.small", row_security=False)
+
+    found = await house.check(
+        *(
+            Entry("*", "public", table, filter)
+            for filter in ("mood=eq.ok", "mood=gt.sad", "mood=eq.x", "n=eq.5", "n=eq.9")
+        )
+    )
+
+    assert [each.filters for each in found] == [
+        [Filter("mood", "eq", ["ok"], False, "mood", "text")],
+        [Filter("mood", "gt", ["sad"], False, "mood", "")],
+        [],
+        [Filter("n", "eq", ["5"], False, "small", "")],
+        [],
+    ]
+    assert "invalid input value for enum" in found[2].error
+    assert "violates check constraint" in found[4].error

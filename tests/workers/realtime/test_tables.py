@@ -1,0 +1,371 @@
+"""TABLE: columns and key by privilege, row security, recognised policies, the position of the answer."""
+
+import asyncio
+import uuid
+
+import asyncpg
+import pytest
+
+from schemas import realtime
+from schemas.errors import Unavailable
+from schemas.realtime import (
+    AllOf,
+    AnyOf,
+    BySql,
+    Everybody,
+    IsClaim,
+    IsConstant,
+    Nobody,
+    Rule,
+    Table,
+    TableAsked,
+)
+from tests.workers.database.server import connected
+from tests.workers.realtime.house import House
+from workers.realtime.tables import describe_table
+
+SUB = IsClaim("owner", ["sub"], "uuid")
+COLUMNS = (
+    "id int8 primary key, owner uuid, public boolean, title text, org int8, small int2, price numeric, kind varchar(20),"
+    " code char(4), tags text[], at timestamptz, loose text collate realtime_test_loose"
+)
+
+
+@pytest.fixture(scope="module")
+async def collation(house: House) -> None:
+    # The embedded server has no ICU: a collation that is not deterministic can only be written into the catalog.
+    await house.sql("create collation if not exists public.realtime_test_loose (locale = 'C')")
+    await house.sql(
+        "update pg_collation set collisdeterministic = false where collname = 'realtime_test_loose'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "rule"),
+    [
+        ("true", Everybody()),
+        ("false", Nobody()),
+        ("owner = auth.uid()", SUB),
+        ("auth.uid() = owner", SUB),
+        ("(select auth.uid()) = owner", SUB),
+        ("(select (select auth.uid())) = owner", SUB),
+        ("owner = (auth.jwt() ->> 'sub')::uuid", SUB),
+        ("owner = (select (auth.jwt() ->> 'sub')::uuid)", SUB),
+        ("owner::text = (auth.jwt() ->> 'sub')", IsClaim("owner", ["sub"], "text")),
+        ("owner = (current_setting('request.jwt.claims', true)::json ->> 'sub')::uuid", SUB),
+        ("owner = (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid", SUB),
+        ("title = auth.uid()::text", IsClaim("title", ["sub"], "uuid")),
+        ("title = auth.email()", IsClaim("title", ["email"], "text")),
+        ("kind = (auth.jwt() ->> 'kind')", IsClaim("kind", ["kind"], "text")),
+        (
+            "title = (auth.jwt() -> 'app_metadata' ->> 'tenant')",
+            IsClaim("title", ["app_metadata", "tenant"], "text"),
+        ),
+        ("title = ((select auth.jwt()) -> 'a' -> 'b' ->> 'c')", IsClaim("title", ["a", "b", "c"], "text")),
+        ("org = (auth.jwt() ->> 'org')::int8", IsClaim("org", ["org"], "number")),
+        ("small = (auth.jwt() ->> 'org')::int", IsClaim("small", ["org"], "number")),
+        ("price = (auth.jwt() ->> 'price')::numeric", IsClaim("price", ["price"], "number")),
+        ("org::text = (auth.jwt() ->> 'org')", IsClaim("org", ["org"], "text")),
+        ("auth.role() = 'authenticated'", Everybody()),
+        ("auth.role() = 'service_role'", Nobody()),
+        ("(auth.jwt() ->> 'role') = 'authenticated'", Everybody()),
+        ("auth.role() in ('anon', 'authenticated')", Everybody()),
+        ("public", IsConstant("public", "true", "bool")),
+        ("not public", IsConstant("public", "false", "bool")),
+        ("public = true", IsConstant("public", "true", "bool")),
+        ("public is true", IsConstant("public", "true", "bool")),
+        ("public is false", IsConstant("public", "false", "bool")),
+        ("title = 'it''s'", IsConstant("title", "it's", "text")),
+        ("title = 'a\\b'", IsConstant("title", "a\\b", "text")),
+        ("kind = 'a'", IsConstant("kind", "a", "text")),
+        ("org = 5", IsConstant("org", "5", "number")),
+        ("org = -5", IsConstant("org", "-5", "number")),
+        ("small = 5::int8", IsConstant("small", "5", "number")),
+        ("price = 1.50", IsConstant("price", "1.50", "number")),
+        ("org = 1.5", IsConstant("org", "1.5", "number")),
+        ("owner = 'A0000000-0000-4000-8000-000000000000'", IsConstant("owner", "a0000000-0000-4000-8000-000000000000", "uuid")),
+        (
+            "title in ('a', 'b')",
+            AnyOf([IsConstant("title", "a", "text"), IsConstant("title", "b", "text")]),
+        ),
+        ("kind in ('a', 'b')", AnyOf([IsConstant("kind", "a", "text"), IsConstant("kind", "b", "text")])),
+        ("org in (1, 2)", AnyOf([IsConstant("org", "1", "number"), IsConstant("org", "2", "number")])),
+        ("title = any(array['a'])", IsConstant("title", "a", "text")),
+        ("owner = auth.uid() and public", AllOf([SUB, IsConstant("public", "true", "bool")])),
+        ("owner = auth.uid() or public", AnyOf([SUB, IsConstant("public", "true", "bool")])),
+        ("auth.role() = 'authenticated' and owner = auth.uid()", SUB),
+        ("auth.role() = 'anon' or owner = auth.uid()", SUB),
+        ("true or owner = auth.uid()", Everybody()),
+        ("owner = auth.uid() and exists (select 1 from pg_class where relname = title)", AllOf([SUB, BySql()])),
+        ("owner = auth.uid() and length(title) > 3", AllOf([SUB, BySql()])),
+    ],
+)  # fmt: skip
+async def test_a_policy_is_recognised(house: House, collation: None, policy: str, rule: Rule) -> None:
+    table = await house.table(COLUMNS, policy)
+
+    assert (await house.described(table)).rule == rule
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "owner <> auth.uid()",
+        "not (owner = auth.uid())",
+        "owner = auth.uid() or length(title) > 3",
+        "owner is not distinct from auth.uid()",
+        "auth.uid() is not null",
+        "public is not true",
+        "public is null",
+        "title like 'a%'",
+        "lower(title) = auth.email()",
+        "title = lower(auth.email())",
+        "title = 'a' collate \"POSIX\"",
+        "loose = 'a'",
+        "code = 'a'",
+        "code = (auth.jwt() ->> 'code')",
+        "auth.uid() = any (tags::uuid[])",
+        "title = any (tags)",
+        "owner = (select owner from pg_class limit 1)",
+        "owner in (select auth.uid())",
+        "at = '2026-01-01'",
+        "org = (auth.jwt() ->> 'org')::int4",
+        "small = (auth.jwt() ->> 'org')::int2",
+        "price = (auth.jwt() ->> 'price')::numeric(4, 1)",
+        "org = 1 + 1 + small",
+        "org::float8 = 5",
+        "title = (auth.jwt() ->> 'role')",
+        "title = (auth.jwt() ->> lower('X'))",
+        "title = (auth.jwt() #>> '{a,b}')",
+        "title = current_setting('request.jwt.claims', true)",
+        "title = current_user",
+        "(auth.jwt() ->> 'aal') = 'aal2'",
+        "case when public then true else false end",
+        "coalesce(public, true)",
+    ],
+)
+async def test_what_is_not_recognised_is_asked_by_sql(house: House, collation: None, policy: str) -> None:
+    table = await house.table(COLUMNS, policy)
+
+    rule = (await house.described(table)).rule
+
+    assert rule == BySql()
+
+
+async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(house: House) -> None:
+    await house.sql(
+        "create or replace function public.always(uuid, uuid) returns boolean language sql immutable as 'select true'"
+    )
+    await house.sql("create operator public.= (leftarg = uuid, rightarg = uuid, function = public.always)")
+    try:
+        table = await house.table(
+            COLUMNS.replace(", loose text collate realtime_test_loose", ""),
+            "owner operator(public.=) auth.uid()",
+        )
+
+        assert (await house.described(table)).rule == BySql()
+    finally:
+        await house.sql("drop operator public.= (uuid, uuid) cascade")
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "create or replace function auth.uid() returns uuid language sql stable as $$ select null::uuid $$",
+        "alter function auth.uid() owner to postgres",
+        "alter function auth.uid() set search_path = ''",
+        "alter function auth.uid() security definer",
+        "alter function auth.uid() volatile",
+        "revoke execute on function auth.uid() from public",
+    ],
+)
+async def test_a_function_that_is_not_our_own_any_more_is_not_trusted(house: House, definition: str) -> None:
+    table = await house.table("id int8 primary key, owner uuid", "owner = auth.uid()")
+    async with connected(house.url) as other:
+        transaction = other.transaction()
+        await transaction.start()
+        original = await other.fetchval("select pg_get_functiondef('auth.uid()'::regprocedure)")
+        await transaction.rollback()
+    try:
+        await house.sql(definition)
+
+        assert (await house.described(table)).rule == BySql()
+    finally:
+        await house.sql(
+            f"{original}; alter function auth.uid() owner to supabase_auth_admin; alter function auth.uid() security invoker;"
+            " alter function auth.uid() reset all; grant execute on function auth.uid() to public"
+        )
+    assert (await house.described(table)).rule == SUB
+
+
+async def test_permissive_policies_are_alternatives_and_restrictive_ones_all_hold(house: House) -> None:
+    table = await house.table(COLUMNS.rpartition(",")[0], "owner = auth.uid()", "public")
+    await house.sql(f"create policy only_5 on public.{table} as restrictive using (org = 5)")
+
+    rule = (await house.described(table)).rule
+
+    alternatives = AnyOf([SUB, IsConstant("public", "true", "bool")])
+    assert rule == AllOf([IsConstant("org", "5", "number"), alternatives])
+
+
+async def test_restrictive_policies_alone_let_nobody_see_a_row(house: House) -> None:
+    table = await house.table("id int primary key")
+    await house.sql(f"create policy r on public.{table} as restrictive using (true)")
+
+    assert (await house.described(table)).rule == Nobody()
+
+
+async def test_policies_hold_for_their_roles_and_for_reading_only(house: House) -> None:
+    table = await house.table("id int primary key, owner uuid")
+    await house.sql(
+        f"create policy a on public.{table} for select to authenticated using (owner = auth.uid())"
+    )
+    await house.sql(f"create policy b on public.{table} for all to service_role, anon using (true)")
+    await house.sql(f"create policy c on public.{table} for update using (true)")
+    await house.sql(f"create policy d on public.{table} for insert with check (true)")
+
+    assert (await house.described(table)).rule == SUB
+    assert (await house.described(table, "anon")).rule == Everybody()
+
+
+async def test_a_policy_for_a_role_holds_for_its_members(house: House) -> None:
+    role = f"member_{uuid.uuid4().hex[:8]}"
+    await house.sql(f"create role {role} in role authenticated")
+    table = await house.table("id int primary key")
+    await house.sql(f"create policy a on public.{table} for select to authenticated using (true)")
+
+    assert (await house.described(table, role)).rule == Everybody()
+
+
+async def test_whoever_bypasses_row_security_sees_everything(house: House) -> None:
+    table = await house.table("id int primary key")
+
+    found = await house.described(table, "service_role")
+
+    assert (found.rule, found.row_security) == (Everybody(), False)
+
+
+async def test_an_owner_is_bound_by_policies_only_where_they_are_forced(house: House) -> None:
+    table = await house.table("id int primary key")
+    await house.sql(
+        f"grant create on schema public to authenticated; alter table public.{table} owner to authenticated"
+    )
+
+    assert (await house.described(table)).rule == Everybody()
+
+    await house.sql(f"alter table public.{table} force row level security")
+    assert (await house.described(table)).rule == Nobody()
+    await house.sql("revoke create on schema public from authenticated")
+
+
+async def test_without_row_security_everybody_sees_every_row(house: House) -> None:
+    table = await house.table("id int primary key", "false", row_security=False)
+
+    found = await house.described(table)
+
+    assert (found.rule, found.row_security, found.is_published) == (Everybody(), False, True)
+
+
+async def test_columns_and_key_are_those_the_role_may_select(house: House) -> None:
+    table = await house.table("b int, a text, secret text, tags int[], primary key (a, b)")
+    await house.sql(
+        f"revoke select on public.{table} from anon; grant select (b, tags) on public.{table} to anon"
+    )
+
+    whole, part = await house.described(table), await house.described(table, "anon")
+
+    assert whole.columns == [("b", "int4"), ("a", "text"), ("secret", "text"), ("tags", "_int4")]
+    assert (whole.key, whole.can_see_key) == (["a", "b"], True)
+    assert part.columns == [("b", "int4"), ("tags", "_int4")]
+    assert (part.key, part.can_see_key) == (["a", "b"], False)
+
+
+async def test_a_role_that_may_not_use_the_schema_sees_no_column(house: House) -> None:
+    schema = f"s_{uuid.uuid4().hex[:8]}"
+    await house.sql(
+        f"create schema {schema}; create table {schema}.t (id int primary key); grant select on {schema}.t to anon"
+    )
+
+    assert (await house.described("t", "anon", schema)).columns == []
+
+
+async def test_an_unpublished_table_says_so(house: House) -> None:
+    table = await house.table("id int primary key", is_published=False)
+
+    assert not (await house.described(table)).is_published
+
+
+@pytest.mark.parametrize(("table", "role"), [("none", "anon"), ("pg_class", "nobody_at_all")])
+async def test_what_is_not_there_shows_nothing(house: House, table: str, role: str) -> None:
+    found = await house.described(table, role)
+
+    assert (found.columns, found.rule, found.is_published) == ([], Nobody(), False)
+
+
+async def test_an_enum_is_compared_by_its_labels(house: House) -> None:
+    name = f'"Mood {uuid.uuid4().hex[:6]}"'
+    await house.sql(f"create type public.{name} as enum ('sad', 'ok')")
+    table = await house.table(f"id int primary key, mood public.{name}", "mood = 'ok'")
+
+    assert (await house.described(table)).rule == IsConstant("mood", "ok", "text")
+
+
+async def test_the_answer_knows_what_was_committed_before_its_position(house: House) -> None:
+    table = await house.table("id int primary key")
+    before = (await house.described(table)).at
+    await house.sql(f"create policy a on public.{table} using (true)")
+    lsn = await house.value("select (pg_current_wal_lsn() - '0/0')::int8")
+
+    found = await house.ask(realtime.TABLE, TableAsked("anon", "public", table, at_least=lsn), Table)
+
+    assert (found.rule, found.in_seconds) == (Everybody(), 0.0)
+    assert before < lsn <= found.at
+
+
+async def test_a_schema_change_that_waits_for_its_client_holds_up_nobody(house: House) -> None:
+    table = await house.table("id int primary key")
+    async with connected(house.url) as other, other.transaction():
+        await other.execute(f"comment on table public.{table} is 'x'")
+
+        found = await house.described(table)
+
+        assert found.at > 0
+
+
+async def test_a_schema_change_on_its_way_is_waited_for(house: House) -> None:
+    table = await house.table("id int primary key")
+    async with connected(house.url) as other, connected(house.url) as third:
+        await third.execute("select pg_advisory_lock(77)")
+        changed = asyncio.ensure_future(
+            other.execute(f"comment on table public.{table} is 'x'; select pg_advisory_lock(77)")
+        )
+        await _until_waiting(third)
+
+        asked = TableAsked("anon", "public", table)
+        found = await describe_table(house.pool, asked, house.numbers, settle_s=0.05)
+        with pytest.raises(Unavailable):
+            await describe_table(
+                house.pool, TableAsked("anon", "public", table, 1), house.numbers, settle_s=0.05
+            )
+        waiting = asyncio.ensure_future(describe_table(house.pool, asked, house.numbers, settle_s=30))
+        await third.execute("select pg_advisory_unlock(77)")
+        await changed
+
+        assert found.at == 0
+        assert (await waiting).at > 0
+
+
+async def _until_waiting(connection: asyncpg.Connection) -> None:
+    async with asyncio.timeout(20):
+        while not await connection.fetchval(
+            "select exists (select from pg_locks where locktype = 'advisory' and objid = 77 and not granted)"
+        ):
+            await asyncio.sleep(0.01)
+
+
+async def test_where_changes_are_not_marked_the_answer_holds_for_a_while(house: House) -> None:
+    table = await house.table("id int primary key")
+    await house.sql("alter event trigger headwater_mark_drops disable")
+    try:
+        assert (await house.described(table)).in_seconds == 1.0
+    finally:
+        await house.sql("alter event trigger headwater_mark_drops enable")

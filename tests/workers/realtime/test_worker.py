@@ -1,0 +1,108 @@
+"""The rim: questions that are none, a database that is away, what is counted."""
+
+import pytest
+
+from broker.observe import exposition
+from schemas import realtime
+from schemas.errors import ApiError, Unavailable
+from schemas.http import Request
+from schemas.realtime import Check, Entry
+from tests.workers.realtime.house import ALICE, House, claims_of
+from tests.workers.rest.bodies import Inline
+from workers.database.errors import DatabaseError
+from workers.database.pool import Pool
+from workers.realtime.callers import Caller
+from workers.realtime.conditions import array_text
+from workers.realtime.errors import BadQuestion, UnknownQuestion, is_passing
+from workers.realtime.numbers import Numbers
+from workers.realtime.worker import RealtimeWorker, kinds
+
+
+async def refused(house: House, path: str, body: bytes) -> ApiError:
+    with pytest.raises(ApiError) as found:
+        await RealtimeWorker(house.pool, house.numbers).answer(
+            Request("r", "POST", path, body=body), Inline(body)
+        )  # type: ignore[arg-type]  # as Body is read
+    return found.value
+
+
+async def test_an_unknown_question_is_refused(house: House) -> None:
+    assert isinstance(await refused(house, "/nothing", b""), UnknownQuestion)
+
+
+@pytest.mark.parametrize("path", [f"/{kind}" for kind in kinds()])
+@pytest.mark.parametrize("body", [b"", b"\x80", b"\xff", b"\x81\xa4role\x01"])
+async def test_what_is_no_question_is_refused(house: House, path: str, body: bytes) -> None:
+    assert isinstance(await refused(house, path, body), BadQuestion)
+
+
+async def test_claims_that_are_no_object_are_refused(house: House) -> None:
+    table = await house.table("id int primary key")
+
+    with pytest.raises(BadQuestion):
+        await house.visible(table, [[b"1"]], ("anon", b"[]"))
+
+
+async def test_without_a_database_the_answer_is_to_come_later(house: House) -> None:
+    pool = await Pool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
+    away = House("", pool, house.admin, Numbers())
+    try:
+        with pytest.raises(Unavailable):
+            await away.visible("t", [[b"1"]], ("anon", b"{}"))
+        with pytest.raises(Unavailable):
+            await away.ask(realtime.CHECK, Check("anon", b"{}", [Entry("*", "public", "t")]), Check)
+    finally:
+        await pool.close()
+
+
+async def test_questions_and_rules_are_counted_and_shown(house: House) -> None:
+    numbers = Numbers()
+    counted = House(house.url, house.pool, house.admin, numbers)
+    known = await house.table("id int primary key, owner uuid", "owner = auth.uid()")
+    unknown = await house.table("id int primary key, owner uuid", "owner = auth.uid() or id > 3")
+    hide = numbers.show(kinds())
+    try:
+        await counted.described(known)
+        await counted.described(unknown)
+        await counted.visible(known, [[b"1"]], ("anon", b"{}"))
+
+        shown = exposition().decode()
+    finally:
+        hide()
+
+    assert 'headwater_realtime_questions{question="table"} 2.0' in shown
+    assert 'headwater_realtime_questions{question="visible"} 1.0' in shown
+    assert 'headwater_realtime_rules{by="recognised"} 1.0' in shown
+    assert 'headwater_realtime_rules{by="sql"} 1.0' in shown
+    assert numbers.seconds["table"] > 0
+    assert "headwater_realtime" not in exposition().decode()
+
+
+def test_claims_always_name_the_role() -> None:
+    told = Caller("anon", b'{"role": "service_role", "n": 9007199254740993, "x": 1.50}').told
+
+    assert told == '{"role":"anon","n":9007199254740993,"x":1.50}'
+    assert Caller("anon", b"").told == '{"role":"anon"}'
+    assert Caller("anon", b'{"sub": 5}').subject == ""
+    assert Caller("a", claims_of()).subject == ALICE
+
+
+def test_lists_are_written_as_arrays() -> None:
+    assert array_text(['a"b', "c\\d", ""]) == '{"a\\"b","c\\\\d",""}'
+    assert array_text([]) == "{}"
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (DatabaseError("57P01", ""), True),
+        (DatabaseError("53300", ""), True),
+        (DatabaseError("55P03", ""), True),
+        (DatabaseError("40P01", ""), True),
+        (DatabaseError("57014", ""), False),
+        (DatabaseError("42501", ""), False),
+        (DatabaseError("53300", "", routine="exec_stmt_raise"), False),
+    ],
+)
+def test_errors_that_say_nothing_of_the_question_pass(error: DatabaseError, passes: bool) -> None:
+    assert is_passing(error) is passes

@@ -1,0 +1,91 @@
+import contextlib
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.replication.pgoutput import (
+    UNCHANGED,
+    Begin,
+    Commit,
+    Delete,
+    Insert,
+    Malformed,
+    Message,
+    Origin,
+    Relation,
+    RelationColumn,
+    Truncate,
+    Type,
+    Update,
+    decode,
+)
+
+
+def row(*cells) -> bytes:
+    parts = [struct.pack("!H", len(cells))]
+    for cell in cells:
+        if cell is None:
+            parts.append(b"n")
+        elif cell is UNCHANGED:
+            parts.append(b"u")
+        else:
+            parts.append(b"t" + struct.pack("!i", len(cell)) + cell)
+    return b"".join(parts)
+
+
+def test_a_transaction_begins_and_ends():
+    begun = decode(b"B" + struct.pack("!QqI", 0x16_0000_0010, 1_000_000, 7))
+    ended = decode(b"C" + struct.pack("!BQQq", 0, 0x16_0000_0010, 0x16_0000_0040, 1_000_000))
+
+    assert begun == Begin(0x16_0000_0010, 946_684_801_000_000)
+    assert ended == Commit(0x16_0000_0010, 0x16_0000_0040)
+
+
+def test_a_relation_names_its_columns():
+    data = b"R" + struct.pack("!I", 9) + b"public\0songs\0d" + struct.pack("!H", 2)
+    data += b"\1id\0" + struct.pack("!Ii", 23, -1) + b"\0name\0" + struct.pack("!Ii", 1043, 14)
+
+    assert decode(data) == Relation(
+        9,
+        "public",
+        "songs",
+        "d",
+        (RelationColumn("id", 23, -1, True), RelationColumn("name", 1043, 14, False)),
+    )
+
+
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=20), st.just(UNCHANGED)), max_size=8))
+def test_rows_are_read_cell_by_cell(cells):
+    oid = struct.pack("!I", 5)
+
+    assert decode(b"I" + oid + b"N" + row(*cells)) == Insert(5, cells)
+    assert decode(b"U" + oid + b"N" + row(*cells)) == Update(5, None, False, cells)
+    assert decode(b"U" + oid + b"K" + row(*cells) + b"N" + row(*cells)) == Update(5, cells, False, cells)
+    assert decode(b"U" + oid + b"O" + row(*cells) + b"N" + row()) == Update(5, cells, True, [])
+    assert decode(b"D" + oid + b"K" + row(*cells)) == Delete(5, cells, False)
+    assert decode(b"D" + oid + b"O" + row(*cells)) == Delete(5, cells, True)
+
+
+def test_the_other_messages_are_read():
+    assert decode(b"T" + struct.pack("!IBII", 2, 0, 5, 6)) == Truncate((5, 6))
+    assert decode(b"Y" + struct.pack("!I", 77) + b"\0mood\0") == Type(77, "pg_catalog", "mood")
+    assert decode(b"O" + struct.pack("!Q", 1) + b"far\0") == Origin("far")
+    assert decode(b"M" + struct.pack("!BQ", 1, 16) + b"headwater\0" + struct.pack("!I", 6) + b"schema") == (
+        Message(True, 16, "headwater", b"schema")
+    )
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_message_or_malformed(data):
+    with contextlib.suppress(Malformed):
+        decode(data)
+
+
+@pytest.mark.parametrize("cut", range(1, 30))
+def test_a_message_that_is_cut_is_malformed(cut):
+    data = b"U" + struct.pack("!I", 5) + b"O" + row(b"abc", None) + b"N" + row(b"defg", b"h")
+
+    with pytest.raises(Malformed):
+        decode(data[:-cut])

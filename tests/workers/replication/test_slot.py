@@ -1,0 +1,273 @@
+"""What becomes of the slot and the publications, and what subscribers are told."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from broker.connection import Connection
+from broker.streams import stream_state
+from broker.subjects import CHANGES_STREAM
+from schemas.changes import Gap
+from schemas.realtime_settings import Realtime
+from schemas.settings import Settings
+from tests.broker.server import running_server
+from tests.workers.database.own_server import own_server
+from tests.workers.database.server import OUTSIDE, connected, temporary_server
+from tests.workers.replication.house import House, house_of
+from workers.database.migrate import migrate
+from workers.replication.outgoing import order
+from workers.replication.pool import Replication
+from workers.replication.retire import retire
+from workers.replication.slot import Unfit, look_at_server, look_at_slot
+
+SLOT = Realtime().slot_name
+
+
+async def _gaps(house: House, count: int) -> list[Gap]:
+    async with asyncio.timeout(60):
+        while True:
+            found = [stored.kept for stored in await house.stored() if isinstance(stored.kept, Gap)]
+            if len(found) >= count:
+                return found
+            await asyncio.sleep(0.05)
+
+
+async def test_a_publication_that_is_made_anew_goes_on_with_its_new_tables(own_house):
+    house = own_house
+    table, other = await house.table("id int primary key"), await house.table("id int primary key")
+    await house.admin.execute(f"insert into {table} values (1)")
+    await house.admin.execute("drop publication if exists supabase_realtime")
+    await house.admin.execute(f"insert into {table} values (2)")
+    await house.admin.execute(f"insert into {other} values (2)")
+    await house.admin.execute("select realtime.send('{}', 'meanwhile', 'room', false)")
+    await house.admin.execute("create publication supabase_realtime")
+    await house.admin.execute(f"insert into {table} values (3)")
+    await house.admin.execute(f"alter publication supabase_realtime add table {table}")
+    await house.admin.execute(f"insert into {table} values (4)")
+
+    changes = await house.changes(table, 2)
+
+    assert [change.new for change in changes] == [[b"1"], [b"4"]]
+    assert [
+        stored.kept.event for stored in await house.stored() if stored.subject.startswith("messages.")
+    ] == ["meanwhile"]
+    assert len(await _gaps(house, 1)) == 1
+
+
+async def test_a_publication_made_anew_in_one_transaction_loses_nothing_of_its_tables(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    for number in range(0, 30, 3):
+        await house.admin.execute(f"insert into {table} values ({number})")
+        async with house.admin.transaction():
+            await house.admin.execute("drop publication if exists supabase_realtime")
+            await house.admin.execute(f"create publication supabase_realtime for table {table}")
+        await house.admin.execute(f"insert into {table} values ({number + 1})")
+        await house.admin.execute(f"insert into {table} values ({number + 2})")
+
+    changes = await house.changes(table, 30)
+
+    assert [int(change.new[0]) for change in changes] == list(range(30))
+
+
+async def test_a_publication_for_all_tables_tells_no_room_messages_as_rows(own_house):
+    house = own_house
+    await house.admin.execute("create table public.any (id int primary key)")
+    await house.admin.execute(
+        "drop publication supabase_realtime; create publication supabase_realtime for all tables"
+    )
+    await house.admin.execute("select realtime.send('{}', 'e', 'room', false)")
+    await house.admin.execute("insert into public.any values (1)")
+
+    await house.changes("any", 1)
+
+    subjects = [stored.subject.split(".")[0] for stored in await house.stored()]
+    assert subjects == ["gaps", "messages", "changes"]
+
+
+@pytest.mark.timeout(180)
+async def test_a_slot_that_the_server_gave_up_is_made_anew_with_a_gap():
+    async with (
+        own_server(
+            wal_level="logical", max_slot_wal_keep_size="8MB", max_wal_size="32MB", min_wal_size="32MB"
+        ) as server,
+        running_server() as nats,
+        house_of(server.url, nats) as house,
+    ):
+        table = await house.table("id int primary key")
+        await house.admin.execute(f"insert into {table} values (1)")
+        await house.changes(table, 1)
+        await house.replication.close()
+        await house.admin.execute("create table public.much (t text)")
+        while not await house.admin.fetchval("select wal_status = 'lost' from pg_replication_slots"):
+            await house.admin.execute(
+                "insert into much select repeat('x', 1000) from generate_series(1, 20000)"
+            )
+            await house.admin.execute("checkpoint")
+        await house.admin.execute(f"insert into {table} values (2)")
+
+        again = house.another()
+        again.begin()
+        first, second = await _gaps(house, 2)
+        await house.admin.execute(f"insert into {table} values (3)")
+        changes = await house.changes(table, 2)
+        await again.close()
+
+        assert [change.new for change in changes] == [[b"1"], [b"3"]]
+        assert second.reason == "the replication slot was lost"
+        assert first.lsn < second.since < second.lsn
+        places = [order(stored.id) for stored in await house.stored()]
+        assert places == sorted(set(places))
+
+
+async def test_a_slot_that_somebody_dropped_is_made_anew_with_a_gap(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.replication.close()
+    await house.admin.execute("select pg_drop_replication_slot($1)", SLOT)
+    await house.admin.execute(f"insert into {table} values (1)")
+
+    again = house.another()
+    again.begin()
+    _, gap = await _gaps(house, 2)
+    await house.admin.execute(f"insert into {table} values (2)")
+    changes = await house.changes(table, 1)
+    await again.close()
+
+    assert [change.new for change in changes] == [[b"2"]]
+    assert gap.reason == "the replication slot was lost"
+
+
+async def test_a_stream_that_is_gone_is_made_anew_with_a_gap(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.admin.execute(f"insert into {table} values (1)")
+    await house.changes(table, 1)
+    await house.broker.ask(f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}", b"")
+    await house.admin.execute(f"insert into {table} values (2)")
+
+    async with asyncio.timeout(30):
+        while await stream_state(house.broker, CHANGES_STREAM) is None:
+            await asyncio.sleep(0.05)
+    changes = await house.changes(table, 1)
+
+    assert [change.new for change in changes] == [[b"2"]]
+    (gap,) = await _gaps(house, 1)
+    assert gap.reason == "the stream of changes was made anew"
+
+
+async def test_a_stream_that_was_emptied_goes_on(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.admin.execute(f"insert into {table} values (1)")
+    await house.changes(table, 1)
+    await house.broker.ask(f"$JS.API.STREAM.PURGE.{CHANGES_STREAM}", b"")
+    await house.replication.close()
+    await house.admin.execute(f"insert into {table} values (2)")
+    again = house.another()
+    again.begin()
+
+    changes = await house.changes(table, 1)
+    await again.close()
+
+    assert [change.new for change in changes] == [[b"2"]]
+
+
+async def test_the_stream_of_another_database_begins_anew():
+    with temporary_server(programs=OUTSIDE) as old, temporary_server(programs=OUTSIDE) as new:
+        async with running_server() as nats:
+            async with house_of(old.url(), nats) as house:
+                table = await house.table("id int primary key")
+                await house.admin.execute(f"insert into {table} values (1)")
+                await house.changes(table, 1)
+            async with house_of(new.url(), nats) as house:
+                table = await house.table("id int primary key")
+                await house.admin.execute(f"insert into {table} values (2)")
+
+                changes = await house.changes(table, 1)
+
+                assert [change.new for change in changes] == [[b"2"]]
+                assert isinstance((await house.stored())[0].kept, Gap)
+
+
+async def test_foreign_changes_let_the_slot_go_on(own_house):
+    house = own_house
+    await house.admin.execute("create table public.foreign_rows (id int)")
+    before = await house.admin.fetchval("select confirmed_flush_lsn from pg_replication_slots")
+    async with asyncio.timeout(30):
+        while (
+            await house.admin.fetchval(
+                "select confirmed_flush_lsn from pg_replication_slots where confirmed_flush_lsn > $1", before
+            )
+            is None
+        ):
+            await house.admin.execute("insert into foreign_rows values (1)")
+            await asyncio.sleep(0.05)
+
+
+async def test_while_the_broker_is_away_the_slot_holds_the_changes(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.admin.execute(f"insert into {table} values (1)")
+    await house.changes(table, 1)
+    house.nats.kill()
+    await house.admin.execute(f"insert into {table} select generate_series(2, 3000)")
+    await house.nats.start()
+    await house.broker.connected()
+
+    changes = await house.changes(table, 3000)
+
+    assert [int(change.new[0]) for change in changes] == list(range(1, 3001))
+
+
+async def test_a_server_or_a_role_that_cannot_replicate_is_told_in_words():
+    async with own_server(wal_level="replica") as server, connected(server.url) as admin:
+        with pytest.raises(Unfit, match="wal_level is replica"):
+            await look_at_server(admin.fetch)
+
+
+async def test_a_role_without_the_right_is_told_in_words(house):
+    async with connected(house.database) as admin:
+        await admin.execute("set role anon")
+        with pytest.raises(Unfit, match="role anon may not replicate"):
+            await look_at_server(admin.fetch)
+
+
+async def test_a_slot_of_another_database_is_not_touched(house):
+    with pytest.raises(Unfit, match="belongs to something else"):
+        await look_at_slot(house.admin.fetch, SLOT, "other")
+
+
+async def test_an_unfit_server_is_tried_again_and_stops_nothing():
+    async with own_server(wal_level="replica") as server, running_server() as nats:
+        broker = await Connection.open(nats.url, name="test")
+        replication = Replication(broker, server.url, Realtime())
+
+        assert await replication._try() > 1
+        assert not replication.is_leader
+        await replication.close()
+        await broker.close()
+
+
+async def test_a_slot_that_nobody_reads_is_dropped_when_realtime_is_off(own_house):
+    house = own_house
+    assert not await retire(house.database, SLOT)  # it is being read
+
+    await house.replication.close()
+    async with asyncio.timeout(10):
+        while not await retire(house.database, SLOT):
+            await asyncio.sleep(0.05)
+
+    assert await house.admin.fetchval("select count(*) from pg_replication_slots") == 0
+    assert not await retire(house.database, SLOT)
+
+
+async def test_the_login_may_replicate_and_no_more_than_read():
+    with temporary_server(programs=OUTSIDE) as server:
+        await migrate(server.url(), Settings())
+        url = server.url(Realtime().login, Settings().db.password.reveal())
+        async with connected(url) as connection:
+            assert (await look_at_server(connection.fetch)).database == "postgres"
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute("create table public.x (id int)")

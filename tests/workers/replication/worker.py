@@ -1,0 +1,25 @@
+"""A process with nothing but replication, for tests that kill it: `python -m tests.workers.replication.worker DB NATS`."""
+
+import asyncio
+import sys
+
+from uvloop import new_event_loop
+
+from broker.connection import Connection
+from broker.observe import configure
+from schemas.realtime_settings import Realtime
+from workers.replication.pool import Replication
+
+
+async def main(database: str, broker: str) -> None:
+    """Replicate until killed."""
+    configure("warning", "json", "replication")
+    connection = await Connection.open(broker, name="replication")
+    Replication(connection, database, Realtime()).begin()
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main(*sys.argv[1:]))

@@ -1,0 +1,255 @@
+"""One term of a leader: bring slot and stream together, then publish what the log says until something breaks.
+
+    beginning   the stream is made or brought to its limits; a slot that is missing or lost is made anew; where slot and
+                stream do not belong together, subscribers are told of a gap
+    following   frames -> messages -> drafts -> messages of the stream, in order; what the stream has already is
+                skipped; the slot is confirmed when the stream has everything before
+
+The stream notes which slot it belongs to. The note is taken away before a slot is made, and written when the gap is in
+the stream: a crash in between ends in one gap more, never in one that nobody is told of.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.connection import Connection
+from broker.observe import observe
+from broker.ordered import Ordered
+from broker.streams import (
+    StreamLimits,
+    StreamState,
+    change_stream,
+    drop_stream,
+    make_stream,
+    stream_state,
+)
+from broker.subjects import CHANGES_KEPT, CHANGES_STREAM
+from schemas.realtime_settings import Realtime
+from workers.replication.observations import (
+    ChangeCut,
+    ChangesLost,
+    ReplicationStarted,
+    RoomMessageDropped,
+)
+from workers.replication.outgoing import Outgoing, batch_of, gap_of, is_for_rooms, order, sent_of
+from workers.replication.pgoutput import Type, decode
+from workers.replication.rows import Draft, Ended, Rows
+from workers.replication.slot import (
+    PUBLICATIONS,
+    STATEMENTS,
+    Server,
+    look_at_server,
+    look_at_slot,
+    make_slot,
+)
+from workers.replication.stream import Alive, Stream, StreamLost, lsn_text
+from workers.replication.tables import Ask, Tables
+
+_SOURCE = "headwater-source"
+_NO_PUBLICATION = "42704"
+_IN_USE = "55006"
+_FIRST = "replication begins"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a term begins: everything before `start` is in the stream."""
+
+    server: Server
+    start: int
+    last_seq: int
+    last_id: str
+    gap: Outgoing | None
+
+
+class Term:
+    """Publishes changes as long as the process leads. `url` is that of a role that may replicate."""
+
+    def __init__(self, connection: Connection, ask: Ask, url: str, settings: Realtime) -> None:
+        self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
+        self._limits = StreamLimits(
+            CHANGES_STREAM, CHANGES_KEPT, float(settings.retention), int(settings.retention_size), 300.0
+        )
+        self._stream: Stream | None = None
+        self._ordered: Ordered | None = None
+        self._tables = Tables(ask)
+        self._last = (0, 0)
+        self._reached = 0
+
+    @property
+    def confirmed(self) -> int:
+        """The position before which everything is in the stream."""
+        return self._ordered.confirmed if self._ordered else 0
+
+    @property
+    def unconfirmed(self) -> int:
+        """Messages that are on their way into the stream."""
+        return self._ordered.unconfirmed if self._ordered else 0
+
+    async def run(self, on_streaming: Callable[[], None] = lambda: None) -> None:
+        """Begin, then follow. Raises: Unfit, StreamLost, Unavailable, asyncpg.PostgresError, OSError."""
+        begun = await self._begin()
+        async with Ordered(
+            self._connection,
+            CHANGES_STREAM,
+            order=order,
+            last_seq=begun.last_seq,
+            last_id=begun.last_id,
+            confirmed=begun.start,
+            on_confirmed=lambda lsn: self._stream.confirm(lsn) if self._stream else None,
+        ) as ordered:
+            self._ordered = ordered
+            self._last = order(begun.last_id)
+            following = asyncio.ensure_future(self._go_on(ordered, begun, on_streaming))
+            try:
+                await asyncio.wait([following, ordered.failed], return_when=asyncio.FIRST_COMPLETED)
+                (ordered.failed if ordered.failed.done() else following).result()
+            finally:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
+
+    async def _go_on(self, ordered: Ordered, begun: Beginning, on_streaming: Callable[[], None]) -> None:
+        if begun.gap is not None:
+            await self._tell_gap(ordered, begun)
+        publications: tuple[str, ...] = PUBLICATIONS
+        start = begun.start
+        while True:
+            publications, start = await self._follow(begun.server, publications, start, on_streaming)
+
+    async def _begin(self) -> Beginning:
+        name = self._settings.slot_name
+        server = await look_at_server(self._ask)
+        source = f"{server.system}/{server.database}/{name}"
+        state = await self._stream_ready()
+        noted = state.notes.get(_SOURCE, "")
+        slot = await look_at_slot(self._ask, name, server.database)
+        reason = ""
+        if slot is None or slot.is_lost:
+            reason = "the replication slot was lost" if slot or noted == source else _FIRST
+            if noted:
+                await change_stream(self._connection, self._limits, {})
+            start = await make_slot(self._ask, name)
+            since = slot.confirmed if slot else 0
+        else:
+            start = since = slot.confirmed
+            if noted != source:
+                reason = "the stream of changes was made anew" if not noted else "the database is another one"
+        last = order(state.last_id)
+        if last[0] > server.lsn:
+            reason = reason or "the log of the database begins anew"
+        if not reason:
+            return Beginning(server, start, state.last_seq, state.last_id, None)
+        if (noted and noted != source) or last >= (start - 1, 0):
+            # Another history: ids that are to come may be among those that this stream has seen.
+            await drop_stream(self._connection, CHANGES_STREAM)
+            state, last = await self._stream_ready(), (0, 0)
+        gap = gap_of(start, since or last[0], reason)
+        if reason != _FIRST:
+            observe(ChangesLost(reason))
+        return Beginning(server, start, state.last_seq, state.last_id, gap)
+
+    async def _stream_ready(self) -> StreamState:
+        """Make the stream, or bring it to its limits."""
+        state = await stream_state(self._connection, CHANGES_STREAM)
+        if state is None:
+            await make_stream(self._connection, self._limits, {})
+            return StreamState(1, 0, "", {})
+        await change_stream(self._connection, self._limits, state.notes)
+        return state
+
+    async def _tell_gap(self, ordered: Ordered, begun: Beginning) -> None:
+        assert begun.gap is not None
+        await self._publish(ordered, begun.gap)
+        await ordered.settled()
+        server = begun.server
+        source = f"{server.system}/{server.database}/{self._settings.slot_name}"
+        await change_stream(self._connection, self._limits, {_SOURCE: source})
+
+    async def _follow(
+        self, server: Server, publications: tuple[str, ...], start: int, on_streaming: Callable[[], None]
+    ) -> tuple[tuple[str, ...], int]:
+        """Stream until the set of publications must be another; give it, and where to go on.
+
+        Before version 18 the server fails where a publication is not there (a project dropped it and makes it anew).
+        Then it is left out until the schema changes again.
+        """
+        self._reached = start
+        try:
+            self._stream = await self._open(publications, start)
+            observe(ReplicationStarted(self._settings.slot_name, lsn_text(start)))
+            on_streaming()
+            await self._read(self._stream, Rows(start), is_partial=publications != PUBLICATIONS)
+            return PUBLICATIONS, self._reached
+        except StreamLost as lost:
+            missing = [name for name in publications if f'"{name}"' in str(lost)]
+            if lost.sqlstate != _NO_PUBLICATION or server.skips_missing_publications or not missing:
+                raise
+            return tuple(name for name in publications if name not in missing), self._reached
+        finally:
+            if self._stream is not None:
+                self._stream.close()
+                self._stream = None
+
+    async def _open(self, publications: tuple[str, ...], start: int) -> Stream:
+        try:
+            return await Stream.open(self._url, self._settings.slot_name, publications, start, self.confirmed)
+        except StreamLost as lost:
+            if lost.sqlstate == _IN_USE:  # by one who leads no more
+                await self._ask(STATEMENTS["end_reader"], self._settings.slot_name)
+            raise
+
+    async def _read(self, stream: Stream, rows: Rows, *, is_partial: bool) -> None:
+        """Publish what comes. It ends where the schema changed, if some of the publications are left out."""
+        assert self._ordered is not None
+        while True:
+            for frame in await stream.take():
+                if isinstance(frame, Alive):
+                    if not rows.is_inside:
+                        self._ordered.advance(frame.lsn)
+                    continue
+                message = decode(frame.payload)
+                if isinstance(message, Type):
+                    self._tables.hear(message)
+                for made in rows.take(message, len(frame.payload)):
+                    if isinstance(made, Draft):
+                        await self._publish_draft(self._ordered, made)
+                        continue
+                    self._ended(made)
+                    if made.is_marked and is_partial:
+                        return
+
+    def _ended(self, transaction: Ended) -> None:
+        assert self._ordered is not None
+        self._reached = transaction.end
+        self._ordered.advance(transaction.end)
+        if transaction.is_marked:
+            self._tables.forget()
+
+    async def _publish_draft(self, ordered: Ordered, draft: Draft) -> None:
+        """Publish a draft, unless the stream has it."""
+        limit = ordered.max_payload
+        if is_for_rooms(draft):
+            made, too_long = sent_of(draft, limit)
+            if too_long:
+                observe(RoomMessageDropped(too_long))
+            for each in made:
+                await self._publish(ordered, each)
+            return
+        if (draft.lsn, draft.number) <= self._last:
+            return
+        table = await self._tables.find(draft.relation)
+        news = await self._tables.convert(table, [change.new for change in draft.changes])
+        olds = await self._tables.convert(table, [change.old for change in draft.changes])
+        batch, is_cut = batch_of(draft, table, news, olds, limit)
+        if is_cut:
+            observe(ChangeCut(f"{draft.relation.schema}.{draft.relation.name}"))
+        await self._publish(ordered, batch)
+
+    async def _publish(self, ordered: Ordered, message: Outgoing) -> None:
+        place = (message.lsn, message.number)
+        if place > self._last:
+            self._last = place
+            await ordered.publish(
+                message.subject.name, message.payload, id=message.id, mark=ordered.confirmed
+            )

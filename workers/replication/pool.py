@@ -1,0 +1,120 @@
+"""Replication in a process: it leads, or stands by, until the process drains. Nothing here is asked by anybody."""
+
+import asyncio
+import random
+from contextlib import suppress
+
+import asyncpg
+
+from broker.connection import Connection
+from broker.observe import observe
+from broker.wire import MessageTooLong
+from schemas.errors import Unavailable
+from schemas.realtime_settings import Realtime
+from workers.replication.follow import Term
+from workers.replication.leader import Leadership, LeadershipLost, lead
+from workers.replication.observations import ReplicationLost, ReplicationRefused, ReplicationWaits
+from workers.replication.pgoutput import Malformed
+from workers.replication.slot import Unfit
+from workers.replication.stream import StreamLost
+from workers.replication.watch import Watch
+from workers.resources import Resources
+
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 5.0
+_UNFIT_PAUSE_S = 15.0
+_PASSING = (
+    StreamLost,
+    LeadershipLost,
+    Unavailable,
+    MessageTooLong,
+    Malformed,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
+)
+_REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Begin to lead or to stand by; it ends with the process. Where realtime is switched off nothing is done."""
+    settings = resources.settings.realtime
+    if not settings.enabled:
+        return
+    password = settings.login_password or resources.settings.db.password
+    replication = Replication(resources.connection, resources.url_as(settings.login, password), settings)
+    resources.process.on_drain(replication.close)
+    replication.begin()
+
+
+class Replication:
+    """Leads or stands by from `begin` to `close`, over failures of either side."""
+
+    def __init__(self, connection: Connection, url: str, settings: Realtime) -> None:
+        self._connection, self._url, self._settings = connection, url, settings
+        self._watch = Watch(settings.slot_name)
+        self._task: asyncio.Task[None] | None = None
+        self._pause_s = _FIRST_PAUSE_S
+        self._complaint = ""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads."""
+        return self._watch.is_leader
+
+    def begin(self) -> None:
+        """Begin."""
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="replication")
+
+    async def close(self) -> None:
+        """End. What is in hand is published again by the next leader, and kept once."""
+        self._watch.close()
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            pause_s = await self._try()
+            await asyncio.sleep(pause_s * random.uniform(0.8, 1.0))
+
+    async def _try(self) -> float:
+        """Lead until something breaks; give how long to wait before the next try."""
+        try:
+            await lead(self._url, self._settings.slot_name, self._work, self._wait)
+        except Unfit as error:
+            return self._refuse(str(error))
+        except _REFUSED as error:
+            return self._refuse(f"role {self._settings.login} cannot log in: {error}")
+        except _PASSING as error:
+            self._complain(str(error) or type(error).__name__)
+        finally:
+            self._watch.rest()
+        self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
+        return self._pause_s / 2
+
+    async def _work(self, leadership: Leadership) -> None:
+        self._watch.is_leader = True
+        term = Term(self._connection, leadership.ask, self._url, self._settings)
+        self._watch.confirmed = lambda: term.confirmed
+        self._watch.unconfirmed = lambda: term.unconfirmed
+        await leadership.work(lambda: term.run(self._stream), lambda: self._watch.look_regularly(leadership))
+
+    def _stream(self) -> None:
+        self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
+
+    def _wait(self) -> None:
+        self._complaint = ""
+        observe(ReplicationWaits(self._settings.slot_name))
+
+    def _complain(self, reason: str) -> None:
+        if reason != self._complaint:
+            self._complaint = reason
+            observe(ReplicationLost(reason))
+
+    def _refuse(self, reason: str) -> float:
+        if reason != self._complaint:
+            self._complaint = reason
+            observe(ReplicationRefused(reason))
+        return _UNFIT_PAUSE_S

@@ -1,0 +1,33 @@
+"""Where realtime is switched off no slot is kept: one that nobody reads would hold back the log for ever."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+
+import asyncpg
+
+from schemas.settings import Settings
+from workers.replication.slot import drop_slot
+
+_CONNECT_S = 30.0
+
+
+def run(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Drop the slot of the settings if it is there; a failure is told on stderr and stops nothing."""
+    url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
+    if not url:
+        return
+    try:
+        if asyncio.run(retire(url, settings.realtime.slot_name)):
+            print(f"realtime is off: dropped the replication slot {settings.realtime.slot_name}")
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as error:
+        print(f"headwater: the replication slot was not dropped ({type(error).__name__})", file=sys.stderr)
+
+
+async def retire(url: str, slot: str) -> bool:
+    """Drop a slot that nobody reads; give whether there was one."""
+    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    try:
+        return await drop_slot(connection.fetch, slot)
+    finally:
+        await connection.close()
