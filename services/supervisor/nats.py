@@ -28,7 +28,7 @@ def nats_config(port: int, store: Path, authorization: str) -> str:
         "server_name: headwater",
         f"host: {json.dumps(HOST)}",
         f"port: {port}",
-        "max_payload: 1MB",
+        "max_payload: 8MB",
         "write_deadline: 10s",
         f"jetstream: {{ store_dir: {json.dumps(str(store))}, max_memory_store: 64MB }}",
         authorization,
