@@ -1,4 +1,5 @@
-"""Start worker pools: `python -P -m workers rest ...`, or bring the database up to date: `python -P -m workers migrate`.
+"""Start worker pools: `python -P -m workers rest ...`; bring the database up to date: `python -P -m workers migrate`;
+do one piece of work of a project: `python -P -m workers project TASK`.
 
 Only the pools that are asked for are imported. All pools of one process share one broker connection, one set of
 database connections and one schema cache. `images` has none of that and stands alone: it decodes hostile bytes.
@@ -20,14 +21,17 @@ POOLS = {
     "storage": "workers.storage.pool",
     "replication": "workers.replication.pool",
     "realtime": "workers.realtime.pool",
+    "scheduler": "workers.scheduler.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
-ALONE = {"images": "workers.images.pool"}
+ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}
 """Pools with a process of their own and no database -> module with `async def run_pool(process, settings)`."""
 
 
 def main() -> int:
     """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
+    if sys.argv[1:2] == ["project"]:
+        return _project(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
     parser.add_argument(
         "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
@@ -58,12 +62,25 @@ def main() -> int:
 
 
 def _migrate(settings: Settings) -> int:
-    """Bring the database up to date, and keep no replication slot that nobody will read."""
+    """Bring the database up to date, the platform's part and the project's; keep no slot that nobody will read."""
     if not settings.realtime.enabled:
         importlib.import_module("workers.replication.retire").run(settings, os.environ)
     if not settings.db.bootstrap:
         return 0
-    return importlib.import_module("workers.database.migrate").run(settings, os.environ)  # type: ignore[no-any-return]  # imported by name
+    importlib.import_module("workers.project.reset").run_recover(os.environ)
+    code: int = importlib.import_module("workers.database.migrate").run(settings, os.environ)
+    return code or importlib.import_module("workers.project.start").run(settings, os.environ)
+
+
+def _project(words: list[str]) -> int:
+    """Do a piece of work of a project; the exit code tells how it ended (`workers/project/run.py`)."""
+    try:
+        settings = process_settings()
+    except SettingsError as error:
+        print(f"headwater: {error}", file=sys.stderr)
+        return 2
+    code: int = importlib.import_module("workers.project.run").run(settings, os.environ, words)
+    return code
 
 
 if __name__ == "__main__":

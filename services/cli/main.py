@@ -2,10 +2,14 @@
 
 import click
 
+from services.cli.db import db
+from services.cli.gen import gen
 from services.cli.init import init
 from services.cli.keys import keys
 from services.cli.logs import logs
+from services.cli.migration import migration
 from services.cli.psql import psql
+from services.cli.seed import seed
 from services.cli.start import start
 from services.cli.status import status
 from services.cli.stop import stop
@@ -31,7 +35,7 @@ def main() -> None:
     """
 
 
-for command in (init, start, status, stop, psql, logs, keys, storage, version):
+for command in (init, start, status, stop, db, migration, seed, gen, psql, logs, keys, storage, version):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from schemas.caller import Anonymous, Caller, Refusal, Rejected
 from schemas.token_keys import Issuer, KeySet
 from schemas.tokens import Verifier
 from services.gateway.routes import Route
-from services.middleware.apikey import Keys, bearer, identify, identify_by_token, spelled_usually
+from services.middleware.apikey import UNKNOWN, Keys, bearer, identify, identify_by_token, spelled_usually
 
 
 async def _learn_nothing(issuer: str) -> bool:
@@ -33,6 +33,8 @@ class Doorkeeper:
     def caller(self, route: Route, key: str | None, authorization: str | None, now: float) -> Caller:
         """Identify the caller. Raises: KeyRefused."""
         verifier = self._verifier(route.area)
+        if route.area == "functions":
+            return self._function_caller(key, authorization, verifier, now)
         if route.area == "storage":
             authorization = spelled_usually(authorization)
         if route.takes_token and not key:
@@ -67,6 +69,24 @@ class Doorkeeper:
         """Take the tokens of these issuers from now on, where they are taken at all."""
         self.data.trust(issuers)
         self.objects.trust(issuers)
+
+    def _function_caller(
+        self, key: str | None, authorization: str | None, verifier: Verifier, now: float
+    ) -> Caller:
+        """Say who calls a function; the pool decides what that is worth. A key is no condition, and none is refused here.
+
+        A token counts before a key. An opaque key may stand where the token should. Other schemes are the function's.
+        """
+        token = bearer(authorization)
+        if token is not None:
+            return verifier.verify(token, now)
+        opaque = (authorization or "").strip().partition(" ")[2].strip()
+        if authorization and not opaque.startswith("sb_"):
+            return Anonymous()
+        shown = key or opaque
+        if not shown:
+            return Anonymous()
+        return self.keys.holder(shown, now) or Rejected(Refusal.UNDECODABLE, UNKNOWN[0])
 
     def _verifier(self, area: str) -> Verifier:
         if area in ("rest", "graphql"):

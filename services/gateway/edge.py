@@ -21,6 +21,7 @@ from schemas.settings import Settings
 from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
+from services.gateway.functions import Functions, forwarded, join
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
 from services.gateway.routes import Route, areas_off, names_version, route_of
@@ -29,7 +30,7 @@ from services.gateway.s3_refusals import PREFIX as S3_PREFIX
 from services.gateway.s3_refusals import in_xml, session_token
 from services.middleware import cors
 from services.middleware.apikey import KeyRefused
-from services.middleware.limits import Buckets, client_address, read_networks
+from services.middleware.limits import Buckets, client_address, is_in_networks, read_networks
 from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
 from services.realtime import edge as realtime
@@ -68,6 +69,7 @@ class Edge:
             body_timeout=gateway.body_timeout,
             request_timeout=gateway.request_timeout,
         )
+        self._functions = Functions(calls, settings.edge_runtime, gateway.body_timeout)
         self._body_timeout = gateway.body_timeout
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
@@ -91,6 +93,8 @@ class Edge:
                 own = talked
             elif own is None:
                 answer = await self._pass_on(asked)
+                if answer.chunks is not None and answer.response.status == 101:
+                    return await join(request, answer, self._extra(asked))
                 if answer.chunks is not None:
                     return await stream_out(request, answer, self._extra(asked))
                 own = answer.response
@@ -158,6 +162,7 @@ class Edge:
             method == "OPTIONS"
             and (origin := first.get("origin")) is not None
             and cors.is_preflight(method, first.get("access-control-request-method"))
+            and not (asked.area == "functions" and asked.area not in self._off)
         ):
             names = first.get("access-control-request-headers")
             return cors.preflight(self._policy_of(asked.area), origin, names)
@@ -206,6 +211,8 @@ class Edge:
             authorization = form.authorization
         caller = await self._caller(asked.route, key, authorization)
         client = self._address(asked) if asked.route.tells_client else ""
+        if asked.area == "functions":
+            return await self._to_function(asked, caller, client)
         if self._objects is not None and asked.area == "storage":
             method = asked.request.method
             if form is not None or carries_object(method, asked.below):
@@ -228,6 +235,8 @@ class Edge:
         caller = await self._caller(asked.route, key, asked.first.get("authorization"))
         if isinstance(caller, Rejected):
             return refusal(asked.area, 401, caller.message)
+        if sockets.is_stream(asked.below):
+            return await sockets.stream(told, caller, self._extra(asked))
         return await sockets.answer(told, await self._forwarder.read(asked.request), caller)
 
     async def _caller(self, route: Route, key: str | None, authorization: str | None) -> Caller:
@@ -237,6 +246,28 @@ class Edge:
         if isinstance(caller, Rejected):
             caller = await self._doorkeeper.second_look(route, key, authorization, now, caller)
         return caller
+
+    async def _to_function(self, asked: "_Asked", caller: Caller, client: str) -> Answer:
+        """Ask a function. A preflight that it does not answer well is answered here."""
+        assert asked.route is not None  # as in `_pass_on`
+        request, first = asked.request, asked.first
+        is_trusted = is_in_networks(request.remote or "", self._trusted)
+        headers = forwarded(asked.headers, first, request.scheme, client, is_trusted=is_trusted)
+        asking = self._functions.ask(
+            asked.route, asked.below, asked.query, request, asked.id, caller, headers, client
+        )
+        origin, method = first.get("origin"), first.get("access-control-request-method")
+        if origin is None or not cors.is_preflight(request.method, method):
+            return await asking
+        try:
+            answer = await asking
+            if 200 <= answer.response.status < 300:
+                return answer
+            await answer.close()
+        except (Unavailable, DeadlineExceeded):
+            pass
+        names = first.get("access-control-request-headers")
+        return Answer(cors.preflight(self._policy_of(asked.area), origin, names))
 
     def _limit(self, asked: "_Asked") -> None:
         """Take a token for the address and one for the key. Raises: _Answered with 429."""

@@ -98,11 +98,17 @@ ROUTES = (
     Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
     Route("realtime", "/realtime/v1", None, is_built=True, takes_token=True),
-    Route("functions", "/functions/v1", FUNCTIONS, needs_key=False),
+    Route("functions", "/functions/v1", FUNCTIONS, is_built=True, needs_key=False),
 )
 
-POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.is_built and route.subject))
-"""Pools that must be ready for the platform to be, unless their area is switched off."""
+POOLS = tuple(
+    dict.fromkeys(
+        route.subject.pool
+        for route in ROUTES
+        if route.is_built and route.subject and route.area != "functions"
+    )
+)
+"""Pools that must be ready for the platform to be, unless their area is switched off; a project may have no functions."""
 
 
 def areas_off(settings: Settings) -> frozenset[str]:
@@ -111,6 +117,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "graphql": settings.graphql.enabled,
         "auth": settings.auth.enabled,
         "storage": settings.storage.enabled,
+        "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)

@@ -46,8 +46,10 @@ class Subscriber(Protocol):
 class Subscription(Protocol):
     """A subscriber's place in the feed."""
 
-    position: Position
-    """The last change that was looked at for it; a resume with it misses nothing and repeats nothing."""
+    @property
+    def position(self) -> Position:
+        """The last change that was looked at for it; a resume with it misses nothing and repeats nothing."""
+        ...
 
     async def renew(self) -> list[CheckedEntry]:
         """Take over the subscriber's changed role and claims: entries are checked anew."""

@@ -53,7 +53,7 @@ async def parts() -> None:
         show(f"memory of {len(pids)} functions", f"{memory_mb(pids):.0f} MB")
         warm = [await _took(place, "/hello0") for _ in range(_WARM)]
         show("warm call through the broker, p50 / p99", f"{_at(warm, 50):.2f} / {_at(warm, 99):.2f} ms")
-        show(f"{_AT_A_TIME} at a time", f"{await _many(lambda: place.ask('/hello0')):.0f} requests/s")
+        show(f"{_AT_A_TIME} at a time", f"{await _many(lambda: _took(place, '/hello0')):.0f} requests/s")
         await place.ask("/events")
         first = []
         for _ in range(20):

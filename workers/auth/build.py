@@ -28,10 +28,10 @@ from workers.auth.hooks.reading import read_services
 from workers.auth.hooks.runner import Hooks
 from workers.auth.mail_hosts import MailHosts
 from workers.auth.outbox import Outbox
-from workers.auth.outgoing import Outgoing
 from workers.auth.redirects import RedirectRules
 from workers.auth.vault import read_vault
 from workers.database.pool import Pool
+from workers.outgoing import Outgoing
 
 _GATEWAY = "http://127.0.0.1:54321/auth/v1"
 _NOBODY = "no-reply@localhost"

@@ -13,7 +13,6 @@ from workers.auth.claims import Method, TokenSession, TokenUser, access_claims, 
 from workers.auth.hashing import Hashing
 from workers.auth.hooks.runner import Hooks, sign_customized
 from workers.auth.outbox import Outbox
-from workers.auth.outgoing import Outgoing
 from workers.auth.providers.documents import Documents
 from workers.auth.redirects import RedirectRules
 from workers.auth.rotation import Rules
@@ -36,6 +35,7 @@ from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 from workers.database.session import Rows, Statement, Work
+from workers.outgoing import Outgoing
 
 _SETTINGS = (("search_path", "auth"),)
 

@@ -5,8 +5,8 @@ either. Source: reference page "auth", section 19; the list's "range" interface.
 """
 
 from workers.auth.context import Accounts
-from workers.auth.outgoing import FetchFailed
 from workers.auth.strength import LeakedListUnavailable, Weakness, is_leaked, weakness_of
+from workers.outgoing import FetchFailed
 
 _TIMEOUT_S = 5.0
 """A new password is rare, and worth the wait."""

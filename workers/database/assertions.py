@@ -27,6 +27,7 @@ _SHARE_PASSWORD = (
     "supabase_storage_admin",
     "supabase_functions_admin",
     "supabase_replication_admin",
+    "headwater_scheduler",
     "pgbouncer",
 )
 _EXPOSURE = "auto_expose_new_tables"

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from broker.process import Process
+from schemas.realtime_settings import Realtime
 from schemas.secret import Secret
 from schemas.settings import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
 from schemas.storage_settings import Storage
@@ -100,6 +101,7 @@ async def running_door(
         broker=Broker(url=Secret(nats_url)),
         auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
         storage=Storage(enabled=False),
+        realtime=Realtime(enabled=False),
         graphql=Graphql(enabled=False),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),

@@ -2,6 +2,7 @@ import signal
 
 import pytest
 
+from schemas.realtime_settings import Realtime
 from schemas.secret import Secret
 from schemas.settings import Auth, Broker, Db, Inbucket, Settings
 from schemas.storage_settings import ImageTransformation, Storage
@@ -39,8 +40,8 @@ def plan(choice=EVERYTHING, *, postgres=POSTGRES, nats=NATS, settings=DEFAULTS):
     return {child.name: child for child in children}
 
 
-def test_one_machine_runs_two_servers_the_migration_and_three_processes():
-    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "images", "edges"]
+def test_one_machine_runs_two_servers_the_migration_and_four_processes():
+    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "changes", "images", "edges"]
 
 
 def test_children_wait_for_what_they_need():
@@ -107,7 +108,7 @@ def test_postgres_is_stopped_fast_and_a_process_has_time_to_drain():
 def test_outside_servers_are_not_children():
     children = plan(postgres=None, nats=None)
 
-    assert list(children) == ["migrate", "pools", "images", "edges"]
+    assert list(children) == ["migrate", "pools", "changes", "images", "edges"]
     assert children["pools"].after == ("migrate",)
     assert children["edges"].after == ()
 
@@ -131,6 +132,19 @@ def test_images_alone_touch_no_database():
 )
 def test_images_that_are_switched_off_have_no_process(storage):
     assert "images" not in plan(settings=Settings(storage=storage))
+
+
+def test_what_follows_the_log_has_a_process_of_its_own():
+    children = plan()
+
+    assert children["changes"].argv[:5] == ("python", "-P", "-m", "workers", "replication")
+    assert children["changes"].after == ("migrate", "nats")
+    assert children["changes"].environment["HEADWATER_DB_URL"] == "postgresql://authenticator"
+    assert not {"replication", "realtime"} & set(children["pools"].argv)
+
+
+def test_realtime_that_is_switched_off_has_no_process():
+    assert "changes" not in plan(settings=Settings(realtime=Realtime(enabled=False)))
 
 
 def test_nothing_chosen_is_everything():
@@ -157,7 +171,7 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
     with pytest.raises(
-        StartRefused, match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images), or none"
+        StartRefused, match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, replication, realtime), or none"
     ):
         choose(edges, pools)
 

@@ -23,11 +23,11 @@ from tests.workers.rest.bodies import Inline
 from workers.auth.build import build_accounts
 from workers.auth.context import Accounts
 from workers.auth.hashing import Hashing
-from workers.auth.outgoing import Outgoing
 from workers.auth.passwords import Cost, Verdict
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
 from workers.database.pool import Pool
+from workers.outgoing import Outgoing
 
 PASSWORD = "correct horse"
 ANYBODY = Anonymous()

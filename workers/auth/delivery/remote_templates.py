@@ -16,7 +16,7 @@ from schemas.auth_settings_delivery import Email
 from workers.auth.delivery.gotext.nodes import TemplateRefused
 from workers.auth.delivery.gotext.parse import parse
 from workers.auth.delivery.templates import Html, Kind, sections_of
-from workers.auth.outgoing import FetchFailed, Outgoing
+from workers.outgoing import FetchFailed, Outgoing
 
 TIMEOUT_S = 10.0
 LASTS_S = 600.0

@@ -17,8 +17,8 @@ from workers.auth.hooks.in_database import DatabaseHook
 from workers.auth.hooks.over_http import HttpHook, Patience
 from workers.auth.hooks.points import Point
 from workers.auth.hooks.signatures import BadSecrets, read_signer
-from workers.auth.outgoing import Outgoing
 from workers.database.pool import Pool
+from workers.outgoing import Outgoing
 
 _DATABASE = "postgres"
 _LONGEST_NAME = 63

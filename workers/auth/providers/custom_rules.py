@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.outgoing import FetchFailed, is_public, refuse_private
 from workers.auth.providers.profile import Document, items, known, text
 from workers.auth.social.protocol import ProviderFailed
+from workers.outgoing import FetchFailed, refuse_private
+from workers.outgoing_guard import is_public
 
 TYPES = ("oauth2", "oidc")
 RESERVED = frozenset(

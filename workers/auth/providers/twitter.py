@@ -8,7 +8,6 @@ import hmac
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from workers.auth.outgoing import Fetched
 from workers.auth.providers import oauth1
 from workers.auth.providers.client import Client, read_object, told
 from workers.auth.providers.oauth1 import Credentials
@@ -23,6 +22,7 @@ from workers.auth.social.protocol import (
     ProviderFailed,
     ProviderUser,
 )
+from workers.outgoing import Fetched
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from workers.auth import refusals
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.outgoing import FetchFailed, Outgoing
 from workers.auth.saml import providers, xml
 from workers.auth.saml.metadata import BadMetadata, IdentityProvider, read_metadata
 from workers.auth.saml.providers import Provider, Saml
+from workers.outgoing import FetchFailed, Outgoing
 
 _DAY = timedelta(hours=24)
 _PAUSE = timedelta(minutes=5)

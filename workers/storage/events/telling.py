@@ -9,8 +9,8 @@ from broker.observe import gauge
 from broker.serve import Body, Handler
 from schemas.http import Request
 from schemas.settings import Settings
-from workers.auth.outgoing import Outgoing
 from workers.database.pool import Pool
+from workers.outgoing import Outgoing
 from workers.storage.events.drain import Drain
 from workers.storage.events.publish import Limits, ensure_events
 from workers.storage.events.webhook_body import tenant_of

@@ -22,7 +22,7 @@ from broker.observe import observe
 from broker.subjects import STORAGE_EVENTS
 from schemas.secret import Secret
 from schemas.storage_events import StorageEvent
-from workers.auth.outgoing import FetchFailed, Outgoing
+from workers.outgoing import FetchFailed, Outgoing
 from workers.storage.events.observations import (
     WebhookBack,
     WebhookDropped,

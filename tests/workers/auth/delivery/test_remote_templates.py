@@ -14,7 +14,7 @@ from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates
 from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
 from workers.auth.delivery.templates import Facts, Kind, read_templates
-from workers.auth.outgoing import Outgoing
+from workers.outgoing import Outgoing
 
 OWN = "<p>Ours: {{ .Token }}</p>"
 FACTS = Facts(token="123456")

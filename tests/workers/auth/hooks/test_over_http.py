@@ -14,7 +14,7 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.hooks.over_http import MOST_BYTES, HttpHook, Patience
 from workers.auth.hooks.signatures import read_signer
-from workers.auth.outgoing import Outgoing
+from workers.outgoing import Outgoing
 
 QUICK = Patience(total_s=5.0, tries=3, pause_s=0.0)
 HASTY = Patience(total_s=0.05, tries=3, pause_s=0.0)

@@ -13,10 +13,10 @@ from aiohttp.test_utils import TestServer
 from tests.workers.auth.house import ADMIN, House
 from tests.workers.auth.saml.conftest import Organization
 from tests.workers.auth.saml.idp import Idp, rsa_pair
-from workers.auth.outgoing import Fetched, Outgoing
 from workers.auth.saml.freshness import is_stale
 from workers.auth.saml.metadata import read_metadata
 from workers.auth.saml.providers import Saml
+from workers.outgoing import Fetched, Outgoing
 
 NOON = datetime(2026, 8, 1, 12, tzinfo=UTC)
 DAY = timedelta(hours=24)

@@ -16,7 +16,7 @@ from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import until
 from tests.workers.storage.events.webhook_server import WebhookServer
 from tests.workers.storage.house import Clock
-from workers.auth.outgoing import Outgoing
+from workers.outgoing import Outgoing
 from workers.storage.events import webhooks as module
 from workers.storage.events.observations import (
     WebhookBack,
