@@ -21,7 +21,7 @@ from schemas.settings import Settings
 from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
-from services.gateway.functions import Functions, forwarded, join
+from services.gateway.functions import Functions, forwarded, join, wants_socket
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
 from services.gateway.routes import Route, areas_off, names_version, route_of
@@ -115,7 +115,10 @@ class Edge:
             own = refusal(asked.area, 500, f"Internal error; the request id is {asked.id}")
         if asked.is_s3:
             own = in_xml(own)
-        return outgoing(own, self._extra(asked), is_head=request.method == "HEAD")
+        sent = outgoing(own, self._extra(asked), is_head=request.method == "HEAD")
+        if asked.area == "functions" and wants_socket(request):
+            sent.force_close()  # what the client sends next is no HTTP
+        return sent
 
     def refuse(self, status: int, message: str) -> web.Response:
         """Give the answer to what is no request at all."""

@@ -7,7 +7,7 @@ demand none.
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REST, STORAGE, Subject
+from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REALTIME, REST, STORAGE, Subject
 from schemas.settings import Settings
 
 
@@ -97,7 +97,7 @@ ROUTES = (
     Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
-    Route("realtime", "/realtime/v1", None, is_built=True, takes_token=True),
+    Route("realtime", "/realtime/v1", REALTIME, is_built=True, takes_token=True),
     Route("functions", "/functions/v1", FUNCTIONS, is_built=True, needs_key=False),
 )
 

@@ -53,7 +53,6 @@ async def test_options_of_the_whole_server_finds_nothing_and_harms_nothing(door:
         ("/auth/v1/settings", {"code", "error_code", "msg", "message"}),
         ("/auth/v1/verify", {"code", "error_code", "msg", "message"}),
         ("/storage/v1/bucket", {"statusCode", "error", "message", "code"}),
-        ("/functions/v1/hello", {"code", "message"}),
         ("/realtime/v1/websocket", {"message"}),
     ],
 )

@@ -1,0 +1,1 @@
+"""The feed: which subscriber of this process gets which row change. `feed.open_feed` makes one."""

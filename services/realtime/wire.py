@@ -1,0 +1,25 @@
+"""WebSocket frames as a server writes them: head and payload in one piece, made once and written to many sockets. Pure.
+
+Source: RFC 6455, 5.2. A server's frames are not masked; ours are neither cut into fragments nor compressed.
+"""
+
+_TEXT = 0x81
+_BINARY = 0x82
+
+
+def text_frame(payload: bytes) -> bytes:
+    """Give a frame with a text (UTF-8)."""
+    return _head(_TEXT, len(payload)) + payload
+
+
+def binary_frame(payload: bytes) -> bytes:
+    """Give a frame with bytes."""
+    return _head(_BINARY, len(payload)) + payload
+
+
+def _head(first: int, size: int) -> bytes:
+    if size < 126:
+        return bytes((first, size))
+    if size < 65536:
+        return bytes((first, 126)) + size.to_bytes(2, "big")
+    return bytes((first, 127)) + size.to_bytes(8, "big")

@@ -1,0 +1,237 @@
+"""Resuming, lost connections and lost messages: everything after a position, in order, none twice."""
+
+import asyncio
+
+import pytest
+
+from broker.connection import Connection
+from schemas.changes import Position
+from schemas.errors import Unavailable
+from schemas.realtime import BySql, Entry, IsClaim
+from services.realtime.changes.feed import ChangeFeed
+from tests.broker.server import NatsServer
+from tests.services.realtime.changes.conftest import OpenFeed
+from tests.services.realtime.changes.listener import ALL, Listener
+from tests.services.realtime.changes.log import Log, inserted
+from tests.services.realtime.changes.pool import Pool, table
+
+ONE = "00000000-0000-4000-8000-000000000001"
+
+
+async def test_a_resume_gets_what_came_after_its_position(feed: ChangeFeed, log: Log) -> None:
+    await log.commit(inserted(1))
+    since = await log.commit(inserted(2))
+    await log.commit(inserted(3), table="other")
+    await log.commit(inserted(4))
+    listener = Listener()
+
+    await feed.subscribe(listener, [ALL], [1], since)
+    await log.commit(inserted(5))
+    await listener.heard(2)
+
+    assert listener.ids == [4, 5]
+
+
+async def test_a_resume_goes_on_within_a_batch(feed: ChangeFeed, log: Log) -> None:
+    end = await log.commit(*(inserted(number) for number in range(10)))
+    await log.commit(inserted(10))
+    listener = Listener()
+
+    await feed.subscribe(listener, [ALL], [1], Position(end.lsn, end.number, 6))
+    await listener.heard(4)
+
+    assert listener.ids == [7, 8, 9, 10]
+
+
+async def test_a_resume_with_the_last_position_gets_only_what_is_new(feed: ChangeFeed, log: Log) -> None:
+    since = await log.commit(inserted(1))
+    listener = Listener()
+
+    await feed.subscribe(listener, [ALL], [1], since)
+    await log.commit(inserted(2))
+    await listener.heard(1)
+
+    assert (listener.ids, listener.gaps) == ([2], [])
+
+
+async def test_a_resume_sees_only_what_it_may(feed: ChangeFeed, pool: Pool, log: Log) -> None:
+    pool.tables["authenticated", "items"] = table(BySql())
+    pool.visible = lambda role, claims, key: int(key) % 3 == 0
+    since = await log.commit(inserted(0))
+    for number in range(1, 40):
+        await log.commit(inserted(number))
+    listener = Listener("authenticated", sub=ONE)
+
+    await feed.subscribe(listener, [ALL], [1], since)
+
+    assert listener.ids == list(range(3, 40, 3))
+
+
+async def test_many_resume_while_changes_go_on(feed: ChangeFeed, pool: Pool, log: Log) -> None:
+    pool.tables["authenticated", "items"] = table(IsClaim("user_id", ["sub"], "uuid"))
+    positions = [await log.commit(inserted(number, ONE)) for number in range(60)]
+    listeners = [Listener("authenticated", sub=ONE) for _ in range(30)]
+    entries = [ALL, Entry("INSERT", "public", "items", "amount=eq.1")]
+
+    async def write() -> None:
+        for number in range(60, 300):
+            await log.commit(inserted(number, ONE))
+
+    async def resume(number: int) -> None:
+        await asyncio.sleep(0.003 * number)
+        await feed.subscribe(listeners[number], entries, [1, 2], positions[2 * number])
+
+    await asyncio.gather(write(), *(resume(number) for number in range(30)))
+    for listener in listeners:
+        await listener.saw(299)
+
+    for number, listener in enumerate(listeners):
+        assert listener.ids == list(range(2 * number + 1, 300))
+
+
+async def test_beyond_retention_is_a_gap(feed: ChangeFeed, log: Log) -> None:
+    since = await log.commit(inserted(1))
+    for number in range(2, 6):
+        await log.commit(inserted(number))
+    await log.empty(keep=2)
+    listener = Listener()
+
+    subscription, _ = await feed.subscribe(listener, [ALL], [1], since)
+    end = await log.commit(inserted(6))
+    await listener.heard(1, gaps=1)
+
+    assert (listener.ids, listener.gaps) == ([6], [since])
+    assert subscription.position >= end
+
+
+async def test_a_position_of_another_history_is_a_gap(feed: ChangeFeed, log: Log) -> None:
+    await log.commit(inserted(1))
+    listener = Listener()
+
+    await feed.subscribe(listener, [ALL], [1], Position(0xFFFFFFFF))
+
+    assert listener.gaps == [Position(0xFFFFFFFF)]
+
+
+async def test_a_position_is_known_after_everything_left_the_stream(feed: ChangeFeed, log: Log) -> None:
+    first, second = Listener(), Listener()
+    await feed.subscribe(first, [ALL], [1], None)
+    since = await log.commit(inserted(1))
+    await first.heard(1)
+    await log.empty()
+
+    await feed.subscribe(second, [ALL], [1], since)
+    await log.commit(inserted(2))
+    await second.heard(1)
+
+    assert (second.ids, second.gaps) == ([2], [])
+
+
+async def test_a_restart_of_the_broker_loses_and_doubles_nothing(
+    broker: NatsServer, feed: ChangeFeed, pool: Pool, log: Log
+) -> None:
+    pool.tables["authenticated", "items"] = table(BySql())
+    open, asked = Listener(), Listener("authenticated", sub=ONE)
+    for listener in (open, asked):
+        await feed.subscribe(listener, [ALL], [1], None)
+
+    for number in range(150):
+        if number in (50, 100):
+            broker.kill()
+            await broker.start()
+        await _insist(log, number)
+    for listener in (open, asked):
+        await listener.saw(149)
+
+    assert open.ids == asked.ids == list(range(150))
+    assert open.gaps == asked.gaps == []
+
+
+async def test_a_lost_connection_loses_and_doubles_nothing(feed: ChangeFeed, log: Log) -> None:
+    listener = Listener()
+    await feed.subscribe(listener, [ALL], [1], None)
+
+    for number in range(200):
+        if number % 40 == 20:
+            _cut(feed._connection)
+        await log.commit(inserted(number))
+    await listener.saw(199)
+
+    assert listener.ids == list(range(200))
+
+
+async def test_messages_that_left_the_stream_unread_are_a_gap(
+    broker: NatsServer, feed: ChangeFeed, pool: Pool, log: Log
+) -> None:
+    pool.tables["anon", "items"] = table(BySql())
+    listener = Listener()
+    await feed.subscribe(listener, [ALL], [1], None)
+    await log.commit(inserted(1))
+    await listener.heard(1)
+    pool.gates["/visible"].clear()
+
+    for number in range(2, 1400):
+        await log.commit(inserted(number))
+    await log.empty(keep=1)
+    pool.gates["/visible"].set()
+    await log.commit(inserted(1400))
+    await listener.saw(1400)
+
+    assert listener.gaps
+    assert listener.ids == sorted(set(listener.ids))
+
+
+async def test_a_stream_made_anew_is_a_gap_and_goes_on(feed: ChangeFeed, log: Log) -> None:
+    listener = Listener()
+    await feed.subscribe(listener, [ALL], [1], None)
+    for number in range(5):
+        await log.commit(inserted(number))
+    await listener.heard(5)
+
+    await log.make_anew()
+    await log.gap(0)
+    await log.commit(inserted(5))
+    await listener.saw(5)
+
+    assert listener.ids == list(range(6))
+    assert listener.gaps
+
+
+async def test_without_a_stream_nobody_subscribes(pool: Pool, open_one: OpenFeed) -> None:
+    del pool
+    feed = await open_one()
+
+    with pytest.raises(Unavailable):
+        await feed.subscribe(Listener(), [ALL], [1], None)
+
+
+async def test_a_resume_that_is_given_up_leaves_nothing_behind(
+    feed: ChangeFeed, pool: Pool, log: Log
+) -> None:
+    pool.tables["anon", "items"] = table(BySql())
+    since = await log.commit(inserted(1))
+    await log.commit(inserted(2))
+    pool.gates["/visible"].clear()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await feed.subscribe(Listener(), [ALL], [1], since)
+    pool.gates["/visible"].set()
+
+    assert not feed.live.index.seats
+
+
+async def _insist(log: Log, number: int) -> None:
+    batch = log.batch(inserted(number))
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await log.send(batch)
+            except Unavailable:
+                await asyncio.sleep(0.02)
+
+
+def _cut(connection: Connection) -> None:
+    link = connection._link
+    assert link is not None
+    link.abort()

@@ -1,0 +1,64 @@
+"""A small realtime pool behind the edges: it answers CHANNEL and WRITE from rules that a test sets, over a real broker."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from broker import subjects
+from broker.codec import decoder, encode
+from broker.connection import Connection
+from broker.serve import Body, serve
+from schemas.http import Request, Response
+from schemas.realtime import CHANNEL, Channel, ChannelAsked, Replayed, WriteAsked, Written
+
+
+class Pool:
+    """What people may do, by the `sub` of their claims. Nobody else may do anything."""
+
+    def __init__(self) -> None:
+        self.reads: dict[str, Channel] = {}
+        self.writes: dict[str, set[str]] = {}
+        self.asked: list[ChannelAsked | WriteAsked] = []
+        self.hold = asyncio.Event()
+        self.hold.set()
+
+    def let(
+        self, sub: str, *, read: str = "", write: str = "", replayed: list[Replayed] | None = None
+    ) -> None:
+        """Let somebody read and write: `broadcast presence`."""
+        self.reads[sub] = Channel("broadcast" in read, "presence" in read, replayed or [])
+        self.writes[sub] = set(write.split())
+
+    async def answer(self, request: Request, body: Body) -> Response:
+        data = await body.read(1 << 20)
+        await self.hold.wait()
+        if request.path == CHANNEL:
+            asked = decoder(ChannelAsked)(data)
+            self.asked.append(asked)
+            found = self.reads.get(_sub(asked.claims), Channel(False, False))
+            replayed = found.replayed[-asked.replay.limit :] if asked.replay else []
+            return Response(200, body=encode(msgspec.structs.replace(found, replayed=replayed)))
+        wanted = decoder(WriteAsked)(data)
+        self.asked.append(wanted)
+        return Response(
+            200, body=encode(Written(wanted.extension in self.writes.get(_sub(wanted.claims), set())))
+        )
+
+
+def _sub(claims: bytes) -> str:
+    return str(msgspec.json.decode(claims).get("sub", ""))
+
+
+@asynccontextmanager
+async def running_pool(nats_url: str) -> AsyncIterator[Pool]:
+    """Serve the questions of edges until the end of the block."""
+    pool = Pool()
+    connection = await Connection.open(nats_url, name="test pool")
+    serving = await serve(connection, subjects.REALTIME, pool.answer, concurrency=16, queue=64)
+    try:
+        yield pool
+    finally:
+        await serving.stop()
+        await connection.close()
