@@ -50,6 +50,7 @@ async def test_every_file_may_run_again(house: Server):
         ("supabase_read_only_user", "inherit login bypassrls"),
         ("supabase_etl_admin", "inherit login replication"),
         ("pgbouncer", "inherit login"),
+        ("headwater_scheduler", "login"),
         ("dashboard_user", "inherit createrole createdb replication"),
     ],
 )
@@ -96,6 +97,9 @@ async def test_roles_have_their_limits_and_paths(admin):
         ("supabase_auth_admin", "idle_in_transaction_session_timeout=60000"),
         ("supabase_functions_admin", "search_path=supabase_functions"),
         ("supabase_storage_admin", "search_path=storage"),
+        ("headwater_scheduler", 'search_path=""'),
+        ("headwater_scheduler", "statement_timeout=30s"),
+        ("headwater_scheduler", "idle_in_transaction_session_timeout=30s"),
     }
 
 
@@ -217,9 +221,9 @@ async def test_the_history_is_closed_to_the_roles_of_the_interface(admin):
 
 
 async def test_what_the_platform_makes_for_functions_may_be_granted_on(admin):
-    await admin.execute("set local role supabase_admin; create table supabase_functions.hooks ()")
+    await admin.execute("set local role supabase_admin; create table supabase_functions.made ()")
     await admin.execute(
-        "set local role postgres; grant select on supabase_functions.hooks to anon with grant option"
+        "set local role postgres; grant select on supabase_functions.made to anon with grant option"
     )
     await admin.execute("grant usage on schema supabase_functions to anon")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from schemas.auth_settings import Hooks
 from schemas.auth_settings_delivery import SENDERS
 from schemas.auth_settings_providers import External
+from schemas.functions_settings import FunctionSettings
 from schemas.secret import Secret
 from schemas.setting_types import Duration, Quota, Size
 from schemas.settings import Settings, SettingsError
@@ -70,6 +71,7 @@ OFFICIAL_DEFAULTS = {
 
 SPECIAL = {
     "api.tx_end": "rollback",
+    "edge_runtime.policy": "oneshot",
     "api.openapi_mode": "disabled",
     "api.error_verbosity": "minimal",
     "log.level": "debug",
@@ -103,6 +105,7 @@ SPECIAL = {
     "storage.public_url": "https://files.example.org",
     "storage.s3.endpoint": "http://minio:9000",
     "storage.azure.endpoint": "http://azurite:10000",
+    "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
         "images": Bucket(public=True, file_size_limit=Size(777), allowed_mime_types=["image/*"])
     },

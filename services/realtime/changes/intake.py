@@ -98,6 +98,7 @@ class Intake:
                     observe(FeedWaits(str(error)))
             except Exception as error:  # the rim of a task that nobody else watches
                 observe(FeedFailed(traceback_of(error)))
+                self._pipeline.lose(reader.after)  # the rest of what was taken will not come again
             await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
             pause_s = min(2 * pause_s, _LAST_PAUSE_S)
             await self._connection.connected()

@@ -66,6 +66,7 @@ class Replays:
 
     async def close(self) -> None:
         """End all lanes."""
+        _fail(self._waiting)
         for lane in self._lanes:
             lane.cancel()
         await asyncio.gather(*self._lanes, return_exceptions=True)
@@ -92,12 +93,13 @@ class Replays:
         try:
             await self._read_to_end(reader, pipeline, riders)
             await self._join(reader, pipeline, [rider for rider in riders if not rider.seat.is_closed])
+        except asyncio.CancelledError:
+            _fail(riders)
+            raise
         except Exception as error:  # the rim of a task that nobody else watches
             if not isinstance(error, Unavailable):
                 observe(FeedFailed(traceback_of(error)))
-            for rider in riders:
-                if not rider.joined.done():
-                    rider.joined.set_exception(Unavailable("row changes cannot be replayed now"))
+            _fail(riders)
         finally:
             await reader.close()
             await pipeline.close()
@@ -155,3 +157,10 @@ class Replays:
                 await pipeline.room()
                 admit(pipeline, kept.seq, kept.payload)
         await pipeline.reached()
+
+
+def _fail(riders: list[Rider]) -> None:
+    """Tell riders that have not arrived that they will not."""
+    for rider in riders:
+        if not rider.joined.done():
+            rider.joined.set_exception(Unavailable("row changes cannot be replayed now"))

@@ -11,8 +11,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from schemas.settings import Settings
 from services.supervisor.binaries import find_postgres
 from tests.workers.database import server as servers
+from workers.database.migrate import migrate
+
+PASSWORD = Settings().db.password.reveal()
+"""Password of the login roles of a bootstrapped database."""
 
 _PASSWORD = "owner of the extensions"
 
@@ -81,3 +86,11 @@ async def database(server: Server, owner: asyncpg.Connection) -> AsyncIterator[a
     await connection.execute("""set search_path = "$user", public, extensions""")
     yield connection
     await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def bootstrapped() -> AsyncIterator[servers.Server]:
+    """A server whose new databases are bootstrapped as the platform's is."""
+    with servers.temporary_server() as running:
+        await migrate(running.url(database="template1"), Settings())
+        yield running

@@ -63,7 +63,7 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     children = {child.name: child for child in prepared.plan}
     passwords = json.loads(folder.passwords.read_text())
 
-    assert list(children) == ["postgres", "nats", "migrate", "pools", "changes", "images", "edges"]
+    assert list(children) == ["postgres", "nats", "migrate", "pools", "changes", "images", "functions", "edges"]
     assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
     assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
@@ -82,7 +82,7 @@ def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
     prepared = prepare(project, Choice(), make_folder(project.data), notes)
     children = {child.name: child for child in prepared.plan}
 
-    assert list(children) == ["migrate", "pools", "changes", "images", "edges"]
+    assert list(children) == ["migrate", "pools", "changes", "images", "functions", "edges"]
     assert children["migrate"].environment["HEADWATER_MIGRATE_URL"] == "postgresql://owner:pw@127.0.0.1:5/d"
     assert (
         children["pools"].environment["HEADWATER_DB_URL"]

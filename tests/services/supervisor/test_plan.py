@@ -41,7 +41,7 @@ def plan(choice=EVERYTHING, *, postgres=POSTGRES, nats=NATS, settings=DEFAULTS):
 
 
 def test_one_machine_runs_two_servers_the_migration_and_four_processes():
-    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "changes", "images", "edges"]
+    assert list(plan()) == ["postgres", "nats", "migrate", "pools", "changes", "images", "functions", "edges"]
 
 
 def test_children_wait_for_what_they_need():
@@ -77,7 +77,9 @@ def test_our_processes_do_not_look_for_modules_in_the_present_folder():
     children = plan()
 
     assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway", "mail")
-    assert children["pools"].argv == ("python", "-P", "-m", "workers", "rest", "graphql", "auth", "storage")
+    assert children["pools"].argv == (
+        "python", "-P", "-m", "workers", "rest", "graphql", "auth", "storage", "scheduler",
+    )  # fmt: skip
     assert children["images"].argv == ("python", "-P", "-m", "workers", "images")
     assert children["migrate"].argv == ("python", "-P", "-m", "workers", "migrate")
 
@@ -108,7 +110,7 @@ def test_postgres_is_stopped_fast_and_a_process_has_time_to_drain():
 def test_outside_servers_are_not_children():
     children = plan(postgres=None, nats=None)
 
-    assert list(children) == ["migrate", "pools", "changes", "images", "edges"]
+    assert list(children) == ["migrate", "pools", "changes", "images", "functions", "edges"]
     assert children["pools"].after == ("migrate",)
     assert children["edges"].after == ()
 
@@ -171,7 +173,8 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 @pytest.mark.parametrize(("edges", "pools"), [(["nope"], []), ([], ["nope"])])
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
     with pytest.raises(
-        StartRefused, match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, replication, realtime), or none"
+        StartRefused,
+        match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, scheduler), or none",
     ):
         choose(edges, pools)
 

@@ -7,7 +7,8 @@ import pytest
 from broker.connection import Connection
 from schemas.changes import Position
 from schemas.errors import Unavailable
-from schemas.realtime import BySql, Entry, IsClaim
+from schemas.realtime import BySql, Entry, IsClaim, VisibleAsked
+from services.realtime.changes import seats
 from services.realtime.changes.feed import ChangeFeed
 from tests.broker.server import NatsServer
 from tests.services.realtime.changes.conftest import OpenFeed
@@ -219,6 +220,43 @@ async def test_a_resume_that_is_given_up_leaves_nothing_behind(
     pool.gates["/visible"].set()
 
     assert not feed.live.index.seats
+
+
+async def test_who_resumes_hears_when_the_feed_ends(feed: ChangeFeed, pool: Pool, log: Log) -> None:
+    pool.tables["anon", "items"] = table(BySql())
+    since = await log.commit(inserted(1))
+    await log.commit(inserted(2))
+    pool.gates["/visible"].clear()
+    resuming = asyncio.ensure_future(feed.subscribe(Listener(), [ALL], [1], since))
+    async with asyncio.timeout(20):
+        while not pool.count(VisibleAsked):
+            await asyncio.sleep(0.01)
+
+    await feed.close()
+
+    with pytest.raises(Unavailable):
+        await resuming
+
+
+async def test_too_much_that_is_new_is_read_once_more(
+    feed: ChangeFeed, pool: Pool, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seats, "_MOST_HELD", 5)
+    pool.tables["authenticated", "items"] = table(BySql())
+    listener, witness = Listener("authenticated", sub=ONE), Listener()
+    await feed.subscribe(witness, [ALL], [1], None)
+    since = await log.commit(inserted(0))
+    for number in range(1, 30):
+        await log.commit(inserted(number))
+    pool.gates["/visible"].clear()
+    resuming = asyncio.ensure_future(feed.subscribe(listener, [ALL], [1], since))
+    for number in range(30, 90):
+        await log.commit(inserted(number))
+        pool.gates["/visible"].set()
+    await resuming
+    await listener.saw(89)
+
+    assert listener.ids == list(range(1, 90))
 
 
 async def _insist(log: Log, number: int) -> None:

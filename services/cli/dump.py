@@ -1,0 +1,102 @@
+"""`headwater db dump`: the definitions, rows or roles of a project's database as SQL."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from services.cli.options import platform_options, refuse, running_platform
+from services.supervisor import dumping
+from services.supervisor.addresses import libpq_environment
+from services.supervisor.binaries import find_postgres
+from services.supervisor.errors import SupervisorError
+
+
+@click.command()
+@platform_options
+@click.option(
+    "-f", "--file", type=click.Path(dir_okay=False, path_type=Path), help="File instead of standard output."
+)
+@click.option(
+    "-s", "--schema", "schemas", multiple=True, metavar="NAME", help="Schema, repeatable or by comma."
+)
+@click.option(
+    "-x", "--exclude", multiple=True, metavar="TABLE", help="Table whose rows are left out, repeatable."
+)
+@click.option(
+    "--data-only", is_flag=True, help="Rows instead of definitions; users and objects' rows are among them."
+)
+@click.option("--role-only", is_flag=True, help="The project's own roles, without passwords.")
+@click.option("--use-copy", is_flag=True, help="Rows as COPY instead of INSERT.")
+def dump(
+    data: Path | None,
+    project: Path | None,
+    file: Path | None,
+    schemas: tuple[str, ...],
+    exclude: tuple[str, ...],
+    data_only: bool,
+    role_only: bool,
+    use_copy: bool,
+) -> None:
+    """Write the database's definitions as SQL that is fit for a migration.
+
+    What every platform makes itself is left out.
+
+    \b
+    headwater db dump -f supabase/migrations/20240101000000_all.sql
+    headwater db dump --data-only -f supabase/seed.sql
+    headwater db dump --role-only -f supabase/roles.sql
+
+    \b
+    Exit codes: 0 written, 1 nothing runs or Postgres' tool failed, 2 the options exclude one another
+    """
+    if data_only and role_only:
+        refuse("--data-only and --role-only exclude one another.", code=2)
+    names = [name.strip() for each in schemas for name in each.split(",") if name.strip()]
+    if role_only:
+        what, options, text = "pg_dumpall", dumping.role_options(), dumping.role_text
+    elif data_only:
+        options = dumping.data_options(names, exclude, use_copy=use_copy)
+        what, text = "pg_dump", dumping.data_text
+    else:
+        what, options, text = "pg_dump", dumping.schema_options(names), dumping.schema_text
+    _, state = running_platform(data, project)
+    url = state.values.get("DB_URL")
+    if url is None:
+        refuse("This platform runs no database, only edges. Name one that does with --data.", code=1)
+    try:
+        own = find_postgres() / what
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    # The wheel's tools have no TLS: an outside database may need the machine's own.
+    program = own if state.ports.get("db") else Path(shutil.which(what) or own)
+    _write([str(program), *options], {**os.environ, **libpq_environment(url)}, text, file)
+
+
+def _write(
+    argv: list[str],
+    environment: dict[str, str],
+    text: Callable[[Iterable[str]], Iterator[str]],
+    file: Path | None,
+) -> None:
+    """Run the tool and write its text; a tool that fails leaves the file as it was."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as kept, tempfile.TemporaryFile("w+") as said:
+        done = subprocess.run(argv, env=environment, stdout=kept, stderr=said, check=False)  # noqa: S603 - Postgres' own tool
+        if done.returncode != 0:
+            said.seek(0)
+            refuse(f"Postgres' tool failed:\n{said.read().strip()}", code=1)
+        kept.seek(0)
+        if file is None:
+            sys.stdout.writelines(text(kept))
+            return
+        try:
+            with file.open("w", encoding="utf-8") as target:
+                target.writelines(text(kept))
+        except OSError as error:
+            refuse(f"{file} cannot be written: {error.strerror}", code=2)
+    click.echo(f"Written to {file}", err=True)

@@ -1,0 +1,147 @@
+"""A functions worker for tests and benchmarks: a project's folder, the pool's parts in this process, a broker to ask through."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from broker import subjects
+from broker.call import Answer, Calls
+from broker.connection import Connection
+from broker.serve import serve
+from schemas.caller import Caller, Service
+from schemas.functions import LogLine
+from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.http import Headers, Request
+from schemas.settings import Settings
+from workers.functions.environment import keys_of, platform_of
+from workers.functions.logs import Journal
+from workers.functions.places import leave, settle
+from workers.functions.process import Surroundings
+from workers.functions.shelf import Shelf
+from workers.functions.worker import FunctionsWorker
+
+LINES = msgspec.msgpack.Decoder(LogLine)
+_HOST = ("host", "api.example:8000")
+
+
+@dataclass(slots=True)
+class Reply:
+    """An answer that was read whole."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    def header(self, name: str) -> str | None:
+        return next((text for each, text in self.headers if each == name), None)
+
+
+@dataclass(slots=True)
+class Site:
+    """A running worker and its project."""
+
+    root: Path
+    worker: FunctionsWorker
+    shelf: Shelf
+    calls: Calls
+    connection: Connection
+    lines: list[LogLine] = field(default_factory=list)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file below the folder of the functions."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+
+    async def add(self, name: str, source: str) -> None:
+        """Write a function and have it seen."""
+        self.write(f"{name}/index.ts", source)
+        await self.shelf.look()
+
+    async def open(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | Headers = (),  # type: ignore[assignment]  # empty of either kind
+        body: bytes = b"",
+        pieces: AsyncIterator[bytes] | None = None,
+        caller: Caller = Service(),  # noqa: B008 - frozen
+        budget_ms: int = 30_000,
+        id: str = "test",
+    ) -> Answer:
+        """Send a request as a door does."""
+        listed = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
+        bare, _, query = path.partition("?")
+        request = Request(
+            id=id,
+            method=method,
+            path=bare,
+            query=query,
+            headers=[_HOST, ("x-forwarded-proto", "https"), *listed],
+            caller=caller,
+            budget_ms=budget_ms,
+            body=body,
+        )
+        return await self.calls.call(subjects.FUNCTIONS, request, body=pieces)
+
+    async def ask(self, path: str, **options: Any) -> Reply:
+        """Send a request and read the whole answer."""
+        answer = await self.open(path, **options)
+        response = answer.response
+        body = response.body
+        if answer.chunks is not None:
+            body = b"".join([chunk async for chunk in answer.chunks])
+        return Reply(response.status, response.headers, body)
+
+    def said(self, function: str, event: str = "log") -> list[str]:
+        """Give what a function has said until now."""
+        return [line.text for line in self.lines if line.function == function and line.event == event]
+
+
+@contextlib.asynccontextmanager
+async def site(
+    url: str,
+    *,
+    runtime: EdgeRuntime | None = None,
+    functions: Mapping[str, FunctionSettings] | None = None,
+    settings: Settings | None = None,
+    denied: tuple[str, ...] = (),
+) -> AsyncIterator[Site]:
+    """Start a worker over a new project, on a broker of this URL."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-functions-"))
+    root = folder / "supabase" / "functions"
+    root.mkdir(parents=True)
+    runtime = runtime or EdgeRuntime(watch=0)
+    whole = settings or Settings()
+    connection = await Connection.open(url, name="functions-test")
+    places = settle(folder / "data")
+    around = Surroundings(places, platform_of(whole, [], {}), Journal(connection, runtime.log_lines), denied)
+    shelf = Shelf(root, functions or {}, runtime)
+    worker = FunctionsWorker(shelf, keys_of(whole), runtime, around)
+    await shelf.start()
+    worker.start()
+    serving = await serve(connection, subjects.FUNCTIONS, worker.answer, concurrency=1024, queue=1024)
+    one = Site(root, worker, shelf, Calls(connection), connection)
+    connection.subscribe("logs.functions.>", lambda message: one.lines.append(LINES.decode(message.payload)))
+    try:
+        yield one
+    finally:
+        await serving.stop()
+        await shelf.stop()
+        await worker.close()
+        await connection.close()
+        leave(places)
+        shutil.rmtree(places.home, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.settings import Settings
+from workers.functions.environment import platform_of, variables_of
+from workers.functions.imports import Prepared
+from workers.functions.launch import Place, command
+from workers.functions.registry import Function
+
+ROOT = Path("/p/supabase/functions")
+PLACE = Place(Path("/bin/deno"), Path("/c"), Path("/h/preload.ts"), Path("/r/1.sock"))
+
+
+def function(**settings: object) -> Function:
+    own = FunctionSettings(**settings)  # type: ignore[arg-type]  # any of its keys
+    return Function(
+        "a", "v1", ROOT / "a/index.ts", None, ROOT / "a", own, {"MINE": "1", "SUPABASE_URL": "x"}, ROOT
+    )
+
+
+def argv(one: Function, prepared: Prepared | None = None) -> tuple[str, ...]:
+    made = command(one, prepared or Prepared(), PLACE, {}, memory_mb=128, denied=["127.0.0.1:4222"])
+    return made.argv
+
+
+def test_a_process_may_do_no_more_than_it_must() -> None:
+    words = argv(function())
+
+    assert words[:2] == ("/bin/deno", "run")
+    assert words[-1] == str(ROOT / "a/index.ts")
+    assert "--no-prompt" in words
+    assert "--v8-flags=--max-old-space-size=128" in words
+    assert f"--allow-read={ROOT / 'a'},/r/1.sock" in words
+    assert "--allow-write=/r/1.sock" in words
+    denied = next(word for word in words if word.startswith("--deny-net="))
+    assert "127.0.0.1:4222" in denied
+    assert "169.254.169.254" in denied
+    assert not any(word.startswith(("--allow-all", "-A", "--allow-run", "--allow-ffi")) for word in words)
+
+
+def test_a_function_may_be_held_to_some_hosts_or_to_none() -> None:
+    some = argv(function(allow_net=["api.example.com", "10.0.0.1:443"]))
+
+    assert "--allow-net=api.example.com,10.0.0.1:443" in some
+    assert not any(word.startswith("--allow-net") for word in argv(function(allow_net=[])))
+
+
+def test_prepared_imports_ask_no_registry() -> None:
+    words = argv(function(), Prepared(Path("/m/map.json"), (), is_cached=True))
+
+    assert "--import-map=/m/map.json" in words
+    assert "--cached-only" in words
+
+
+def test_the_platforms_variables_win_and_ours_do_not_pass() -> None:
+    told = platform_of(
+        Settings(edge_runtime=EdgeRuntime(region="here")), [], {"HOME": "/root", "HTTPS_PROXY": "http://p"}
+    )
+    seen = variables_of(function(), told, "id-1")
+
+    assert seen["MINE"] == "1"
+    assert seen["SUPABASE_URL"] == "http://127.0.0.1:54321"
+    assert seen["SUPABASE_DB_URL"] == "postgresql://postgres:postgres@127.0.0.1:54322/postgres"
+    assert seen["SUPABASE_JWKS"] == '{"keys":[]}'
+    assert seen["SUPABASE_PUBLISHABLE_KEYS"].startswith('{"default":"sb_publishable_')
+    assert (seen["SB_REGION"], seen["SB_EXECUTION_ID"], seen["DENO_DEPLOYMENT_ID"]) == (
+        "here",
+        "id-1",
+        "a_v1",
+    )
+    assert seen["HTTPS_PROXY"] == "http://p"
+    assert "HOME" not in seen
+    assert "eyJ" not in repr(told)

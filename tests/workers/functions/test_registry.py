@@ -1,0 +1,117 @@
+from pathlib import Path
+
+from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.secret import Secret
+from workers.functions.registry import Function, has_functions, read_functions
+
+
+def write(root: Path, path: str, text: str = "x") -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def read(root: Path, runtime: EdgeRuntime | None = None, **named: FunctionSettings) -> dict[str, Function]:
+    return read_functions(root, named, runtime or EdgeRuntime(), {})[0]
+
+
+def test_folders_with_an_entrypoint_are_functions(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    for path in (
+        "a/index.ts",
+        "b-2/index.js",
+        "_shared/index.ts",
+        ".hidden/index.ts",
+        "empty/readme.md",
+        "9x/index.ts",
+    ):
+        write(root, path)
+
+    assert list(read(root)) == ["a", "b-2"]
+    assert has_functions(root)
+    assert not has_functions(tmp_path / "elsewhere")
+    assert read(tmp_path / "elsewhere") == {}
+
+
+def test_settings_switch_off_and_name_other_places(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    write(root, "off/index.ts")
+    entrypoint = write(tmp_path, "elsewhere/main.ts")
+    import_map = write(tmp_path, "maps/map.json", "{}")
+    static = write(tmp_path, "pages/a.html")
+
+    found = read(
+        root,
+        off=FunctionSettings(enabled=False),
+        far=FunctionSettings(
+            entrypoint="./elsewhere/main.ts", import_map="./maps/map.json", static_files=["./pages/*.html"]
+        ),
+    )
+
+    assert list(found) == ["far"]
+    assert found["far"].entrypoint == entrypoint
+    assert found["far"].import_map == import_map
+    assert found["far"].readable == (entrypoint.parent, static)
+
+
+def test_the_nearest_configuration_counts(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    write(root, "a/index.ts")
+    shared = write(root, "import_map.json", "{}")
+    assert read(root)["a"].import_map == shared
+
+    own = write(root, "a/deno.json", "{}")
+    found = read(root)["a"]
+    assert (found.import_map, found.config) == (own, own)
+
+
+def test_a_version_changes_with_all_that_a_process_has_read(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    write(root, "a/index.ts")
+    versions = [read(root)["a"].version]
+    assert read(root)["a"].version == versions[0]
+
+    for path in ("a/index.ts", "a/lib/deep.ts", "_shared/x.ts", "deno.json", ".env"):
+        write(root, path, "A=other")
+        versions.append(read(root)["a"].version)
+    versions.append(read(root, a=FunctionSettings(memory_mb=64))["a"].version)
+    versions.append(read(root, a=FunctionSettings(env={"X": Secret("1")}))["a"].version)
+    write(root, "b/index.ts")
+
+    assert len(set(versions)) == len(versions)
+    assert read(root)["a"].version == versions[-3]
+
+
+def test_variables_come_from_file_settings_and_the_functions_own(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    write(root, "a/index.ts")
+    write(root, ".env", "A=file\nB=file\nSUPABASE_URL=evil\n")
+    runtime = EdgeRuntime(secrets={"B": Secret("of settings"), "GONE": Secret("env(NOT_SET)")})
+
+    found, warnings = read_functions(
+        root, {"a": FunctionSettings(env={"C": Secret("own")})}, runtime, {"A": "kept"}
+    )
+
+    assert found["a"].env == {"A": "kept", "B": "of settings", "C": "own"}
+    assert any("SUPABASE_URL" in warning for warning in warnings)
+    assert "of settings" not in repr(found["a"])
+
+
+def test_a_source_that_opens_a_server_of_its_own_is_known(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    write(root, "express/index.ts", "const app = express();\napp\n  .listen(3000)")
+    write(root, "plain/index.ts", "Deno.serve(() => new Response(''))")
+
+    found = read(root)
+
+    assert (found["express"].listens_itself, found["plain"].listens_itself) == (True, False)
+
+
+def test_a_named_function_without_a_file_is_told(tmp_path: Path) -> None:
+    found, warnings = read_functions(
+        tmp_path, {"ghost": FunctionSettings(), "9": FunctionSettings()}, EdgeRuntime(), {}
+    )
+
+    assert found == {}
+    assert len(warnings) == 2

@@ -1,0 +1,105 @@
+"""Refusals of the functions' platform: what is answered when a function itself does not.
+
+    FunctionError
+    ├── NameMissing 400          ├── TokenRefused 401         ├── NoFunction 404
+    ├── FunctionFailed 500       ├── BootFailed 503           ├── TooBusy 503
+    ├── NoAnswer 504             └── LimitReached 546
+
+All but `NameMissing` have the body `{code, message}`. Source: reference page "functions", section 1.
+"""
+
+from schemas.errors import ApiError
+from schemas.http import Headers
+
+
+class FunctionError(ApiError):
+    """A refusal of the platform, not an answer of a function."""
+
+    code = "Internal Server Error"
+    message = "Request failed due to an internal server error"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self.message)
+
+    def body(self) -> dict[str, object]:
+        return {"code": self.code, "message": str(self)}
+
+
+class NameMissing(FunctionError):
+    """The path names no function."""
+
+    status = 400
+    message = "missing function name in request"
+
+    def body(self) -> dict[str, object]:
+        return {"msg": str(self)}
+
+
+class TokenRefused(FunctionError):
+    """The function wants a token, and what came is none that holds. The client's libraries know it by a header."""
+
+    status = 401
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def headers(self) -> Headers:
+        return [("sb-error-code", self.code), ("x-relay-error", "true")]
+
+    def body(self) -> dict[str, object]:
+        return {"code": self.code, "message": str(self), "msg": str(self)}
+
+
+class NoFunction(FunctionError):
+    """There is no function of this name, or it is switched off."""
+
+    status = 404
+    code = "NOT_FOUND"
+    message = "Requested function was not found"
+
+
+class FunctionFailed(FunctionError):
+    """The process of the function ended before it had answered, or answered what is no HTTP."""
+
+    status = 500
+    code = "WORKER_ERROR"
+    message = "Function exited due to an error (please check logs)"
+
+
+class BootFailed(FunctionError):
+    """The function does not start."""
+
+    status = 503
+    code = "BOOT_ERROR"
+    message = "Worker failed to boot (please check logs)"
+
+
+class TooBusy(FunctionError):
+    """All processes of the function have as much to do as they may, and enough requests wait."""
+
+    status = 503
+    code = "WORKER_BUSY"
+    message = "The function has too much to do"
+
+    def headers(self) -> Headers:
+        return [("retry-after", "1")]
+
+
+class NoAnswer(FunctionError):
+    """The function did not begin to answer in time."""
+
+    status = 504
+    code = "IDLE_TIMEOUT"
+    message = "Function did not respond in time"
+
+
+class LimitReached(FunctionError):
+    """The function used up its processor time, its memory or its time."""
+
+    status = 546
+    code = "WORKER_LIMIT"
+    message = "Worker failed to respond due to a resource limit (please check logs)"
+
+    def reason(self) -> str:
+        return "Worker Limit"

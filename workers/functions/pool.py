@@ -1,0 +1,169 @@
+"""The functions pool of a process: a broker connection, the folder of the functions, their processes; no database.
+
+It stands in a process of its own, `python -P -m workers functions`.
+"""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from broker import streams, subjects
+from broker.connection import Connection
+from broker.jetstream_errors import JetStreamRefused
+from broker.metrics import answer_collect
+from broker.observations import Observation
+from broker.observe import gauge, observe
+from broker.process import Process, data_folder
+from broker.serve import Body, serve
+from broker.streams import StreamLimits
+from broker.wire import parse_servers
+from schemas.auth_settings_keys import named_keys
+from schemas.errors import Unavailable
+from schemas.http import Request, Response
+from schemas.key_file import read_key_file
+from schemas.setting_files import find_file, setting_folders
+from schemas.settings import Settings, SettingsError
+from schemas.signing import public_keys
+from workers.functions.environment import keys_of, platform_of
+from workers.functions.logs import Journal
+from workers.functions.places import leave, settle
+from workers.functions.process import Surroundings
+from workers.functions.shelf import Shelf
+from workers.functions.worker import FunctionsWorker
+
+_HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
+_LOG_WINDOW_S = 120.0
+
+
+class LogsNotKept(Observation, frozen=True):
+    """The lines of functions are not kept: they are seen only by who follows them now."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+async def run_pool(process: Process, settings: Settings) -> None:
+    """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
+    connection = await _connect(process, settings)
+    answer_collect(connection)
+    await _keep_logs(connection, settings)
+    runtime = settings.edge_runtime
+    places = settle(data_folder())
+    process.on_drain(lambda: asyncio.to_thread(leave, places))
+    around = Surroundings(
+        places,
+        platform_of(settings, _public_keys(settings), os.environ),
+        Journal(connection, runtime.log_lines),
+        _inner_addresses(settings),
+    )
+    shelf = Shelf(functions_folder(settings), settings.functions, runtime)
+    worker = FunctionsWorker(shelf, keys_of(settings), runtime, around)
+    await shelf.start()
+    process.on_drain(shelf.stop)
+    worker.start()
+    process.on_drain(worker.close)
+    _show_numbers(worker)
+    health = await serve(
+        connection,
+        subjects.health(subjects.FUNCTIONS.pool),
+        _health,
+        concurrency=_HEALTH_CONCURRENCY,
+        queue=_HEALTH_QUEUE,
+    )
+    serving = await serve(
+        connection,
+        subjects.FUNCTIONS,
+        worker.answer,
+        concurrency=runtime.max_requests,
+        queue=settings.pools.queue,
+    )
+
+    async def drain() -> None:
+        await serving.drain(settings.pools.drain_timeout / 2)
+        await health.stop()
+
+    process.on_drain(drain)
+    process.ready()
+    await process.stopped()
+
+
+def functions_folder(settings: Settings) -> Path:
+    """Give the folder of the functions: that of the settings, else `functions` beside `config.toml`."""
+    folders = setting_folders()
+    if settings.edge_runtime.path:
+        return find_file(settings.edge_runtime.path, folders)
+    if os.environ.get("HEADWATER_CONFIG"):
+        return folders[0] / "functions"
+    return folders[0] / "supabase" / "functions"
+
+
+async def _connect(process: Process, settings: Settings) -> Connection:
+    if settings.broker.url is None:
+        raise SettingsError("the functions worker needs broker.url (NATS_URL)")
+    try:
+        connection = await Connection.open(
+            settings.broker.url.reveal(),
+            name="functions",
+            max_reconnect_wait=settings.broker.max_reconnect_wait,
+        )
+    except ValueError:  # its words may hold a part of the password
+        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
+    process.on_drain(connection.drain)
+    return connection
+
+
+async def _keep_logs(connection: Connection, settings: Settings) -> None:
+    """Make the stream that keeps the lines, or give it the limits of the settings."""
+    own = settings.edge_runtime
+    limits = StreamLimits(
+        subjects.FUNCTION_LOGS,
+        [subjects.FUNCTION_LOGS_KEPT],
+        max_age_s=float(own.logs_max_age),
+        max_bytes=int(own.logs_max_size),
+        duplicate_window_s=_LOG_WINDOW_S,
+    )
+    try:
+        if await streams.stream_state(connection, limits.name) is None:
+            await streams.make_stream(connection, limits, {})
+        else:
+            await streams.change_stream(connection, limits, {})
+    except (Unavailable, JetStreamRefused) as error:
+        observe(LogsNotKept(str(error)))
+
+
+def _public_keys(settings: Settings) -> list[dict[str, object]]:
+    """Give the public keys by which tokens are verified. Raises: SettingsError."""
+    auth = settings.auth
+    try:
+        if auth.signing_keys_path:
+            return public_keys(read_key_file(find_file(auth.signing_keys_path, setting_folders())))
+        listed = named_keys(auth)
+        return public_keys(listed.reveal()) if listed else []
+    except ValueError as error:
+        raise SettingsError(f"the JWT keys cannot be used: {error}") from None
+
+
+def _inner_addresses(settings: Settings) -> tuple[str, ...]:
+    """Give the hosts with ports that functions must not reach: the broker's."""
+    found: list[str] = []
+    with contextlib.suppress(ValueError):
+        servers = parse_servers(settings.broker.url.reveal() if settings.broker.url else "")
+        found = [f"{f'[{each.host}]' if ':' in each.host else each.host}:{each.port}" for each in servers]
+    return tuple(found)
+
+
+def _show_numbers(worker: FunctionsWorker) -> None:
+    gauge("headwater_function_processes", "Processes of functions.", lambda: len(worker.instances))
+    gauge(
+        "headwater_function_memory_bytes",
+        "Memory of the processes of functions, as of the last look.",
+        lambda: sum(each.meter.memory_bytes for each in worker.instances),
+    )
+
+
+async def _health(request: Request, body: Body) -> Response:
+    """Say that this process answers: functions are started when there is work for them."""
+    del request, body
+    return Response(200, body=b'{"message":"ok"}')
