@@ -3,9 +3,32 @@
 Which rows a page holds is said by comments in the database (`max_rows`); here stand the bounds of requests.
 """
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from schemas.setting_types import Amount, Bytes, Count
+from schemas.setting_types import Amount, Bytes, Count, Duration, Seconds, Size
+
+
+class Subscriptions(Struct, frozen=True):
+    """[graphql.subscriptions]: subscriptions over sockets (docs/graphql-subscriptions.md). They need [realtime]."""
+
+    enabled: bool = True
+    """Sockets are opened; switched off, an upgrade is answered 501."""
+    debounce: Duration = Duration(0.05)
+    """How long after a change a live query waits for more before it runs again."""
+    max_runs: Count = 8
+    """Live queries that one edge process has run at a time."""
+    max_sockets: Amount = 0
+    """Sockets of one edge process; 0 is no limit."""
+    max_operations: Count = 100
+    """Operations that one socket may have open."""
+    max_frame: Bytes = 1024 * 1024
+    """Bytes of a frame that a client sends."""
+    max_unsent: Size = Size(8 * 1024 * 1024)
+    """Bytes that may wait for one socket, and of one answer; a client that reads more slowly is disconnected."""
+    init_timeout: Seconds = 3.0
+    """How long a client may take to say who it is."""
+    keepalive: Seconds = 30.0
+    """Pause between two pings; a client that does not answer within half of it is disconnected."""
 
 
 class Graphql(Struct, frozen=True):
@@ -14,6 +37,11 @@ class Graphql(Struct, frozen=True):
     enabled: bool = True
     introspection: bool = True
     """Types are told to clients that ask for them; a comment on each exposed schema can switch it off as well."""
+    additions: bool = False
+    """Clients that ask for the types are told of what goes beyond the original (docs/graphql.md) as well; it works whether
+    they are told or not. A comment on a schema, `@graphql({"additions": true})`, decides for its tables."""
+    strict: bool = False
+    """Documents are held to all rules of the GraphQL specification before they run: for development."""
     page: bool = True
     """A browser that opens the address is given a page for trying out queries."""
     max_document: Bytes = 256 * 1024
@@ -30,3 +58,4 @@ class Graphql(Struct, frozen=True):
     """Rows one operation may ask for, pages multiplied by the pages inside them; 0 is no limit."""
     persisted_queries: Amount = 1000
     """Documents each worker keeps for clients that send only their hash; 0 switches that off."""
+    subscriptions: Subscriptions = field(default_factory=Subscriptions)

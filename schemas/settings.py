@@ -212,6 +212,8 @@ class Broker(Struct, frozen=True):
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
     max_reconnect_wait: Seconds = 1.0
+    replicas: Count = 1
+    """Servers of a cluster that keep each stream; 3 lets one of three be lost. The embedded server is one."""
 
 
 class Pools(Struct, frozen=True):

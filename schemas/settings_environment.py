@@ -31,6 +31,7 @@ from schemas.storage_names import STORAGE_NAMES
 ENVIRONMENT_PREFIX = "HEADWATER_"
 RESERVED_ENVIRONMENT = frozenset(
     {
+        "HEADWATER_ALIVE_FILE",
         "HEADWATER_CONFIG",
         "HEADWATER_DATA",
         "HEADWATER_READY_FD",

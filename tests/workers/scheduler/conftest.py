@@ -1,0 +1,88 @@
+"""A bootstrapped database with the extensions of this pool, a nats-server, and schedulers that run in the test's process."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import asyncpg
+import pytest
+from msgspec import Struct
+
+from broker.call import Calls
+from broker.connection import Connection
+from schemas.scheduler_settings import Net, Scheduler
+from schemas.settings import Settings
+from tests.broker.server import NatsServer, running_server
+from tests.workers.database.server import Server, connected, fresh_database, temporary_server
+from tests.workers.scheduler.house import House, Service, running_service
+from workers.database.migrate import migrate
+from workers.scheduler import functions, jobs, net, pool, term
+
+
+@pytest.fixture(scope="session")
+async def cluster() -> AsyncIterator[Server]:
+    """A server as the platform runs it, whose new databases are bootstrapped."""
+    with temporary_server() as server:
+        await migrate(server.url(database="template1"), Settings())
+        yield server
+
+
+@pytest.fixture(scope="session")
+async def broker() -> AsyncIterator[NatsServer]:
+    async with running_server() as one:
+        yield one
+
+
+@pytest.fixture
+async def house(cluster: Server, broker: NatsServer) -> AsyncIterator[House]:
+    """A database of the test's own, with schedulers that are closed behind it."""
+    async with fresh_database(cluster) as name, contextlib.AsyncExitStack() as stack:
+        one = House(cluster, name, broker.url)
+        one.admin = await stack.enter_async_context(connected(cluster.url(database=name)))
+        await one.admin.execute(f"alter database {name} owner to postgres")
+        one.project = await stack.enter_async_context(connected(one.url("postgres")))
+        await one.project.execute("create extension pg_cron; create extension pg_net")
+        yield one
+        await one.close()
+
+
+@pytest.fixture
+async def project(house: House) -> asyncpg.Connection:
+    """A connection of role postgres."""
+    return house.project
+
+
+@pytest.fixture
+async def connection(broker: NatsServer) -> AsyncIterator[Connection]:
+    one = await Connection.open(broker.url, name="test")
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    """A server on loopback that remembers what it was asked."""
+    async with running_service() as one:
+        yield one
+
+
+@pytest.fixture
+def begin(house: House, connection: Connection) -> Callable[..., pool.Standing]:
+    """Begin a scheduler on the test's database."""
+
+    def start(settings: Settings | None = None, **net_settings: object) -> pool.Standing:
+        chosen = settings or Settings(net=Net(**net_settings), scheduler=Scheduler())  # type: ignore[arg-type]  # named by the test
+        one = pool.Standing(house.url("headwater_scheduler"), Calls(connection), chosen)
+        house.schedulers.append(one)
+        one.begin()
+        return one
+
+    return start
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Struct]:
+    """What is observed."""
+    observed: list[Struct] = []
+    for module in (functions, jobs, net, pool, term):
+        monkeypatch.setattr(module, "observe", observed.append)
+    return observed

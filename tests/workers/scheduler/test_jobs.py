@@ -1,0 +1,207 @@
+import asyncio
+from collections.abc import Callable
+
+import asyncpg
+import pytest
+
+from schemas.scheduler_settings import Scheduler
+from schemas.setting_types import Duration
+from schemas.settings import Settings
+from tests.workers.scheduler.house import House
+from workers.database.errors import DatabaseError, Disconnected
+from workers.scheduler.jobs import outcome, told
+from workers.scheduler.pool import Standing
+
+Begin = Callable[..., Standing]
+
+
+async def schedule(connection: asyncpg.Connection, name: str, command: str, when: str = "1 seconds") -> int:
+    return int(await connection.fetchval("select cron.schedule($1, $2, $3)", name, when, command))
+
+
+async def test_a_job_runs_and_its_run_is_recorded(house: House, project: asyncpg.Connection, begin: Begin):
+    begin()
+
+    job = await schedule(project, "one", "select 1")
+    run = await house.run_of("one")
+
+    assert (run["jobid"], run["status"], run["return_message"]) == (job, "succeeded", "1 row")
+    assert (run["username"], run["command"], run["database"]) == ("postgres", "select 1", house.name)
+    assert run["start_time"] <= run["end_time"]
+    assert run["job_pid"] > 0
+
+
+async def test_a_job_that_fails_says_why(house: House, project: asyncpg.Connection, begin: Begin):
+    begin()
+
+    await schedule(project, "broken", "select 1/0")
+
+    run = await house.run_of("broken")
+    assert (run["status"], run["return_message"]) == ("failed", "ERROR:  division by zero")
+
+
+async def test_a_job_has_the_rights_and_settings_of_its_owner(
+    house: House, project: asyncpg.Connection, begin: Begin
+):
+    await project.execute("create table seen (who text, how text, path text)")
+    begin()
+
+    await schedule(
+        project,
+        "who",
+        "insert into seen select current_user, current_setting('role'), current_setting('search_path')",
+    )
+    await house.run_of("who")
+
+    row = await project.fetchrow("select * from seen")
+    assert row is not None
+    assert tuple(row) == ("postgres", "postgres", '"$user", public, extensions')
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "reset role; create role thief superuser",
+        "set role none; select * from secrets",
+        "reset role; select * from secrets",
+        "reset session authorization; select * from secrets",
+        "set session authorization supabase_admin; select * from secrets",
+        "set role supabase_admin; select * from secrets",
+        "set role service_role; select * from secrets",
+        "set role headwater_scheduler; select headwater.job_login('postgres', 'SCRAM-SHA-256$')",
+        "select headwater.job_login('postgres', 'SCRAM-SHA-256$')",
+        "update cron.job set username = 'postgres'; commit",
+    ],
+)
+async def test_a_job_gains_nothing_beyond_its_owner(
+    house: House, begin: Begin, attempt: str, project: asyncpg.Connection
+):
+    await house.admin.execute(
+        "create table public.secrets (id int); revoke all on public.secrets from public, anon, authenticated;"
+        " grant usage on schema cron to authenticated"
+    )
+    async with house.admin.transaction():
+        await house.admin.execute("set local role authenticated")
+        await schedule(house.admin, "climb", attempt)
+    begin()
+
+    run = await house.run_of("climb")
+
+    assert (run["username"], run["status"]) == ("authenticated", "failed")
+    assert "permission denied" in run["return_message"] or "superuser" in run["return_message"]
+
+
+async def test_a_job_of_the_superuser_is_not_run(house: House, begin: Begin):
+    begin()
+
+    await schedule(house.admin, "root", "select 1")
+
+    run = await house.run_of("root")
+    assert run["status"] == "failed"
+    assert "are not run" in run["return_message"]
+
+
+async def test_a_job_may_be_what_no_transaction_takes(
+    house: House, project: asyncpg.Connection, begin: Begin
+):
+    await project.execute(
+        "create table counted (id int); create procedure twice() language plpgsql as"
+        " 'begin insert into counted values (1); commit; insert into counted values (2); end'"
+    )
+    begin()
+
+    await schedule(project, "vacuum", "vacuum counted")
+    await schedule(project, "procedure", "call twice()")
+
+    assert (await house.run_of("vacuum"))["return_message"] == "VACUUM"
+    assert (await house.run_of("procedure"))["status"] == "succeeded"
+
+
+async def test_a_job_that_takes_too_long_is_stopped(house: House, project: asyncpg.Connection, begin: Begin):
+    begin(Settings(scheduler=Scheduler(job_timeout=Duration(0.3))))
+
+    await schedule(project, "long", "select pg_sleep(60)")
+
+    run = await house.run_of("long")
+    assert (run["status"], run["return_message"]) == ("failed", "job timed out after 0.3 s")
+    await gone(house, run["job_pid"])
+
+
+async def test_runs_of_one_job_wait_for_one_another(house: House, project: asyncpg.Connection, begin: Begin):
+    begin()
+
+    await schedule(project, "slow", "select pg_sleep(1.5)")
+    await house.until("select from cron.job_run_details where status = 'succeeded' offset 1")
+
+    rows = await house.admin.fetch(
+        "select start_time, end_time from cron.job_run_details order by runid limit 2"
+    )
+    assert rows[0]["end_time"] <= rows[1]["start_time"]
+
+
+async def test_what_is_unscheduled_or_inactive_runs_no_more(
+    house: House, project: asyncpg.Connection, begin: Begin
+):
+    begin()
+    job = await schedule(project, "gone", "select 1")
+    await house.run_of("gone")
+
+    await project.execute("select cron.alter_job($1, active := false)", job)
+    await house.until("select from cron.job where not active")
+    await schedule(project, "mark", "select 2")
+    count = await project.fetchval("select count(*) from cron.job_run_details where jobid = $1", job)
+    await house.run_of("mark")
+
+    assert (
+        await project.fetchval("select count(*) from cron.job_run_details where jobid = $1", job) - count <= 1
+    )
+
+
+async def test_the_extension_may_come_and_go(house: House, project: asyncpg.Connection, begin: Begin):
+    await project.execute("drop extension pg_cron cascade")
+    begin()
+    await project.execute("create extension pg_cron with schema extensions")
+    await schedule(project, "first", "select 1")
+    await house.run_of("first")
+
+    await project.execute("drop extension pg_cron cascade; create extension pg_cron with schema pg_catalog")
+    await schedule(project, "second", "select 1")
+
+    assert (await house.run_of("second"))["status"] == "succeeded"
+
+
+async def test_a_job_that_is_stopped_at_the_end_of_the_process_has_failed(
+    house: House, project: asyncpg.Connection, begin: Begin
+):
+    settings = Settings()
+    scheduler = begin(Settings(pools=type(settings.pools)(drain_timeout=0.4)))
+    await schedule(project, "endless", "select pg_sleep(60)")
+    await house.until("select from cron.job_run_details where status = 'running'")
+
+    await scheduler.close()
+
+    run = await house.run_of("endless")
+    assert (run["status"], run["return_message"]) == ("failed", "the scheduler was stopped")
+    await gone(house, run["job_pid"])
+
+
+async def gone(house: House, pid: int) -> None:
+    """Wait until a session has ended."""
+    async with asyncio.timeout(20):
+        while await house.admin.fetchval("select count(*) from pg_stat_activity where pid = $1", pid):
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [("SELECT 1", "1 row"), ("SELECT 0", "0 rows"), ("DELETE 3", "DELETE 3"), ("VACUUM", "VACUUM")],
+)
+def test_a_success_is_told_as_the_original_does(tag: str, message: str):
+    assert outcome(tag) == message
+
+
+def test_a_failure_is_told_with_all_its_lines():
+    error = DatabaseError("23505", "duplicate", "Key (a)=(1)", "another", context="in f()")
+
+    assert told(error) == "ERROR:  duplicate\nDETAIL:  Key (a)=(1)\nHINT:  another\nCONTEXT:  in f()"
+    assert told(Disconnected("gone")) == "connection failed: gone"

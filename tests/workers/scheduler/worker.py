@@ -1,0 +1,23 @@
+"""A process with a scheduler, for tests that kill it: `python -m tests.workers.scheduler.worker DATABASE_URL NATS_URL`."""
+
+import asyncio
+import sys
+
+from broker.call import Calls
+from broker.connection import Connection
+from schemas.settings import Settings
+from workers.scheduler.pool import Standing
+
+
+async def main(url: str, nats_url: str) -> None:
+    """Stand until killed; tell when this one leads."""
+    scheduler = Standing(url, Calls(await Connection.open(nats_url, name="scheduler")), Settings())
+    scheduler.begin()
+    while not scheduler.is_leader:
+        await asyncio.sleep(0.01)
+    print("leads", flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

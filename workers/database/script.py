@@ -1,0 +1,98 @@
+"""A script in a session of its own: commands as psql would send them, in a connection that is closed behind them.
+
+It goes as one simple query: one command may be anything (VACUUM, CALL of a procedure that commits), several are one
+transaction unless they say otherwise. Rows are thrown away, the tag of the last command is the result.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+import asyncpg
+
+from workers.database.errors import Disconnected
+from workers.database.leader import close, database_error_of
+
+_CONNECT_S = 10.0
+_STOP_S = 3.0
+"""How long a script that is out of time may take to stop."""
+_NOTICE_A_LOST_CLIENT = ("client_connection_check_interval", "5s")
+"""A session whose process was killed ends in the middle of a statement, not after it; not every system can do that."""
+
+
+async def run_script(
+    url: str,
+    script: str,
+    *,
+    role: str,
+    name: str,
+    settings: Iterable[tuple[str, str]] = (),
+    timeout_s: float | None = None,
+    on_start: Callable[[int], Awaitable[None]] | None = None,
+) -> str:
+    """Run commands as `role`, which the login of `url` may become, and give the tag of the last (`SELECT 1`).
+
+    The session begins as `role`, so RESET ROLE ends there too. `settings` are set where they may be; `on_start` is told the
+    process id of the session before the script runs. Cancelling stops the script.
+    Raises: DatabaseError if a command fails; Disconnected if there is no connection, or it broke; TimeoutError.
+    """
+    connection = await _connect(url, role, name)
+    try:
+        for setting, value in (*settings, _NOTICE_A_LOST_CLIENT):
+            await _set(connection, setting, value)
+        if on_start is not None:
+            await on_start(connection.get_server_pid())
+        async with asyncio.timeout(timeout_s):
+            return await _execute(connection, script)
+    except asyncpg.PostgresError as error:
+        if connection.is_closed() and error.sqlstate in ("57P01", "57P02", "57P03"):
+            raise Disconnected(str(error), error.sqlstate) from None
+        raise database_error_of(error) from None
+    except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+        if isinstance(error, TimeoutError):
+            raise
+        raise Disconnected("the connection to the database was lost") from None
+    finally:
+        await asyncio.shield(_stop(connection, url))
+
+
+async def _execute(connection: asyncpg.Connection, script: str) -> str:
+    try:
+        return str(await connection.execute(script))
+    except AttributeError:  # the driver's, where there is nothing but blanks and comments: that has no tag
+        return ""
+
+
+async def _connect(url: str, role: str, name: str) -> asyncpg.Connection:
+    try:
+        return await asyncpg.connect(
+            url,
+            timeout=_CONNECT_S,
+            statement_cache_size=0,
+            server_settings={"role": role, "application_name": name},
+        )
+    except asyncpg.PostgresError as error:
+        raise Disconnected(str(error), error.sqlstate) from None
+    except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        raise Disconnected(f"no connection to the database: {type(error).__name__}") from None
+
+
+async def _stop(connection: asyncpg.Connection, url: str) -> None:
+    """Close the connection. Where its script does not stop when asked to (it may not have begun by then), its session is ended."""
+    pid = connection.get_server_pid()
+    if await close(connection, _STOP_S):
+        return
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+        another = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+        try:
+            await another.execute("select pg_catalog.pg_terminate_backend($1)", pid)
+        finally:
+            await close(another)
+
+
+async def _set(connection: asyncpg.Connection, name: str, value: str) -> None:
+    """Set what the role has by default; what it may not set, or what is no setting any more, stays as it is."""
+    try:
+        await connection.execute("select pg_catalog.set_config($1, $2, false)", name, value)
+    except asyncpg.PostgresError:
+        return

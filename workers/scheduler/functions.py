@@ -1,0 +1,90 @@
+"""Functions with a schedule: called by the clock as a trusted server would, through the subject of their pool."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from broker.call import Calls
+from broker.observe import observe
+from broker.subjects import FUNCTIONS
+from schemas.caller import Service
+from schemas.errors import ApiError
+from schemas.http import Request
+from schemas.settings import Settings
+from workers.database.leader import Leadership
+from workers.scheduler.observations import FunctionCalled, FunctionCallFailed, ScheduleUnreadable
+from workers.scheduler.statements import JOBS
+from workers.scheduler.times import BadSchedule, Schedule, parse_schedule
+from workers.scheduler.timetable import Due
+
+PREFIX = "function "
+
+
+def read_function_schedules(settings: Settings) -> dict[str, Schedule]:
+    """Give the schedules of `[functions.<name>]` by key. One that cannot be read is told and left out."""
+    found: dict[str, Schedule] = {}
+    if not settings.edge_runtime.enabled:
+        return found
+    for name, function in settings.functions.items():
+        if not function.enabled or not function.schedule:
+            continue
+        try:
+            found[f"{PREFIX}{name}"] = parse_schedule(function.schedule, function.timezone)
+        except BadSchedule as error:
+            observe(ScheduleUnreadable(f"{PREFIX}{name}", str(error)))
+    return found
+
+
+class FunctionCalls:
+    """Calls functions for the moments of their schedules, each once."""
+
+    def __init__(
+        self,
+        leadership: Leadership,
+        calls: Calls,
+        settings: Settings,
+        new_id: Callable[[], str] = secrets.token_hex,
+    ) -> None:
+        self._leadership, self._calls, self._settings, self._new_id = leadership, calls, settings, new_id
+
+    async def run(self, due: Due) -> None:
+        """Call a function for a moment, if nobody has. Raises: DatabaseError, LeadershipLost."""
+        if not await self._leadership.ask(JOBS["begin_function"], due.key, due.moment):
+            return
+        name = due.key.removeprefix(PREFIX)
+        request = scheduled_call(name, due.moment, self._settings, self._new_id())
+        try:
+            answer = await self._calls.call(FUNCTIONS, request)
+        except ApiError as error:
+            observe(FunctionCallFailed(name, str(error)))
+            return
+        await answer.close()
+        status = answer.response.status
+        if 200 <= status < 300:
+            observe(FunctionCalled(name, status))
+        else:
+            observe(FunctionCallFailed(name, f"it answered with status {status}"))
+
+
+def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Request:
+    """Give the request by which the clock calls a function: POST with the service key (pure)."""
+    at = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    headers = {"content-type": "application/json", "user-agent": "headwater-scheduler", "x-request-id": id}
+    return Request(
+        id=id,
+        method="POST",
+        path=f"/{name}",
+        headers=[*{**headers, **_key(settings)}.items()],
+        caller=Service(),
+        budget_ms=int(settings.edge_runtime.wall_s * 1000),
+        body=msgspec.json.encode({"scheduled_at": at}),
+    )
+
+
+def _key(settings: Settings) -> Mapping[str, str]:
+    key = settings.auth.service_role_key
+    if key is None:
+        return {}
+    return {"authorization": f"Bearer {key.reveal()}", "apikey": key.reveal()}

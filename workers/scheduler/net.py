@@ -1,0 +1,237 @@
+"""Requests of SQL: taken from the queue after their commit, sent once, their answers written.
+
+Nothing is repeated: whoever takes a request deletes it first, and what was underway when a process died has no answer (so
+does the original). Addresses pass a guard, at each step of a redirect (workers/outgoing_guard.py). With nothing to do nothing
+is asked: a notice at the commit wakes the sender.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from email.message import Message
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from broker.observe import observe
+from schemas.scheduler_settings import Net
+from schemas.settings import Settings
+from workers.database.errors import DatabaseError
+from workers.database.leader import Leadership
+from workers.outgoing import Fetched, FetchFailed, Outgoing
+from workers.outgoing_guard import Guard, make_guard
+from workers.scheduler.observations import RequestNotAnswered, RequestSent
+from workers.scheduler.statements import JOBS, NET
+
+_REDIRECTS = 5
+_LONGEST_S = 600.0
+_SWEEP_S = 600.0
+_AT_ONCE = 200
+_DROPPED = ("42P01", "3F000")
+"""Codes of an error that says that the extension is gone."""
+_NOT_OURS_TO_SEND = frozenset(
+    {"content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer"}
+)
+"""Headers by which a request could be framed in two ways."""
+
+_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, not bound
+
+
+class Queued(NamedTuple):
+    """A row of the queue."""
+
+    id: int
+    method: str
+    url: str
+    headers: str | None
+    body: bytes | None
+    timeout_ms: int
+
+
+class Answer(Struct, frozen=True):
+    """A row of the answers."""
+
+    id: int
+    status_code: int | None = None
+    content_type: str | None = None
+    headers: Mapping[str, str] | None = None
+    content: str | None = None
+    timed_out: bool | None = None
+    error_msg: str | None = None
+
+
+class Sender:
+    """Sends requests during one term of leadership."""
+
+    def __init__(self, leadership: Leadership, outgoing: Outgoing, settings: Net) -> None:
+        self._leadership, self._outgoing, self._settings = leadership, outgoing, settings
+        self._woken = asyncio.Event()
+        self._woken.set()
+        self._answered = asyncio.Event()
+        self._has_answers = asyncio.Event()
+        self._has_answers.set()
+        self._answers: list[Answer] = []
+        self._writing = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._serves = False
+
+    def wake(self) -> None:
+        """Look into the queue soon."""
+        self._woken.set()
+
+    async def take_all(self) -> None:
+        """Take requests whenever there are some. Raises: DatabaseError, LeadershipLost."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            room = self._settings.concurrency - len(self._tasks)
+            if room > 0 and len(await self._take(room)) == room:
+                self._woken.set()
+
+    async def write_answers(self) -> None:
+        """Write answers as they come, many at once. Raises: DatabaseError, LeadershipLost."""
+        while True:
+            await self._answered.wait()
+            self._answered.clear()
+            await self._write()
+
+    async def sweep(self) -> None:
+        """Drop old answers as long as there are any. Raises: DatabaseError, LeadershipLost."""
+        while True:
+            await self._has_answers.wait()
+            if not await self._is_ours() or not await self._sweep():
+                self._has_answers.clear()
+                continue
+            await asyncio.sleep(_SWEEP_S)
+
+    async def finish(self, within_s: float) -> None:
+        """Take nothing more, let what is underway end for a time, and write what came. Raises: as `write_answers`."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=within_s)
+        await self.stop()
+        await self._write()
+
+    async def stop(self) -> None:
+        """Stop everything at once."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _take(self, most: int) -> list[Queued]:
+        if not await self._is_ours():
+            return []
+        try:
+            rows = await self._leadership.ask(NET["take"], most)
+        except DatabaseError as error:
+            if error.code not in _DROPPED:
+                raise
+            self._serves = False
+            return []
+        taken = sorted(Queued(*row) for row in rows)
+        for each in taken:
+            task = asyncio.get_running_loop().create_task(self._send(each))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+        return taken
+
+    async def _is_ours(self) -> bool:
+        if not self._serves:
+            self._serves = bool((await self._leadership.ask(JOBS["serves"]))[0]["requests"])
+        return self._serves
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        self._woken.set()
+
+    async def _send(self, queued: Queued) -> None:
+        self._answers.append(await answer(queued, self._outgoing, self._settings))
+        self._answered.set()
+
+    async def _write(self) -> None:
+        async with self._writing:  # who finishes waits for what is being written
+            while some := self._answers[:_AT_ONCE]:
+                try:
+                    await self._leadership.ask(NET["answered"], msgspec.json.encode(some).decode())
+                except DatabaseError as error:
+                    if error.code not in _DROPPED:
+                        raise
+                del self._answers[: len(some)]
+                self._has_answers.set()
+
+    async def _sweep(self) -> bool:
+        """Drop old answers; tell whether some are left."""
+        try:
+            return bool((await self._leadership.ask(NET["sweep"], float(self._settings.keep_answers)))[0][0])
+        except DatabaseError:
+            self._serves = False
+            return False
+
+
+async def answer(queued: Queued, outgoing: Outgoing, settings: Net) -> Answer:
+    """Send a request and give what is written of it, whatever comes."""
+    timeout_ms = max(queued.timeout_ms, 1)
+    try:
+        found = await outgoing.fetch(
+            queued.method.upper(),
+            queued.url,
+            headers=read_headers(queued.headers),
+            body=queued.body,
+            timeout_s=min(timeout_ms / 1000, _LONGEST_S),
+            most_bytes=int(settings.max_answer),
+            only_public=True,
+            redirects=_REDIRECTS,
+        )
+    except FetchFailed as error:
+        reason = f"Timeout of {timeout_ms} ms reached" if error.is_timeout else str(error)
+        observe(RequestNotAnswered(queued.id, reason))
+        return Answer(queued.id, timed_out=error.is_timeout, error_msg=reason)
+    observe(RequestSent(queued.id, found.status))
+    return _written(queued.id, found)
+
+
+def read_headers(text: str | None) -> dict[str, str]:
+    """Give the headers of a request; those by which it is framed are left out."""
+    given = msgspec.json.decode(text) if text else None
+    if not isinstance(given, dict):
+        return {}
+    return {
+        name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        for name, value in given.items()
+        if name.lower() not in _NOT_OURS_TO_SEND and value is not None
+    }
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Give the guard for requests of SQL. Raises: ValueError for an entry of `net.allow` that cannot be read."""
+    port = settings.api.port
+    host = "127.0.0.1" if settings.gateway.host in _EVERYWHERE else settings.gateway.host
+    own = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    # Names under which jobs and triggers of projects call the official local stack from inside its database.
+    aliases = [
+        "http://kong:8000",
+        *(f"http://{name}:{port}" for name in ("127.0.0.1", "localhost", "host.docker.internal")),
+    ]
+    if settings.api.external_url:
+        aliases.append(settings.api.external_url)
+    return make_guard(settings.net.allow, settings.net.gateway_url or own, aliases)
+
+
+def _written(id: int, found: Fetched) -> Answer:
+    kind = found.headers.get("content-type")
+    headers = {_storable(name): _storable(text) for name, text in found.headers.items()}
+    content = _storable(_decoded(found.body, kind))
+    return Answer(id, found.status, _storable(kind) if kind else None, headers, content, timed_out=False)
+
+
+def _decoded(body: bytes, kind: str | None) -> str:
+    message = Message()
+    message["content-type"] = kind or "text/plain"
+    try:
+        return body.decode(message.get_content_charset("utf-8"), "replace")
+    except LookupError:
+        return body.decode("utf-8", "replace")
+
+
+def _storable(text: str) -> str:
+    """Give a text as Postgres can hold it."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()

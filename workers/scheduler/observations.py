@@ -1,0 +1,98 @@
+"""What the scheduler tells of itself: ids, counts and reasons, never a command, an address or an answer."""
+
+from typing import ClassVar
+
+from broker.observations import Observation
+
+
+class SchedulerLeads(Observation, frozen=True):
+    """This process runs what is on a schedule."""
+
+    ended: int
+    """Sessions of jobs that a scheduler before it had left, and that were ended."""
+
+
+class SchedulerWaits(Observation, frozen=True):
+    """Another process runs what is on a schedule; this one stands by."""
+
+    level: ClassVar[str] = "debug"
+
+
+class SchedulerLost(Observation, frozen=True):
+    """The scheduler lost the database, or its lead; it tries again."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class JobRan(Observation, frozen=True):
+    """A job ran."""
+
+    level: ClassVar[str] = "debug"
+    job: int
+    run: int
+    seconds: float
+
+
+class JobFailed(Observation, frozen=True):
+    """A job failed; the reason stands in cron.job_run_details."""
+
+    level: ClassVar[str] = "warning"
+    job: int
+    run: int
+    code: str
+
+
+class RunMissed(Observation, frozen=True):
+    """A run was due while nobody could begin it; it is not caught up."""
+
+    level: ClassVar[str] = "warning"
+    schedule: str
+    late_s: float
+
+
+class RunDropped(Observation, frozen=True):
+    """Too many runs of one schedule wait for the one before them; this one is dropped."""
+
+    level: ClassVar[str] = "warning"
+    schedule: str
+
+
+class ScheduleUnreadable(Observation, frozen=True):
+    """A schedule cannot be read and does not run."""
+
+    level: ClassVar[str] = "error"
+    schedule: str
+    reason: str
+
+
+class FunctionCalled(Observation, frozen=True):
+    """A function was called by the clock."""
+
+    level: ClassVar[str] = "debug"
+    function: str
+    status: int
+
+
+class FunctionCallFailed(Observation, frozen=True):
+    """A function that the clock calls gave no answer of success."""
+
+    level: ClassVar[str] = "warning"
+    function: str
+    reason: str
+
+
+class RequestSent(Observation, frozen=True):
+    """A request of SQL was answered."""
+
+    level: ClassVar[str] = "debug"
+    id: int
+    status: int
+
+
+class RequestNotAnswered(Observation, frozen=True):
+    """A request of SQL got no answer; the reason stands in net._http_response."""
+
+    level: ClassVar[str] = "debug"
+    id: int
+    reason: str

@@ -1,0 +1,108 @@
+"""The scheduler in a process: it leads, or stands by, until the process drains. Nothing here is asked by anybody."""
+
+import asyncio
+import random
+from contextlib import suppress
+
+from broker.call import Calls
+from broker.observe import gauge, observe
+from schemas.settings import Settings, SettingsError
+from workers.database.errors import DatabaseError, Disconnected
+from workers.database.leader import Leadership, LeadershipLost, lead
+from workers.outgoing import Outgoing
+from workers.resources import Resources
+from workers.scheduler.net import guard_of
+from workers.scheduler.observations import SchedulerLost, SchedulerWaits
+from workers.scheduler.term import Term
+from workers.scheduler.times import BadSchedule, parse_schedule
+
+LOGIN = "headwater_scheduler"
+LOCK = (0x68776373, 1)
+"""The leader's lock: two numbers that nobody else takes."""
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 10.0
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Begin to lead or to stand by; it ends with the process. Raises: SettingsError."""
+    settings = resources.settings
+    if not settings.scheduler.enabled:
+        return
+    calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
+    scheduler = Standing(resources.url_as(LOGIN, settings.db.password), calls, settings)
+    resources.process.on_drain(scheduler.close)
+    scheduler.begin()
+
+
+class Standing:
+    """Leads or stands by from `begin` to `close`, over failures of the database. Raises: SettingsError."""
+
+    def __init__(self, url: str, calls: Calls, settings: Settings) -> None:
+        try:
+            self._outgoing = Outgoing(guard_of(settings))
+        except ValueError as error:
+            raise SettingsError(f"net.allow or net.gateway_url: {error}") from None
+        try:
+            parse_schedule("* * * * *", settings.scheduler.timezone)
+        except BadSchedule as error:
+            raise SettingsError(f"scheduler.timezone: {error}") from None
+        self._url, self._calls, self._settings = url, calls, settings
+        self._term: Term | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._pause_s = _FIRST_PAUSE_S
+        self._complaint = ""
+        self._hide = gauge(
+            "headwater_scheduler_leader",
+            "1: this process runs what is on a schedule.",
+            lambda: float(self.is_leader),
+        )
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads."""
+        return self._term is not None
+
+    def begin(self) -> None:
+        """Begin."""
+        self._task = asyncio.get_running_loop().create_task(self._stand(), name="scheduler")
+
+    async def close(self) -> None:
+        """Give the lead back: what runs may end, for a time. Another process goes on at once."""
+        self._hide()
+        if self._task is None:
+            return
+        if self._term is not None:
+            self._term.stop()
+            await asyncio.wait((self._task,), timeout=self._settings.pools.drain_timeout)
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        await self._outgoing.close()
+
+    async def _stand(self) -> None:
+        while True:
+            try:
+                await lead(self._url, LOCK, self._lead, _wait, name="headwater scheduler")
+                return
+            except (Disconnected, LeadershipLost, DatabaseError) as error:
+                self._complain(error)
+            await asyncio.sleep(self._pause_s * random.uniform(0.8, 1.0))
+            self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
+
+    async def _lead(self, leadership: Leadership) -> None:
+        self._term = Term(leadership, self._url, self._calls, self._outgoing, self._settings)
+        self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
+        try:
+            await self._term.run()
+        finally:
+            self._term = None
+
+    def _complain(self, error: Exception) -> None:
+        # Words of the database may hold values; its code does not.
+        reason = f"SQLSTATE {error.code}" if isinstance(error, DatabaseError) else str(error)
+        if reason != self._complaint:
+            self._complaint = reason
+            observe(SchedulerLost(reason))
+
+
+def _wait() -> None:
+    observe(SchedulerWaits())

@@ -1,0 +1,6 @@
+"""The statements of the scheduler by name."""
+
+from workers.sql.files import read_statements
+
+JOBS = read_statements("workers.scheduler", "jobs.sql")
+NET = read_statements("workers.scheduler", "net.sql")

@@ -1,0 +1,125 @@
+"""One term of leadership: the clock, the lines of runs, the sender of requests, until the lead is lost or given back."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+
+from broker.call import Calls
+from broker.observe import observe
+from schemas.settings import Settings
+from workers.database.errors import DatabaseError
+from workers.database.leader import Leadership, LeadershipLost
+from workers.outgoing import Outgoing
+from workers.scheduler.functions import PREFIX as FUNCTION
+from workers.scheduler.functions import FunctionCalls, read_function_schedules
+from workers.scheduler.jobs import Jobs
+from workers.scheduler.lines import Lines
+from workers.scheduler.net import Sender
+from workers.scheduler.observations import RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.statements import JOBS
+from workers.scheduler.times import Schedule
+from workers.scheduler.timetable import Due, Timetable
+
+JOBS_CHANNEL, NET_CHANNEL = "headwater_cron", "headwater_net"
+_LOOK_S = 60.0
+"""The longest sleep while something is on a schedule, in case the clock of the machine jumps."""
+_SWEEP_S = 3600.0
+_SHARE_OF_DRAIN = 0.5
+
+
+class Term:
+    """What a leader does. `stop` ends it in order."""
+
+    def __init__(
+        self,
+        leadership: Leadership,
+        url: str,
+        calls: Calls,
+        outgoing: Outgoing,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._leadership, self._settings, self._clock = leadership, settings, clock
+        self._jobs = Jobs(leadership, url, settings.scheduler)
+        self._functions = FunctionCalls(leadership, calls, settings)
+        self._of_functions = read_function_schedules(settings)
+        self._sender = Sender(leadership, outgoing, settings.net)
+        self._lines = Lines(
+            self._run,
+            at_a_time=settings.scheduler.max_running_jobs,
+            on_drop=lambda due: observe(RunDropped(due.key)),
+        )
+        self._timetable = Timetable()
+        self._wake = asyncio.Event()
+        self._is_changed, self._is_stopping = True, False
+        self._serves_jobs = False
+        self._swept_at = float("-inf")
+
+    def stop(self) -> None:
+        """Begin nothing more; `run` ends when what runs has ended, or its time is over."""
+        self._is_stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises: LeadershipLost, DatabaseError."""
+        await self._leadership.listen(JOBS_CHANNEL, self._change)
+        await self._leadership.listen(NET_CHANNEL, self._sender.wake)
+        try:
+            await self._leadership.work(
+                self._tick, self._sender.take_all, self._sender.write_answers, self._sender.sweep
+            )
+        finally:
+            await self._lines.stop()
+            await self._sender.stop()
+
+    def _change(self) -> None:
+        self._is_changed = True
+        self._wake.set()
+
+    async def _tick(self) -> None:
+        """Put what is due into its line, and sleep until something is again; finish when told to stop."""
+        while not self._is_stopping:
+            self._wake.clear()
+            if self._is_changed:
+                self._is_changed = False
+                self._timetable.update(await self._read(), self._clock())
+            due, missed = self._timetable.take(self._clock())
+            for each in due:
+                self._lines.put(each)
+            for each in missed:
+                observe(RunMissed(each.key, round(self._clock() - each.moment, 1)))
+            await self._sleep()
+        within_s = self._settings.pools.drain_timeout * _SHARE_OF_DRAIN
+        await asyncio.gather(self._lines.finish(within_s), self._sender.finish(within_s))
+
+    async def _sleep(self) -> None:
+        moment = self._timetable.next_moment()
+        pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _read(self) -> Mapping[str, Schedule]:
+        """Give all schedules there are. The first time with jobs, what another scheduler left is ended."""
+        serves = bool((await self._leadership.ask(JOBS["serves"]))[0]["jobs"])
+        if serves and not self._serves_jobs:
+            observe(SchedulerLeads(await self._jobs.take_over()))
+        self._serves_jobs = serves
+        return {**self._of_functions, **(await self._jobs.read() if serves else {})}
+
+    async def _run(self, due: Due) -> None:
+        runner = self._functions if due.key.startswith(FUNCTION) else self._jobs
+        try:
+            await runner.run(due)
+            await self._sweep_at_times()
+        except DatabaseError:
+            self._change()  # the table may be gone: look anew
+        except LeadershipLost:
+            return
+
+    async def _sweep_at_times(self) -> None:
+        if self._serves_jobs and time.monotonic() >= self._swept_at + _SWEEP_S:
+            self._swept_at = time.monotonic()
+            await self._jobs.sweep()
