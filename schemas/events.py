@@ -24,3 +24,9 @@ class Letter(Struct, frozen=True, tag="letter"):
 
 class KeysChanged(Struct, frozen=True, tag="keys-changed"):
     """Signing keys changed: verified tokens must be verified anew."""
+
+
+class FunctionsChanged(Struct, frozen=True, tag="functions-changed"):
+    """Functions or their secrets were deployed, switched or deleted: `name` is that of a function, empty for secrets."""
+
+    name: str

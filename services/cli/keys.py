@@ -12,24 +12,29 @@ from services.cli.s3_pair import ENVIRONMENT
 from services.cli.show import env_lines, json_text
 from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
+_LATER = {"files": "services.cli.key_files", "rotate": "services.cli.rotate"}
 
-class _WithRotation(click.Group):
-    """Knows `rotate`, and imports it, with the cryptography it needs, only when it is asked for."""
+
+class _WithMore(click.Group):
+    """Knows `files` and `rotate`, and imports them, with the cryptography they need, only when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Give the names."""
         del ctx
-        return ["rotate"]
+        return list(_LATER)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Give a command by its name."""
-        if cmd_name not in self.list_commands(ctx):
+        del ctx
+        if cmd_name not in _LATER:
             return None
-        found: click.Command = importlib.import_module("services.cli.rotate").rotate
+        found: click.Command = getattr(importlib.import_module(_LATER[cmd_name]), cmd_name)
         return found
 
 
-@click.group(cls=_WithRotation, invoke_without_command=True, subcommand_metavar="[rotate --keys FILE]")
+@click.group(
+    cls=_WithMore, invoke_without_command=True, subcommand_metavar="[files FOLDER | rotate --keys FILE]"
+)
 @platform_options
 @click.option("--development", is_flag=True, help="Show the published development keys instead.")
 @click.option(

@@ -28,7 +28,7 @@ _REWRITTEN = (
 )
 _LEFT_OUT = re.compile(
     r"^(CREATE EVENT TRIGGER|ALTER EVENT TRIGGER|COMMENT ON EVENT TRIGGER"
-    r'|(CREATE|ALTER|COMMENT ON) PUBLICATION "supabase_realtime[^"]*"(?! ADD )'
+    r'|(CREATE|ALTER|COMMENT ON) PUBLICATION ("supabase_realtime_[^"]*"|"supabase_realtime"(?! ADD ))'
     r'|ALTER DEFAULT PRIVILEGES FOR ROLE "supabase_admin"|COMMENT ON SCHEMA "public"|ALTER SCHEMA "public"'
     r"|SET transaction_timeout)"
 )

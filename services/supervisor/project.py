@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas.secret_files import with_file_values
 from schemas.settings import Settings, SettingsError
 from schemas.settings_environment import is_setting
 from schemas.settings_reading import load_settings
@@ -81,6 +82,7 @@ def load_project(
     from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, asked)
     merged = {**from_files, **process, **overrides}
     try:
+        merged = with_file_values(merged)
         settings, more = load_settings(content, merged, source=str(file or CONFIG))
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None

@@ -17,6 +17,8 @@ PEOPLE = {
     "TOKEN_READER": "00000000-0000-0000-0000-00000000000b",
     "TOKEN_STRANGER": "00000000-0000-0000-0000-00000000000c",
 }
+_ENDING_S = 12
+"""The token of whom is over during the tests; they wait for it."""
 
 pytestmark = [
     pytest.mark.node,
@@ -26,21 +28,34 @@ pytestmark = [
 ]
 
 
-@pytest.mark.usefixtures("node_modules")
-def test_supabase_js_does_all_of_realtime(client_platform: Platform) -> None:
-    done = client_platform.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "realtime_schema.sql"))
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(scope="module")
+def tables(client_platform: Platform) -> Platform:
+    """The platform with the tables and rooms of these tests."""
+    for name in ("realtime_schema.sql", "realtime_changes.sql"):
+        done = client_platform.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / name))
+        assert done.returncode == 0, done.stderr
     client_platform.wait_for_catalog("ticker")
-    secret, until = client_platform.values["JWT_SECRET"], int(time.time()) + 3600
+    client_platform.wait_for_catalog("orders_live")
+    return client_platform
+
+
+@pytest.mark.usefixtures("node_modules")
+@pytest.mark.parametrize(
+    "file", ["realtime.test.mjs", "realtime-changes.test.mjs", "realtime-rooms.test.mjs"]
+)
+def test_supabase_js_does_all_of_realtime(tables: Platform, file: str) -> None:
+    secret, now = tables.values["JWT_SECRET"], int(time.time())
     tokens = {
-        name: jwt.encode({"role": "authenticated", "sub": sub, "exp": until}, secret, "HS256")
+        name: jwt.encode({"role": "authenticated", "sub": sub, "exp": now + 3600}, secret, "HS256")
         for name, sub in PEOPLE.items()
     }
+    ending = {"role": "authenticated", "sub": PEOPLE["TOKEN_WRITER"], "exp": now + _ENDING_S}
+    tokens["TOKEN_ENDING"] = jwt.encode(ending, secret, "HS256")
 
     done = subprocess.run(
-        ["node", "--test", "--test-reporter=tap", "realtime.test.mjs"],
+        ["node", "--test", "--test-reporter=tap", file],
         cwd=HERE,
-        env={**os.environ, **client_platform.values, **tokens},
+        env={**os.environ, **tables.values, **tokens},
         capture_output=True,
         text=True,
         timeout=180,

@@ -15,7 +15,13 @@ from tests.platform import Platform
 
 PATIENCE_S = 90
 _FAULTS = (aiohttp.ClientError, ConnectionError, TimeoutError)
-_DATABASE_FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+_DATABASE_FAULTS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 
 
 @dataclass

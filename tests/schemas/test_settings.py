@@ -105,6 +105,8 @@ SPECIAL = {
     "storage.public_url": "https://files.example.org",
     "storage.s3.endpoint": "http://minio:9000",
     "storage.azure.endpoint": "http://azurite:10000",
+    "storage.webhook_url": "https://example.org/events",
+    "storage.events_max_age": Duration(8 * 86400),
     "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
         "images": Bucket(public=True, file_size_limit=Size(777), allowed_mime_types=["image/*"])

@@ -1,6 +1,6 @@
 import pytest
 
-from services.supervisor.logs import LogFile, log_name, reason_in, warning_in
+from services.supervisor.logs import LogFile, log_name, notice_in, reason_in, refusal_in, warning_in
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,16 @@ def test_a_closed_log_takes_no_harm_from_late_output(tmp_path):
     log.close()
 
     assert log.write(b"late\n") == [b"late"]
+
+
+def test_a_refusal_is_given_whole_in_its_own_words():
+    tail = ["something else", "! file, line 2: wrong", "! ", "!   select x", "!          ^"]
+
+    assert refusal_in(tail) == "file, line 2: wrong\n\n  select x\n         ^"
+    assert refusal_in(["nothing"]) is None
+
+
+def test_a_step_of_a_child_is_told_and_its_other_lines_are_not():
+    assert notice_in(b'{"level": "notice", "event": "Applied a"}') == "Applied a"
+    assert notice_in(b'{"level": "notice", ') is None
+    assert notice_in(b'{"level": "info", "event": "x"}') is None

@@ -1,0 +1,56 @@
+"""`headwater keys files`: the secrets of a platform on many machines, one file each."""
+
+import os
+from pathlib import Path
+
+import click
+
+from services.cli.options import refuse
+from services.supervisor.deployment import NATS_HOSTS, Places, deployment_secrets
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--database", default="db:5432", show_default=True, metavar="HOST:PORT", help="Where Postgres is."
+)
+@click.option(
+    "--nats", multiple=True, default=NATS_HOSTS, show_default=True, metavar="HOST",
+    help="A server of the NATS cluster, repeatable.",
+)  # fmt: skip
+def files(folder: Path, database: str, nats: tuple[str, ...]) -> None:
+    """Make random keys and passwords for many machines, one file each, as docker-compose.yml reads them.
+
+    \b
+    headwater keys files deploy/secrets
+
+    The folder is for its owner alone; the files in it are readable, because processes in containers run as other users.
+    Files that are there stay as they are.
+
+    \b
+    Exit codes: 0 made, 2 the folder cannot be written
+    """
+    places = Places(database, [f"{host}:4222" for host in nats], [f"{host}:6222" for host in nats])
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        wanted = deployment_secrets(places)
+        there = [name for name in wanted if (folder / name).exists()]
+        if there and len(there) < len(wanted):
+            missing = ", ".join(sorted(wanted.keys() - set(there)))
+            refuse(
+                f"{folder} has a part of the secrets; {missing} would not fit to them. "
+                "Bring them back, or begin in an empty folder.",
+                code=2,
+            )
+        for name, text in () if there else wanted.items():
+            _write(folder / name, text)
+    except OSError as error:
+        refuse(f"{folder} cannot be written: {error.strerror}", code=2)
+    click.echo(f"{'Kept' if there else 'Made'} {len(wanted)} secrets in {folder}")
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,186 @@
+"""Row changes over sockets while parts of the house die: whoever resumes gets every committed change, in order, none twice."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.house.conftest import pid_of
+from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, published
+from tests.platform import Platform, platform
+
+pytestmark = [pytest.mark.xdist_group("realtime crashes"), pytest.mark.timeout(400)]
+
+_WRITES, _KILLS, _STANDBYS = 20_000, 10, 2
+_READY, _LEADS = "HEADWATER_READY_FD", b'"ReplicationStarted"'
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Platform]:
+    """A platform whose parts are to be killed."""
+    with platform() as one:
+        yield one
+
+
+@pytest.fixture
+async def writer(place: Platform) -> AsyncIterator[Writer]:
+    """Somebody who writes."""
+    one = Writer(place.values["DB_URL"])
+    yield one
+    await one.close()
+
+
+class Readers:
+    """Three processes of which one reads the log at a time: that of the platform, and two that stand by."""
+
+    def __init__(self, place: Platform, folder: Path) -> None:
+        self._place, self._folder = place, folder
+        child = psutil.Process(pid_of(place, "changes"))
+        self._environment = {name: value for name, value in child.environ().items() if name != _READY}
+        self._started: list[tuple[subprocess.Popen[bytes], Path]] = []
+        self._reader = child.pid
+        self.killed: list[int] = []
+        self._refill()
+
+    async def kill_one(self) -> None:
+        """Wait until one reads, and kill it; one more stands by in its place."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (reader := self._found()) is None:
+                await asyncio.sleep(0.02)
+        os.kill(reader, signal.SIGKILL)
+        self.killed.append(reader)
+        self._refill()
+
+    def close(self) -> None:
+        """End those that are no part of the platform."""
+        for process, _ in self._started:
+            process.kill()
+            process.wait()
+
+    def _found(self) -> int | None:
+        """Give who says that it leads and was not killed."""
+        if not self.killed:
+            return self._reader
+        child: int | None
+        try:
+            child = pid_of(self._place, "changes")
+        except StopIteration:
+            child = None  # about to be started again
+        logs = [(process.pid, log) for process, log in self._started]
+        last = (self._place.data / "logs" / "changes.log").read_bytes().rpartition(b'"ProcessReady"')[2]
+        leading = [pid for pid, log in logs if pid not in self.killed and _LEADS in log.read_bytes()]
+        if child is not None and child not in self.killed and _LEADS in last:
+            leading.append(child)
+        return leading[-1] if leading else None
+
+    def _refill(self) -> None:
+        alive = [
+            process
+            for process, _ in self._started
+            if process.poll() is None and process.pid not in self.killed
+        ]
+        for _ in range(_STANDBYS - len(alive)):
+            log = self._folder / f"standby-{len(self._started)}.log"
+            with log.open("wb") as file:
+                command = [sys.executable, "-P", "-m", "workers", "replication"]
+                process = subprocess.Popen(command, env=self._environment, stderr=file, stdout=file)
+            self._started.append((process, log))
+
+
+async def hanging_up(follower: Follower) -> None:
+    """Break the connection of a follower again and again."""
+    while True:
+        await asyncio.sleep(random.uniform(0.05, 1.0))
+        await follower.hang_up()
+
+
+async def test_ten_killed_readers_of_the_log_lose_and_double_nothing(
+    place: Platform, writer: Writer, tmp_path: Path
+) -> None:
+    table = await published(writer)
+    entry = {"event": "*", "schema": "public", "table": table}
+    steady, hasty = Follower(place, entry), Follower(place, entry)
+    odd = Follower(place, {**entry, "filter": "body=eq.odd"})
+    kills = sorted(random.sample(range(500, _WRITES - 500), _KILLS))
+    readers = Readers(place, tmp_path)
+    try:
+        async with following(steady, hasty, odd):
+            breaking = asyncio.ensure_future(hanging_up(hasty))
+            number = 0
+            while number < _WRITES:
+                many = random.choice((1, 1, 1, 7, 900)) if number % 10 == 0 else 1
+                many = min(many, _WRITES - number)
+                assert await writer.run(
+                    f"insert into {table} select n, null, case when n % 2 = 1 then 'odd' else 'even' end"
+                    " from generate_series($1::int, $2::int) n",
+                    number,
+                    number + many - 1,
+                )
+                number += many
+                if kills and number >= kills[0]:
+                    kills.pop(0)
+                    await readers.kill_one()
+            breaking.cancel()
+            for each in (steady, hasty):
+                await each.until(lambda e=each: len(e.changes) >= _WRITES, "not all came")  # type: ignore[misc]  # bound now
+            await odd.until(lambda: len(odd.changes) >= _WRITES // 2, "not all came")
+    finally:
+        readers.close()
+
+    assert len(readers.killed) == _KILLS
+    assert steady.ids == list(range(_WRITES))
+    assert hasty.ids == list(range(_WRITES))
+    assert odd.ids == list(range(1, _WRITES, 2))
+    assert (steady.gaps, hasty.gaps, odd.gaps) == ([], [], [])
+    assert (steady.joins, odd.joins) == (1, 1)
+    assert hasty.joins > 3
+
+
+@pytest.mark.parametrize(("part", "breaks_sockets"), [("nats", False), ("postgres", False), ("edges", True)])
+async def test_a_killed_part_loses_and_doubles_nothing(
+    place: Platform, writer: Writer, part: str, breaks_sockets: bool
+) -> None:
+    table = await published(writer)
+    entry = {"event": "*", "schema": "public", "table": table}
+    followers = [Follower(place, entry) for _ in range(3)]
+    acknowledged = []
+
+    async with following(*followers):
+        for number in range(1500):
+            if number in (300, 900):
+                os.kill(pid_of(place, part), signal.SIGKILL)
+            if await writer.run(f"insert into {table} values ($1)", number):
+                acknowledged.append(number)
+        written = sorted(await writer.fetch(f"select id from {table}"))
+        for each in followers:
+            await each.until(lambda e=each: e.changes and e.ids[-1] == written[-1], "the last did not come")  # type: ignore[misc]  # bound now
+
+    assert set(acknowledged) <= set(written)
+    for each in followers:
+        assert each.ids == written
+        assert each.gaps == []
+        assert (each.joins > 1) is breaks_sockets
+
+
+async def test_a_part_that_is_away_makes_no_one_forget(place: Platform, writer: Writer) -> None:
+    table = await published(writer)
+    entry = {"event": "*", "schema": "public", "table": table}
+    follower = Follower(place, entry)
+
+    async with following(follower):
+        for number in range(200):
+            assert await writer.run(f"insert into {table} values ($1)", number)
+            if number == 50:  # all at once
+                for part in ("changes", "nats", "edges"):
+                    os.kill(pid_of(place, part), signal.SIGKILL)
+        await follower.until(lambda: len(follower.changes) >= 200, "not all came")
+
+    assert follower.ids == list(range(200))
+    assert follower.gaps == []

@@ -1,0 +1,40 @@
+"""What needs no platform; the rest is in tests/house/test_project.py."""
+
+from services.cli.migration import make_migration
+
+
+def test_a_new_migration_is_made_from_standard_input(place):
+    done = place.run("migration", "new", "add posts!")
+
+    assert done.returncode == 0, done.stderr
+    made = list(place.root.glob("supabase/migrations/*_add_posts.sql"))
+    assert [len(path.name.partition("_")[0]) for path in made] == [14]
+
+
+def test_two_migrations_of_one_moment_have_different_versions(tmp_path):
+    made = [make_migration(tmp_path, name, "select 1;") for name in ("a", "b", "c")]
+
+    assert len({path.name.partition("_")[0] for path in made}) == 3
+    assert made[0].read_text() == "select 1;"
+
+
+def test_a_version_that_is_none_is_refused(place):
+    done = place.run("migration", "repair", "abc", "--status", "applied")
+
+    assert done.returncode == 2
+    assert "'abc' is no version" in done.stderr
+
+
+def test_commands_on_a_project_need_a_running_platform(place):
+    for words in (
+        ("migration", "list"),
+        ("db", "push"),
+        ("db", "reset"),
+        ("db", "diff"),
+        ("seed",),
+        ("gen", "types"),
+    ):
+        done = place.run(*words)
+
+        assert done.returncode == 1
+        assert "No platform is running" in done.stderr

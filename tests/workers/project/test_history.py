@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from workers.project import history
+from workers.project.folder import Migration
+from workers.project.history import compare, disagreement
+
+
+def local(*versions):
+    return [Migration(version, "x", Path(f"{version}_x.sql")) for version in versions]
+
+
+@pytest.mark.parametrize(
+    ("there", "applied", "pending", "late", "missing"),
+    [
+        ([], [], [], [], []),
+        (["1", "2"], [], ["1", "2"], [], []),
+        (["1", "2"], ["1"], ["2"], [], []),
+        (["1", "2", "3"], ["1", "3"], [], ["2"], []),
+        (["1", "2", "4"], ["1", "3"], ["4"], ["2"], ["3"]),
+        ([], ["1"], [], [], ["1"]),
+    ],
+)
+def test_folder_and_history_are_compared(there, applied, pending, late, missing):
+    found = compare(local(*there), applied)
+
+    assert [each.version for each in found.pending] == pending
+    assert [each.version for each in found.late] == late
+    assert found.missing == missing
+
+
+def test_a_version_that_the_folder_lacks_is_told_with_its_cure():
+    reason = disagreement(compare(local("2"), ["1", "2"]))
+
+    assert "migration repair --status reverted 1" in reason
+
+
+def test_a_late_migration_is_told_unless_all_are_wanted():
+    found = compare(local("1", "2"), ["2"])
+
+    assert "1_x.sql" in disagreement(found)
+    assert disagreement(found, include_all=True) is None
+
+
+async def test_a_database_without_history_has_applied_nothing(door):
+    assert await history.applied_versions(door.connection) == []
+    assert await history.applied_names(door.connection) == {}
+    assert await history.seed_hashes(door.connection) == {}
+
+
+async def test_a_history_of_an_older_tool_gets_the_columns_it_lacks(door):
+    await door.connection.execute(
+        "create table supabase_migrations.schema_migrations (version text not null primary key);"
+        "insert into supabase_migrations.schema_migrations values ('1')"
+    )
+
+    assert await history.applied_names(door.connection) == {"1": ""}
+    await history.make_history(door.connection)
+    await history.record(door.connection, local("2")[0], ["select 1"])
+
+    assert await history.applied_names(door.connection) == {"1": "", "2": "x"}

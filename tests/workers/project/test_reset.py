@@ -1,0 +1,125 @@
+import asyncio
+
+import asyncpg
+import pytest
+
+from schemas.settings import Settings
+from tests.workers.database.server import connected
+from tests.workers.project.conftest import value
+from workers.project.bring_up import read_local
+from workers.project.door import Links
+from workers.project.errors import Refused, ScriptFailed
+from workers.project.reset import BEFORE, recover, reset
+
+
+async def run(links, folder, **options):
+    await reset(links, Settings(), read_local(folder.path, Settings()), lambda _: None, **options)
+
+
+async def databases(server):
+    sql = "select array(select datname::text from pg_database where datname like 'headwater%')"
+    return await value(server.url(database="template1"), sql)
+
+
+async def test_a_reset_leaves_only_what_the_folder_makes(links, folder, project_server):
+    folder.write("migrations/1_a.sql", "create role anon; create table a (id int);")
+    folder.write("migrations/2_b.sql", "create table b (id int);")
+    folder.write("seed.sql", "insert into a values (7);")
+    async with connected(links.owner) as stays:
+        await stays.execute("create table rubbish (); insert into auth.users (id) values (gen_random_uuid())")
+
+        await run(links, folder)
+
+        with pytest.raises((asyncpg.PostgresConnectionError, asyncpg.InterfaceError)):
+            await stays.execute("select 1")
+    assert await value(links.project, "select to_regclass('rubbish') is null and (select id from a) = 7")
+    assert await value(links.project, "select count(*) from auth.users") == 0
+    assert await value(
+        links.project, "select array_agg(version order by version) from supabase_migrations.schema_migrations"
+    ) == ["1", "2"]
+    assert await databases(project_server) == []
+
+
+async def test_a_reset_goes_up_to_a_version_without_seeds(links, folder):
+    folder.write("migrations/1_a.sql", "create table a (id int);")
+    folder.write("migrations/2_b.sql", "create table b (id int);")
+    folder.write("seed.sql", "insert into b values (7);")
+
+    await run(links, folder, up_to="1", seeds=False)
+
+    assert await value(links.project, "select to_regclass('a') is not null and to_regclass('b') is null")
+    with pytest.raises(Refused, match="no migration 3"):
+        await run(links, folder, up_to="3")
+
+
+async def test_a_reset_that_fails_gives_the_old_database_back(links, folder, project_server):
+    folder.write("migrations/1_a.sql", "create table a (id int); select 1/0;")
+    await asyncio.gather(value(links.project, "create table kept as select 1 as id"))
+
+    with pytest.raises(ScriptFailed, match="division by zero"):
+        await run(links, folder)
+
+    assert await value(links.project, "select id from kept") == 1
+    assert await databases(project_server) == []
+    login = project_server.url(
+        "authenticator", Settings().db.password.reveal(), links.owner.rpartition("/")[2]
+    )
+    assert await value(login, "select 1") == 1
+
+
+async def test_a_slot_of_the_old_database_does_not_hinder(links, folder):
+    await value(
+        links.owner,
+        "select pg_create_logical_replication_slot('reset_' || md5(current_database()), 'pgoutput')",
+    )
+
+    await run(links, folder)
+
+    assert (
+        await value(links.owner, "select count(*) from pg_replication_slots where slot_name like 'reset_%'")
+        == 0
+    )
+
+
+async def test_other_logins_come_in_again_only_when_the_database_is_whole(links, folder, project_server):
+    login = project_server.url(
+        "authenticator", Settings().db.password.reveal(), links.owner.rpartition("/")[2]
+    )
+    folder.write("migrations/1_a.sql", "create table public.a (id int); select pg_sleep(0.3);")
+    seen = []
+
+    async def look():
+        while True:
+            try:
+                seen.append(await value(login, "select to_regclass('public.a') is not null"))
+            except (asyncpg.PostgresError, OSError):
+                seen.append("closed")
+            await asyncio.sleep(0.02)
+
+    looking = asyncio.create_task(look())
+    await run(links, folder)
+    async with asyncio.timeout(10):
+        while seen[-1] is not True:
+            await asyncio.sleep(0.02)
+    looking.cancel()
+
+    assert "closed" in seen
+    assert False not in seen[seen.index("closed") :]
+
+
+async def test_a_reset_that_was_killed_is_taken_back(links, project_server):
+    name = links.owner.rpartition("/")[2]
+    async with connected(project_server.url(database="template1")) as aside:
+        await value(links.project, "create table kept as select 1 as id")
+        await aside.execute(f"alter database {name} rename to {BEFORE}")
+        await aside.execute(f"create database {name} template template0")
+
+    assert await recover(links) is True
+
+    assert await value(links.project, "select id from kept") == 1
+    assert await recover(links) is False
+
+
+async def test_an_outside_database_is_never_reset(links, folder):
+    with pytest.raises(Refused, match="Only the embedded database"):
+        await run(Links(links.project, links.owner, is_embedded=False), folder)

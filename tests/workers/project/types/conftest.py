@@ -1,0 +1,14 @@
+from pathlib import Path
+
+import pytest
+
+from workers.project.types.read import read_database
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+async def described(door):
+    """The schemas of schema.sql, as they are read for types."""
+    await door.connection.execute((HERE / "schema.sql").read_text())
+    return await read_database(door.connection, ["public", "api"])

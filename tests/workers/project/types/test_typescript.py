@@ -1,0 +1,104 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from workers.project.errors import Refused
+from workers.project.types.read import read_database
+from workers.project.types.typescript import typescript
+
+HERE = Path(__file__).parent
+CLIENTS = Path(__file__).parents[3] / "conformance"
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    """The pinned TypeScript compiler, installed where it is missing."""
+    found = CLIENTS / "node_modules" / ".bin" / "tsc"
+    if not found.exists():
+        subprocess.run(
+            ["npm", "ci", "--no-audit", "--no-fund"],
+            cwd=CLIENTS,
+            check=True,
+            capture_output=True,
+            timeout=180,
+        )
+    return found
+
+
+def part(text, *path):
+    """Give the lines of a part of a file, by the names on the way to it."""
+    lines = text.splitlines()
+    for name in path:
+        at = next(place for place, line in enumerate(lines) if line.strip().startswith(f"{name}:"))
+        depth = len(lines[at]) - len(lines[at].lstrip())
+        end = next(
+            (
+                place
+                for place in range(at + 1, len(lines))
+                if len(lines[place]) - len(lines[place].lstrip()) <= depth
+            ),
+            len(lines),
+        )
+        lines = lines[at : end + 1]
+    return [line.strip() for line in lines]
+
+
+async def test_the_clients_take_the_types(described, compiler, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("there is no Node.js")
+    (tmp_path / "database.ts").write_text(typescript(described))
+    shutil.copy(HERE / "use.ts", tmp_path)
+    os.symlink(CLIENTS / "node_modules", tmp_path / "node_modules")
+
+    done = subprocess.run(
+        [compiler, "--strict", "--noEmit", "--skipLibCheck", "--target", "es2022", "--module", "esnext",
+         "--moduleResolution", "bundler", "use.ts"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.stdout == ""
+    assert done.returncode == 0
+
+
+async def test_what_must_be_given_is_without_a_question_mark(described):
+    insert = part(typescript(described), "public", "Tables", "posts", "Insert")
+
+    assert insert == [
+        "Insert: {", "author: string", "body?: string | null", "boss?: number | null", "id?: never",
+        "price?: number | null", "serial_no?: number", "title: string", "words?: number | null", "}",
+    ]  # fmt: skip
+
+
+async def test_rows_have_computed_fields_and_relationships_their_keys(described):
+    posts = part(typescript(described), "public", "Tables", "posts")
+    profiles = part(typescript(described), "public", "Tables", "profiles", "Relationships")
+
+    assert "full_title: string | null" in posts
+    assert posts.count('foreignKeyName: "posts_author_fkey"') == 1
+    assert "isOneToOne: true" in profiles
+
+
+async def test_functions_show_arguments_results_and_overloads(described):
+    functions = part(typescript(described), "public", "Functions")
+
+    assert "add: { Args: { a: number; b?: number }; Returns: number }" in functions
+    assert "| { Args: { a: number }; Returns: string }" in functions
+    assert "nothing: { Args: never; Returns: undefined }" in functions
+    assert 'raw: { Args: { "": Json }; Returns: Json }' in functions
+    assert not any(line.startswith("hidden") for line in functions)
+
+
+async def test_a_schema_without_anything_is_whole(door):
+    await door.connection.execute("create schema bare")
+
+    text = typescript(await read_database(door.connection, ["bare"]))
+
+    assert part(text, "bare", "Tables") == ["Tables: {", "[_ in never]: never", "}"]
+
+
+async def test_a_schema_that_is_not_there_is_refused(door):
+    with pytest.raises(Refused, match="no schema nowhere"):
+        await read_database(door.connection, ["public", "nowhere"])

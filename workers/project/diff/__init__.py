@@ -1,0 +1,1 @@
+"""What would have to be said in SQL to bring one database's schema to another's: `headwater db diff`."""

@@ -1,0 +1,1 @@
+"""Types of a database's schemas for programs: `headwater gen types`."""
