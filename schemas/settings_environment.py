@@ -34,12 +34,14 @@ RESERVED_ENVIRONMENT = frozenset(
         "HEADWATER_ALIVE_FILE",
         "HEADWATER_CONFIG",
         "HEADWATER_DATA",
+        "HEADWATER_POSTGRES_TOOLS",
         "HEADWATER_READY_FD",
         "HEADWATER_PROCESS",
         "HEADWATER_MIGRATE_URL",
         "HEADWATER_PROJECT_FOLDER",
         "HEADWATER_PROJECT_URL",
         "HEADWATER_SHADOW_URL",
+        "HEADWATER_VERSION",
     }
 )
 """Names the supervisor uses to speak to its children."""

@@ -12,7 +12,7 @@ from workers.database.session import Statement
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.plan.inputs import Reader, value_at
 from workers.graphql.plan.operation import Introspect, Operation, Planned
-from workers.graphql.query.statement import statement_of
+from workers.graphql.query.statement import statements_of
 from workers.sql.compose import Param, Slot
 
 
@@ -23,14 +23,27 @@ class Prepared:
     text: str
     params: tuple[Param, ...]
     readers: tuple[Reader, ...]
+    before: tuple[tuple[str, tuple[Param, ...]], ...] = ()
+    """What runs before the statement that answers: the inserts of rows related to those of the field."""
 
     def statement(self, variables: Mapping[str, object]) -> Statement:
         """Fill the slots for one request. Raises: GraphQLFailure for a value of the wrong type."""
         if not self.readers:
             return Statement(self.text, self.params)  # type: ignore[arg-type]  # without readers there are no slots
         values = [reader.convert(value_at(variables, reader.path)).encode() for reader in self.readers]
-        bound = [values[param.index] if isinstance(param, Slot) else param for param in self.params]
-        return Statement(self.text, bound)
+        return Statement(self.text, _bound(self.params, values))
+
+    def statements(self, variables: Mapping[str, object]) -> tuple[Statement, ...]:
+        """Give all statements, the answering one last. Raises: as `statement`."""
+        if not self.before:
+            return (self.statement(variables),)
+        values = [reader.convert(value_at(variables, reader.path)).encode() for reader in self.readers]
+        every = (*self.before, (self.text, self.params))
+        return tuple(Statement(text, _bound(params, values)) for text, params in every)
+
+
+def _bound(params: Sequence[Param], values: Sequence[bytes]) -> list[bytes | None]:
+    return [values[param.index] if isinstance(param, Slot) else param for param in params]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +75,5 @@ def _ready(planned: Planned) -> Ready:
             return Ready(planned.key, key, msgspec.json.encode(name))
         case GraphQLFailure() | Introspect():
             return Ready(planned.key, key, planned.work)
-    text, params = statement_of(planned.work)
-    return Ready(planned.key, key, Prepared(text, params, planned.readers))
+    *before, (text, params) = statements_of(planned.work)
+    return Ready(planned.key, key, Prepared(text, params, planned.readers, tuple(before)))

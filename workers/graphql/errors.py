@@ -2,6 +2,8 @@
 
     Exception
     |- GraphQLFailure      a sentence for the `errors` list: of the whole request, or of one root field (status 200)
+    |  |- Invalid          the document breaks rules of the specification (only with `graphql.strict`)
+    |  |- TooMuch          it asks for more than the limits allow
     |  `- SchemaError      the comments of the database hold directives that cannot be read
     |- StaleSchema         what the schema tells of is gone; the request is tried once more with a new one
     `- ApiError
@@ -12,6 +14,9 @@
 The sentences are those of the reference page "graphql"; clients compare them.
 """
 
+from collections.abc import Sequence
+
+from schemas.caller import Refusal, Rejected
 from schemas.errors import ApiError
 from schemas.http import Headers
 
@@ -22,6 +27,32 @@ class GraphQLFailure(Exception):
     def __init__(self, message: str, code: str | None = None) -> None:
         super().__init__(message)
         self.message, self.code = message, code
+
+    @property
+    def every(self) -> "list[GraphQLFailure]":
+        """Give the entries of `errors` that it makes."""
+        return [self]
+
+
+class Invalid(GraphQLFailure):
+    """A document that breaks rules of the specification: a failure for each."""
+
+    def __init__(self, failures: Sequence[GraphQLFailure]) -> None:
+        super().__init__(failures[0].message, failures[0].code)
+        self._failures = list(failures)
+
+    @property
+    def every(self) -> list[GraphQLFailure]:
+        return self._failures
+
+
+class TooMuch(GraphQLFailure):
+    """A request beyond its limits; `setting` names the one of the section [graphql] that says how much it may be."""
+
+    def __init__(self, message: str, setting: str | None = None) -> None:
+        super().__init__(
+            message if setting is None else f"{message} (graphql.{setting})", "QUERY_TOO_COMPLEX"
+        )
 
 
 class SchemaError(GraphQLFailure):
@@ -52,6 +83,14 @@ class Refused(ApiError):
 
     def body(self) -> dict[str, object]:
         return {"data": None, "errors": [{"message": str(self)}]}
+
+
+def refused_token(rejected: Rejected | None) -> Refused:
+    """Give the refusal of a token that the edge refused; of None, that a token is required."""
+    challenge: Headers = [("www-authenticate", "Bearer")]
+    if rejected is None:
+        return Refused(401, "Anonymous access is disabled", challenge)
+    return Refused(500 if rejected.kind is Refusal.NO_SECRET else 401, rejected.message, challenge)
 
 
 class BadRequest(Refused):

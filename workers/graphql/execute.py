@@ -6,6 +6,7 @@ a mutation is done whole or not at all. Source: reference page "graphql", sectio
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from workers.database.errors import DatabaseError
 from workers.database.long_value import LongValue
@@ -19,6 +20,8 @@ _MISSING = frozenset({"42P01", "42703", "42883", "42704", "3F000"})
 """No such relation, column, function, type, schema."""
 Settings = Sequence[tuple[str, str]]
 Value = bytes | LongValue
+Bound = dict[int, tuple[Statement, ...]]
+"""Statements by the place of their field; the last of each answers, and a field of a query has but one."""
 
 
 @dataclass(slots=True)
@@ -47,20 +50,23 @@ class Around:
     """Messages about missing names that a new look at the catalogs did not cure."""
 
 
-async def execute(
-    operation: Compiled, outcome: Outcome, variables: Mapping[str, object], around: Around, pool: Pool
-) -> None:
+def bind(operation: Compiled, outcome: Outcome, variables: Mapping[str, object]) -> Bound:
+    """Fill the statements of an operation with the values of a request; what cannot be filled is put into the outcome."""
+    bound: Bound = {}
+    for place, one in enumerate(operation.fields):
+        if isinstance(one.work, Prepared):
+            try:
+                bound[place] = one.work.statements(variables)
+            except GraphQLFailure as failure:
+                outcome.failures[place] = failure
+    return bound
+
+
+async def execute(operation: Compiled, bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
     """Run the statements of an operation and put what comes of them into the outcome.
 
     Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError when the transaction itself cannot be.
     """
-    bound: dict[int, Statement] = {}
-    for place, one in enumerate(operation.fields):
-        if isinstance(one.work, Prepared):
-            try:
-                bound[place] = one.work.statement(variables)
-            except GraphQLFailure as failure:
-                outcome.failures[place] = failure
     if not bound or (operation.is_mutation and outcome.failures):
         return
     if operation.is_mutation:
@@ -69,22 +75,23 @@ async def execute(
         await _read(bound, outcome, around, pool)
 
 
-async def _write(bound: dict[int, Statement], outcome: Outcome, around: Around, pool: Pool) -> None:
-    statements = [*around.before, *bound.values()]
+async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
+    places = [place for place, group in bound.items() for _ in group]
+    statements = [*around.before, *chain.from_iterable(bound.values())]
     try:
         results = await pool.run(Work(around.settings, statements, isolation=around.isolation))
     except DatabaseError as error:
         _check_stale(error, around)
         index = (error.statement_index or 0) - len(around.before)
-        outcome.failures[list(bound)[max(index, 0)]] = failure_of(error)
+        outcome.failures[places[max(index, 0)]] = failure_of(error)
         return
-    for place, rows in zip(bound, results[len(around.before) :], strict=True):
-        outcome.values[place] = _value(rows[0][0])
+    for place, rows in zip(places, results[len(around.before) :], strict=True):
+        outcome.values[place] = _value(rows[0][0])  # the last one of a field stays
 
 
-async def _read(bound: dict[int, Statement], outcome: Outcome, around: Around, pool: Pool) -> None:
+async def _read(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
     """Run all fields in one write; a long value of the last one is read while it is sent."""
-    statements = [*around.before, *bound.values()]
+    statements = [*around.before, *chain.from_iterable(bound.values())]
     work = Work(around.settings, statements, read_only=True, isolation=around.isolation)
     try:
         results, long = await pool.run_long(work)
@@ -105,14 +112,14 @@ async def _read(bound: dict[int, Statement], outcome: Outcome, around: Around, p
         outcome.values[list(bound)[-1]] = long
 
 
-async def _read_singly(bound: dict[int, Statement], outcome: Outcome, around: Around, pool: Pool) -> None:
+async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
     """Run the fields one after the other, so that one that fails leaves the others."""
     settings = [*around.settings, ("transaction_read_only", "on")]
     async with pool.transaction(settings) as transaction:
         await transaction.run(*around.before, Statement("savepoint field"))
-        for place, statement in bound.items():
+        for place, statements in bound.items():
             try:
-                rows = (await transaction.run(statement))[0]
+                rows = (await transaction.run(*statements))[-1]
             except DatabaseError as error:
                 _check_stale(error, around)
                 outcome.failures[place] = failure_of(error)

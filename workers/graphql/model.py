@@ -166,6 +166,8 @@ class Entity:
     description: str | None = None
     is_introspectable: bool = True
     """False: its schema keeps it out of introspection (section 15)."""
+    shows_additions: bool = False
+    """Introspection tells of what the original has not; it works all the same."""
 
     def field(self, name: str) -> "Column | Relation | Function | None":
         """Give what a field of the row is; of those with one name a function wins, then a relation.

@@ -7,6 +7,7 @@ from broker.observe import observe
 from broker.subjects import GRAPHQL
 from schemas.settings import SettingsError
 from workers.database.configuration import OptionsIgnored
+from workers.graphql.following.service import SubscribableWorker
 from workers.graphql.parse.limits import limits_of
 from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.state import Documents, State
@@ -61,4 +62,5 @@ async def serve_pool(resources: Resources) -> None:
         PersistedQueries(settings.graphql.persisted_queries),
         has_page=settings.graphql.page,
     )
-    await resources.serve(GRAPHQL, worker.answer)
+    whole = SubscribableWorker(worker, resources.database, settings.gateway.max_body, lambda: state, renewed)
+    await resources.serve(GRAPHQL, whole.answer)

@@ -3,6 +3,7 @@
 Plans are kept by document, name of the operation and shape of the variables (architecture, decision 11).
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -10,12 +11,13 @@ from typing import TypeVar
 from graphql.language import OperationDefinitionNode
 
 from workers.graphql.compiled import Compiled, compiled
+from workers.graphql.definition import Definition
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.introspector import Introspector
 from workers.graphql.model import Schema
 from workers.graphql.parse.document import Document, operation_of
 from workers.graphql.parse.limits import Limits
-from workers.graphql.plan.inputs import Lessons, shape
+from workers.graphql.plan.inputs import ABSENT, SIMPLE, Lessons, shape
 from workers.graphql.plan.operation import plan_operation
 
 _OPERATIONS_KEPT = 1000
@@ -24,6 +26,7 @@ _SHAPES_KEPT = 50
 _LONGEST_KEPT = 32 * 1024
 """Characters of a document whose plans are kept."""
 
+_keeping = threading.Lock()
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -41,27 +44,39 @@ class Known:
 class RoleState:
     """One role's view. `documents` parses a text, or finds it parsed."""
 
-    def __init__(self, schema: Schema, limits: Limits, documents: Callable[[str], Document]) -> None:
-        self.schema = schema
+    def __init__(
+        self,
+        schema: Schema,
+        limits: Limits,
+        documents: Callable[[str], Document],
+        *,
+        is_strict: bool = False,
+    ) -> None:
+        self.schema, self.is_strict = schema, is_strict
         self.introspector = Introspector(schema)
+        self.definition = Definition(schema)
         self._limits, self._documents = limits, documents
         self._operations: dict[tuple[str, str | None], Known] = {}
 
     def operation(self, text: str, name: str | None) -> Known:
         """Give an operation of a document. Raises: GraphQLFailure if it does not parse or has no such operation."""
-        key = (text, name)
-        known = self._operations.get(key)
+        known = self.known(text, name)
         if known is None:
             document = self._documents(text)
+            if self.is_strict:
+                self.definition.check(document)
             known = Known(document, operation_of(document, name))
             if len(text) <= _LONGEST_KEPT:
-                keep(self._operations, key, known, _OPERATIONS_KEPT)
+                keep(self._operations, (text, name), known, _OPERATIONS_KEPT)
         return known
+
+    def known(self, text: str, name: str | None) -> Known | None:
+        """Give an operation that is kept."""
+        return self._operations.get((text, name))
 
     def compiled(self, known: Known, variables: Mapping[str, object]) -> Compiled:
         """Give an operation ready to run with the variables of a request. Raises: GraphQLFailure."""
-        key = _key(known, variables)
-        found = known.plans.get(key)
+        found = kept_plan(known, variables)
         if found is None:
             found = compiled(
                 plan_operation(
@@ -73,11 +88,17 @@ class RoleState:
         return found
 
 
+def kept_plan(known: Known, variables: Mapping[str, object]) -> Compiled | None:
+    """Give the plan of an operation for the shape of its variables, if it is kept."""
+    return known.plans.get(_key(known, variables))
+
+
 def keep(kept: dict[K, V], key: K, value: V, most: int) -> None:
-    """Keep a value; the oldest makes room."""
-    while len(kept) >= most:
-        del kept[next(iter(kept))]
-    kept[key] = value
+    """Keep a value; the oldest makes room. Threads may do that at the same time."""
+    with _keeping:
+        while len(kept) >= most:
+            del kept[next(iter(kept))]
+        kept[key] = value
 
 
 def _key(known: Known, variables: Mapping[str, object]) -> object:
@@ -86,7 +107,16 @@ def _key(known: Known, variables: Mapping[str, object]) -> object:
     if not names:
         return ()
     try:
-        shapes = tuple([shape(variables[name]) if name in variables else None for name in names])
+        shapes = tuple(
+            [
+                True
+                if type(value := variables.get(name, ABSENT)) in SIMPLE
+                else None
+                if value is ABSENT
+                else shape(value)
+                for name in names
+            ]
+        )
         return (shapes, known.lessons.answers(variables)) if known.lessons.asked else shapes
     except GraphQLFailure:
         return None

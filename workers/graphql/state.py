@@ -10,14 +10,14 @@ from collections.abc import Callable
 from schemas.settings import Api, Settings
 from workers.database.catalog import Catalog, Role
 from workers.database.session import Sessions
-from workers.graphql.errors import SchemaError
+from workers.graphql.errors import SchemaError, refused_token
 from workers.graphql.parse.document import Document, parse_document
 from workers.graphql.parse.limits import Limits, limits_of
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import Snapshot
 from workers.graphql.role import RoleState, keep
-from workers.rest.identity import Identities
+from workers.identity import Identities
 
 _ROLES_KEPT = 250
 _DOCUMENTS_KEPT = 1000
@@ -53,11 +53,11 @@ class State:
         documents: Callable[[str], Document],
     ) -> None:
         self.api = api
-        self.identities = Identities(api)
+        self.identities = Identities(api, refused_token)
         self.limits = limits_of(settings.graphql)
         self.known_missing: set[str] = set()
         """What statements missed and will go on to miss: a new look at the catalogs did not help."""
-        self._has_introspection = settings.graphql.introspection
+        self._settings = settings.graphql
         self._catalog, self._sessions, self._documents = catalog, sessions, documents
         self._snapshot: asyncio.Task[Snapshot] | None = None
         self._roles: dict[str, RoleState | SchemaError] = {}
@@ -100,9 +100,14 @@ class State:
             )
         snapshot = await asyncio.shield(self._snapshot)
         schema = await asyncio.to_thread(
-            build, snapshot, name, self._catalog.version, introspection=self._has_introspection
+            build,
+            snapshot,
+            name,
+            self._catalog.version,
+            introspection=self._settings.introspection,
+            additions=self._settings.additions,
         )
-        return RoleState(schema, self.limits, self._documents)
+        return RoleState(schema, self.limits, self._documents, is_strict=self._settings.strict)
 
     @staticmethod
     def _is_spoilt(task: asyncio.Task[Snapshot]) -> bool:

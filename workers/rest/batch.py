@@ -11,10 +11,10 @@ import msgspec
 from broker.serve import Streamed
 from schemas.http import Headers, Request, Response
 from workers.database.session import End, Rows, Sessions, Statement, Work
+from workers.identity import Identity
 from workers.rest.dialect import Dialect
 from workers.rest.errors import BadBody
 from workers.rest.execute import Around, Settings, Task, settings_of
-from workers.rest.identity import Identity
 from workers.rest.model import Action
 from workers.rest.parse.batch import Operation, Ready, name_of, parse_batch, resolved
 from workers.rest.parse.payload import parse_payload

@@ -7,9 +7,9 @@ import msgspec
 
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions, Statement, Work
+from workers.identity import Identity
 from workers.rest.errors import RootDisabled
 from workers.rest.execute import Around, settings_of
-from workers.rest.identity import Identity
 from workers.rest.model import ApiRequest, Output, Plan, Read, Shape
 from workers.rest.openapi import openapi_document
 from workers.rest.openapi31 import openapi31_document

@@ -12,6 +12,7 @@ Codes are written `PGRSTnnn` here; `dialect.py` spells them as the caller does. 
 
 from collections.abc import Sequence
 
+from schemas.caller import Refusal, Rejected
 from schemas.errors import ApiError
 from schemas.http import Headers
 
@@ -407,6 +408,20 @@ class BadClaims(BadToken):
     """The token is well signed, but its claims do not hold."""
 
     code, status = "PGRST303", 401
+
+
+_OF_TOKENS: dict[Refusal, type[RestError]] = {
+    Refusal.NO_SECRET: NoJwtSecret,
+    Refusal.UNDECODABLE: BadToken,
+    Refusal.CLAIMS: BadClaims,
+}
+
+
+def refused_token(rejected: Rejected | None) -> RestError:
+    """Give the refusal of a token that the edge refused; of None, that a token is required."""
+    if rejected is None:
+        return TokenRequired()
+    return _OF_TOKENS[rejected.kind](rejected.message, rejected.details)
 
 
 # --- the database's own --------------------------------------------------------------------------------------

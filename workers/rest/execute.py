@@ -6,7 +6,6 @@ is set before anything runs. Source: reference page "rest", section 4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 import msgspec
 from msgspec import Struct
@@ -15,8 +14,9 @@ from schemas.http import Request
 from workers.database.catalog import Role
 from workers.database.long_value import LongValue
 from workers.database.session import End, Rows, Sessions, Statement, Work
+from workers.identity import Identity
+from workers.request_settings import pre_request_call, request_settings
 from workers.rest.errors import BadBody, NotSingular, RestError, TooManyAffected, UpsertKeyMismatch
-from workers.rest.identity import Identity
 from workers.rest.model import PAYLOAD, Edges, Out, Plan, Prepared, Result
 from workers.sql.compose import Slot, quoted
 
@@ -61,7 +61,7 @@ class Task(Struct, frozen=True):
         prepared = self.prepared
         statements = []
         if surroundings.pre_request is not None:
-            statements.append(Statement(f"select {_call(surroundings.pre_request)}"))
+            statements.append(Statement(pre_request_call(surroundings.pre_request)))
         statements += [Statement(each.text, self._bound(each)) for each in prepared.before]
         if prepared.estimate is not None:
             statements.append(Statement(prepared.estimate.text, self._bound(prepared.estimate)))
@@ -131,18 +131,9 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
 
 def settings_of(plan: Plan, around: Around) -> list[tuple[str, str]]:
     """Give the settings of the transaction, in the order in which they are applied."""
-    request, surroundings = around.request, around.surroundings
-    headers, cookies = _headers(request)
-    settings = [
-        ("search_path", surroundings.search_path(plan.request.schema)),
-        *around.role.settings,
-        ("role", around.identity.role),
-        ("request.jwt.claims", around.identity.claims),
-        ("request.method", request.method),
-        ("request.path", request.path),
-        ("request.headers", headers),
-        ("request.cookies", cookies),
-    ]
+    surroundings = around.surroundings
+    search_path = surroundings.search_path(plan.request.schema)
+    settings = request_settings(around.request, around.identity, around.role, search_path)
     if plan.request.preferences.timezone is not None:
         settings.append(("timezone", plan.request.preferences.timezone))
     settings += plan.settings
@@ -169,31 +160,6 @@ def _check_nested(plan: Plan, results: Sequence[Rows]) -> None:
                 f"A trigger or rule kept back rows of {insert.relation.name}, so nothing can refer to them",
                 hint="Insert the rows one relation after the other",
             )
-
-
-def _call(name: str) -> str:
-    """Write the call of a function that the configuration names, as `schema.name` or `name`."""
-    return ".".join(quoted(part) for part in name.split(".")) + "()"
-
-
-def _headers(request: Request) -> tuple[str, str]:
-    """Give `request.headers` and `request.cookies` as JSON objects."""
-    headers: dict[str, str] = {}
-    cookies = "{}"
-    for name, value in request.headers:
-        if name == "cookie":
-            cookies = _cookies(value)
-        else:
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return msgspec.json.encode(headers).decode(), cookies
-
-
-def _cookies(header: str) -> str:
-    try:
-        jar = SimpleCookie(header)
-    except CookieError:
-        return "{}"
-    return msgspec.json.encode({name: morsel.value for name, morsel in jar.items()}).decode()
 
 
 def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Result:

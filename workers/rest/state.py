@@ -10,8 +10,9 @@ from typing import TypeVar
 from schemas.settings import Api
 from workers.database.catalog import Catalog, Role
 from workers.database.similar import best_match
+from workers.identity import Identities
+from workers.rest.errors import refused_token
 from workers.rest.execute import Surroundings
-from workers.rest.identity import Identities
 from workers.rest.model import Action, ApiRequest, Options, Payload, Plan, Prepared
 from workers.rest.parse.request import Wanted, parse_request
 from workers.rest.plan.plan import make_plan
@@ -41,7 +42,7 @@ class State:
         self.api = api
         self.catalog = catalog
         self.options = options_of(api)
-        self.identities = Identities(api)
+        self.identities = Identities(api, refused_token)
         self.surroundings = Surroundings(
             tuple(api.extra_search_path), tuple(api.app_settings.items()), api.pre_request or None
         )

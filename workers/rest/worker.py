@@ -13,13 +13,13 @@ from broker.serve import Body, Streamed
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions
+from workers.identity import Identity
 from workers.rest.batch import run_batch
 from workers.rest.conditional import execute_if, is_conditional
 from workers.rest.describe import describe
 from workers.rest.dialect import Dialect, dialect_of
 from workers.rest.etags import with_tag
 from workers.rest.execute import Around, Task, execute
-from workers.rest.identity import Identity
 from workers.rest.model import Action, ApiRequest, Payload
 from workers.rest.options import allowed
 from workers.rest.parse.payload import parse_payload

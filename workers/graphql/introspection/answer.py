@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 
 from graphql.language import FieldNode, FragmentDefinitionNode, SelectionSetNode
 
-from workers.graphql.errors import GraphQLFailure
+from workers.graphql.errors import GraphQLFailure, TooMuch
 from workers.graphql.introspection.selection import Asking, arguments, selected
 from workers.graphql.introspection.types import Described, Kind, Type, TypeRef, Wrapped
 
 _Sets = tuple[SelectionSetNode, ...]
+_FLOOR = 50_000
+_VALUES_OF_A_MEMBER = 20
+"""Values that an answer may have for each field, argument and value of the schema; the usual question takes 9."""
 
 
 class _Meta(NamedTuple):
@@ -30,32 +33,64 @@ class _Meta(NamedTuple):
     is_many: bool = False
 
 
+_OVERHEAD = 2
+"""What a record costs besides its values, in values."""
+_Made = tuple[dict[str, object], int]
+"""The answer about a record, and how many values it has when it is written out."""
+
+
+class _Budget:
+    """How many values an answer may have, and how many may be made for it; what is shared is made once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made = 0
+
+    def spend(self, made: int, written: int) -> None:
+        """Count values. Raises: GraphQLFailure beyond the bound."""
+        self._made += made
+        if self._made > self._most or written > self._most:
+            raise TooMuch(
+                f"The answer about the types has more than {self._most} values: ask for less at once"
+            )
+
+
 class _Plan:
     """What is asked of records of one type."""
 
-    def __init__(self, types: Mapping[str, Type] | None) -> None:
+    def __init__(self, types: Mapping[str, Type] | None, budget: _Budget) -> None:
         self.steps: list[tuple[str, Callable[[Any], Any], _Plan | None, bool]] = []
-        self._types = types
-        """Only where the records are types, which are given by reference."""
-        self._known: dict[TypeRef, dict[str, object]] = {}
+        self._types, self._budget = types, budget
+        """Types only where the records are types, which are given by reference."""
+        self._known: dict[TypeRef, _Made] = {}
 
-    def of(self, told: Any) -> dict[str, object]:
+    def of(self, told: Any) -> _Made:
         """Give the answer about one record, or about the type that a reference leads to."""
         if self._types is None:
-            return self._made(told)
+            return self._answered(told)
         known = self._known.get(told)
         if known is None:
-            known = self._known[told] = self._made(self._types[told] if isinstance(told, str) else told)
+            known = self._known[told] = self._answered(self._types[told] if isinstance(told, str) else told)
         return known
 
-    def _made(self, record: object) -> dict[str, object]:
+    def _answered(self, record: object) -> _Made:
         result: dict[str, object] = {}
+        size = len(self.steps)
+        made = size + _OVERHEAD
         for key, read, inner, is_many in self.steps:
             value = read(record)
             if inner is not None and value is not None:
-                value = [inner.of(each) for each in value] if is_many else inner.of(value)
+                if is_many:
+                    every = [inner.of(each) for each in value]
+                    size += sum([each[1] for each in every])
+                    made += len(every)
+                    value = [each[0] for each in every]
+                else:
+                    value, inner_size = inner.of(value)
+                    size += inner_size
             result[key] = value
-        return result
+        self._budget.spend(made, size)
+        return result, size
 
 
 def answer(
@@ -70,16 +105,16 @@ def answer(
     change it. Raises: GraphQLFailure when the question is wrong.
     """
     asking = Asking(fragments, variables)
-    compiler = _Compiler(described.types, asking)
+    compiler = _Compiler(described.types, asking, _Budget(_FLOOR + _VALUES_OF_A_MEMBER * described.size))
     sets = _inner_sets(fields)
     if fields[0].name.value == "__schema":
-        return compiler.plan("__Schema", sets).of(described)
+        return compiler.plan("__Schema", sets).of(described)[0]
     given = arguments(fields[0])
     name = asking.value(given["name"]) if "name" in given else None
     if not isinstance(name, str):
         raise GraphQLFailure("Invalid input for NonNull type")
     plan = compiler.plan("__Type", sets)
-    return plan.of(name) if name in described.types else None
+    return plan.of(name)[0] if name in described.types else None
 
 
 def _inner_sets(fields: Sequence[FieldNode]) -> _Sets:
@@ -89,8 +124,8 @@ def _inner_sets(fields: Sequence[FieldNode]) -> _Sets:
 class _Compiler:
     """Makes plans of selection sets, each once: fragments are asked in many places."""
 
-    def __init__(self, types: Mapping[str, Type], asking: Asking) -> None:
-        self._types, self._asking = types, asking
+    def __init__(self, types: Mapping[str, Type], asking: Asking, budget: _Budget) -> None:
+        self._types, self._asking, self._budget = types, asking, budget
         self._plans: dict[tuple[str, tuple[int, ...]], _Plan] = {}
 
     def plan(self, type_name: str, sets: _Sets) -> _Plan:
@@ -98,7 +133,7 @@ class _Compiler:
         key = (type_name, tuple(map(id, sets)))
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = _Plan(self._types if type_name == "__Type" else None)
+            plan = self._plans[key] = _Plan(self._types if type_name == "__Type" else None, self._budget)
             for response, fields in selected(sets, type_name, self._asking).items():
                 meta, inner = _meta(fields[0].name.value, type_name), _inner_sets(fields)
                 if (meta.of is None) is bool(inner):

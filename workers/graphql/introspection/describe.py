@@ -20,10 +20,13 @@ from workers.graphql.model import RootField, Schema
 from workers.graphql.reflect.names import is_valid
 
 
-def describe(schema: Schema) -> Described:
-    """Give all types of a schema. Of several with one name, the first of: roots and fixed types, enums, tables."""
+def describe(schema: Schema, *, is_whole: bool = False) -> Described:
+    """Give all types of a schema. Of several with one name, the first of: roots and fixed types, enums, tables.
+
+    `is_whole`: everything that documents may speak of, also what introspection would keep back.
+    """
     types: dict[str, Type] = {}
-    scope = scope_of(schema)
+    scope = scope_of(schema, is_whole=is_whole)
     query = _root("Query", "The root type for querying data", schema.query, scope)
     mutation = _root("Mutation", "The root type for creating and mutating data", schema.mutation, scope)
     for each in (query, *([mutation] if mutation.members else []), *fixed_types(), _node(scope)):
@@ -36,7 +39,12 @@ def describe(schema: Schema) -> Described:
         mutation="Mutation" if mutation.members else None,
         directives=DIRECTIVES,
         description=SCHEMA_DESCRIPTION,
+        size=sum(_size(each) for each in types.values()),
     )
+
+
+def _size(told: Type) -> int:
+    return 1 + sum(1 + len(member.args) if isinstance(member, Field) else 1 for member in told.members)
 
 
 def _root(name: str, description: str, fields: dict[str, RootField], scope: Scope) -> Type:

@@ -3,11 +3,18 @@
 Source: reference page "graphql", sections 4, 8, 9, 10, 13 and 14.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from workers.graphql.introspection.additions import (
+    addition_types,
+    filter_members,
+    groups_field,
+    insert_members,
+    order_members,
+)
 from workers.graphql.introspection.fields import Scope, Told, function_field, value_ref
 from workers.graphql.introspection.types import Field, InputValue, Kind, Type, TypeRef, list_of, required
-from workers.graphql.model import Column, Entity, Relation
+from workers.graphql.model import Column, Relation
 from workers.graphql.reflect.names import is_valid
 
 _SUMMED = ("Int", "BigInt", "Float", "BigFloat")
@@ -18,16 +25,19 @@ def entity_types(told: Told, scope: Scope) -> Iterator[Type]:
     """Give the types of an entity, as far as the role may read and write it."""
     entity, name = told.entity, told.entity.name
     yield _row(told, scope)
-    yield _connection(entity)
+    yield _connection(told)
     edge = (Field("cursor", required("String")), Field("node", required(name)))
     yield Type(Kind.OBJECT, f"{name}Edge", None, edge)
-    yield _filter(told)
-    orders = tuple(InputValue(column.name, "OrderByDirection") for column in told.orders)
+    yield _filter(told, scope)
+    orders = (
+        *(InputValue(column.name, "OrderByDirection") for column in told.orders),
+        *_others(order_members(told, scope), told),
+    )
     if orders:
         yield Type(Kind.INPUT_OBJECT, f"{name}OrderBy", None, orders)
     if entity.is_insertable:
         inserted = [column for column in entity.columns.values() if column.is_insertable]
-        yield _input(f"{name}InsertInput", inserted)
+        yield _input(f"{name}InsertInput", inserted, tuple(insert_members(told, scope)))
         yield _response(f"{name}InsertResponse", name)
     if entity.is_updatable:
         updated = [column for column in entity.columns.values() if column.is_updatable]
@@ -37,6 +47,12 @@ def entity_types(told: Told, scope: Scope) -> Iterator[Type]:
         yield _response(f"{name}DeleteResponse", name)
     if entity.has_aggregate:
         yield from _aggregates(told)
+    yield from addition_types(told, scope)
+
+
+def _others(members: Iterable[InputValue], told: Told) -> Iterator[InputValue]:
+    """Give what does not have the name of a column: columns come first."""
+    return (one for one in members if one.name not in told.entity.columns)
 
 
 def _row(told: Told, scope: Scope) -> Type:
@@ -68,7 +84,8 @@ def _relation(relation: Relation, target: Told) -> Field:
     return Field(relation.name, of)
 
 
-def _connection(entity: Entity) -> Type:
+def _connection(told: Told) -> Type:
+    entity = told.entity
     fields = [
         Field("edges", required(list_of(required(f"{entity.name}Edge")))),
         Field("pageInfo", required("PageInfo")),
@@ -79,10 +96,11 @@ def _connection(entity: Entity) -> Type:
     if entity.has_aggregate:
         description = f"Aggregates over the matching `{entity.name}` records, whatever the page"
         fields.append(Field("aggregate", f"{entity.name}Aggregate", description))
+    fields += groups_field(told)
     return Type(Kind.OBJECT, f"{entity.name}Connection", None, tuple(fields))
 
 
-def _filter(told: Told) -> Type:
+def _filter(told: Told, scope: Scope) -> Type:
     own = f"{told.entity.name}Filter"
     fields: dict[str, InputValue] = {}
     for column, _ in told.columns:
@@ -95,17 +113,19 @@ def _filter(told: Told) -> Type:
     ]
     if told.entity.has_node_id:
         given.insert(0, InputValue("nodeId", "IDFilter"))
-    for each in given:
+    for each in (*given, *filter_members(told, scope)):
         fields.setdefault(each.name, each)
     return Type(Kind.INPUT_OBJECT, own, None, tuple(fields.values()))
 
 
-def _input(name: str, columns: list[Column]) -> Type:
+def _input(name: str, columns: list[Column], more: tuple[InputValue, ...] = ()) -> Type:
     members = []
     for column in columns:
         of = value_ref(column.type)
         if of is not None and is_valid(column.name):
             members.append(InputValue(column.name, of, column.description))
+    own = {member.name for member in members}
+    members += [member for member in more if member.name not in own]
     return Type(Kind.INPUT_OBJECT, name, None, tuple(members))
 
 

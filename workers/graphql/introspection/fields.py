@@ -40,21 +40,31 @@ class Told:
     """Those by which rows may be ordered."""
     args: tuple[InputValue, ...]
     """Arguments of a connection."""
+    shows_additions: bool
+    """What the original has not is told of it."""
 
 
 Scope = dict[Name, Told]
 """The entities that are told."""
 
 
-def scope_of(schema: Schema) -> Scope:
-    """Give the entities that introspection tells of, by their name in the database."""
-    return {name: _told(entity) for name, entity in schema.entities.items() if entity.is_introspectable}
+def scope_of(schema: Schema, *, is_whole: bool = False) -> Scope:
+    """Give the entities that introspection tells of, by their name in the database.
+
+    `is_whole`: everything that documents may speak of, also what introspection would keep back.
+    """
+    return {
+        name: _told(entity, shows_additions=is_whole or entity.shows_additions)
+        for name, entity in schema.entities.items()
+        if is_whole or entity.is_introspectable
+    }
 
 
-def _told(entity: Entity) -> Told:
+def _told(entity: Entity, *, shows_additions: bool) -> Told:
     columns = tuple(_readable_columns(entity))
     orders = tuple(column for column, _ in columns if column.type.is_orderable)
-    return Told(entity, columns, orders, _collection_args(entity.name, has_order=bool(orders)))
+    args = _collection_args(entity.name, has_order=bool(orders))
+    return Told(entity, columns, orders, args, shows_additions)
 
 
 def value_ref(value_type: ValueType) -> TypeRef | None:
@@ -132,7 +142,10 @@ def _entity_field(field: RootField, told: Told) -> Field | None:
         case RootKind.INSERT:
             objects = required(list_of(required(f"{name}InsertInput")))
             description = f"Adds one or more `{name}` records to the collection"
-            args: tuple[InputValue, ...] = (InputValue("objects", objects, "The records to add"),)
+            args: tuple[InputValue, ...] = (
+                InputValue("objects", objects, "The records to add"),
+                *_conflict_argument(told),
+            )
             return Field(field.name, f"{name}InsertResponse", description, args)
         case RootKind.UPDATE:
             given = required(f"{name}UpdateInput")
@@ -144,6 +157,17 @@ def _entity_field(field: RootField, told: Told) -> Field | None:
             return Field(field.name, required(f"{name}DeleteResponse"), description, _matching_args(name))
         case _:
             return None
+
+
+def _conflict_argument(told: Told) -> Iterator[InputValue]:
+    if told.shows_additions and constraints_of(told.entity):
+        description = "What becomes of records that are there already"
+        yield InputValue("onConflict", f"{told.entity.name}OnConflict", description)
+
+
+def constraints_of(entity: Entity) -> list[str]:
+    """Give the names of the unique constraints that an enum can hold."""
+    return [name for name, _ in entity.unique_keys if is_valid(name)] if entity.is_insertable else []
 
 
 def _key_args(entity: Entity) -> Iterator[InputValue]:

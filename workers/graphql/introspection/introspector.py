@@ -21,16 +21,16 @@ _KEPT = 4
 
 
 class Introspector:
-    """Answers questions about one schema."""
+    """Answers questions about one schema; `is_whole`: also about what introspection keeps back, for our own use."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: Schema, *, is_whole: bool = False) -> None:
+        self._schema, self._is_whole = schema, is_whole
         self._answers: dict[Hashable, bytes] = {}
 
     @cached_property
     def described(self) -> Described:
         """Give all types."""
-        return describe(self._schema)
+        return describe(self._schema, is_whole=self._is_whole)
 
     def answer(
         self,
@@ -43,9 +43,13 @@ class Introspector:
         `variables` are the given ones over the defaults of the operation; those that are absent are no keys.
         Raises: GraphQLFailure when the question is wrong, or introspection is switched off.
         """
-        if not self._schema.has_introspection:
+        if not self._schema.has_introspection and not self._is_whole:
             raise GraphQLFailure(f'Unknown field "{fields[0].name.value}" on type Query')
         return answer(self.described, fields, fragments, variables)
+
+    def is_kept(self, key: Hashable) -> bool:
+        """Tell whether the answer to a question without variables is kept under a key."""
+        return key in self._answers
 
     def answer_json(
         self,

@@ -103,3 +103,5 @@ class Described(Struct, frozen=True, gc=False):
     """None: there is nothing to change."""
     directives: tuple[Directive, ...]
     description: str
+    size: int = 0
+    """How many types, members of types, and arguments of members there are."""

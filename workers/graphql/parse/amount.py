@@ -14,7 +14,7 @@ from graphql.language import (
     SelectionSetNode,
 )
 
-from workers.graphql.errors import GraphQLFailure
+from workers.graphql.errors import TooMuch
 from workers.graphql.parse.limits import Limits
 
 _LISTS = frozenset({"fields", "inputFields", "interfaces", "possibleTypes"})
@@ -35,16 +35,22 @@ class _Amount(NamedTuple):
 
 def check_amount(
     operation: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode], limits: Limits
-) -> None:
-    """See that an operation is within its limits; its fragments do not run in circles. Raises: GraphQLFailure."""
+) -> int:
+    """Give how many fields an operation has, if it is within its limits; its fragments do not run in circles.
+
+    Raises: GraphQLFailure.
+    """
     counting = _Counting(fragments)
     whole = counting.of(operation.selection_set)
     if whole.depth > limits.depth:
-        raise GraphQLFailure(f"The query is deeper than {limits.depth} fields")
+        raise TooMuch(f"The query is deeper than {limits.depth} fields", "max_depth")
     if whole.fields > limits.fields:
-        raise GraphQLFailure(f"The query has more than {limits.fields} fields")
+        raise TooMuch(f"The query has more than {limits.fields} fields", "max_fields")
     if counting.about_types.lists > _DEEPEST_LISTS or counting.about_types.fields > _MOST_ABOUT_TYPES:
-        raise GraphQLFailure("The question about types is too large")
+        raise TooMuch(
+            f"The question about types has more than {_MOST_ABOUT_TYPES} fields, or lists of fields in lists of fields"
+        )
+    return whole.fields
 
 
 class _Counting:

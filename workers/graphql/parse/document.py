@@ -18,11 +18,13 @@ from graphql.language import (
     VariableNode,
 )
 
-from workers.graphql.errors import GraphQLFailure
+from workers.graphql.errors import GraphQLFailure, TooMuch
 from workers.graphql.parse.amount import check_amount
 from workers.graphql.parse.limits import Limits
 from workers.graphql.parse.nesting import nesting
 
+_TOO_MANY_TOKENS = "Syntax Error: Document contains more than"
+"""How the parser says that its bound on tokens is passed."""
 _DEEPEST_CHAIN = 50
 _MOST_NESTED = 120
 """Brackets inside brackets; the parser takes several calls for each."""
@@ -36,6 +38,8 @@ class Document:
     fragments: dict[str, FragmentDefinitionNode]
     variables: tuple[str, ...]
     """Names of the variables that are used anywhere."""
+    fields: int = 0
+    """Of the largest operation; those of a fragment count wherever it is spread."""
 
 
 def parse_document(text: str, limits: Limits) -> Document:
@@ -44,20 +48,23 @@ def parse_document(text: str, limits: Limits) -> Document:
     Raises: GraphQLFailure for one that is too large, does not parse, or whose fragments run in circles.
     """
     if len(text) > limits.document or len(text.encode(errors="replace")) > limits.document:
-        raise GraphQLFailure(f"The document is longer than {limits.document} bytes")
+        raise TooMuch(f"The document is longer than {limits.document} bytes", "max_document")
     if nesting(text) > _MOST_NESTED:
-        raise GraphQLFailure("The document is nested too deeply")
+        raise TooMuch("The document is nested too deeply")
     try:
         node = parse(text, no_location=True, max_tokens=limits.tokens)
     except GraphQLSyntaxError as error:
+        if error.message.startswith(_TOO_MANY_TOKENS):
+            raise TooMuch(
+                f"The document has more than {limits.tokens} words and signs", "max_tokens"
+            ) from None
         raise GraphQLFailure(error.message) from None
     fragments = _fragments(node)
     _check_fragments(fragments)
     operations = tuple(each for each in node.definitions if isinstance(each, OperationDefinitionNode))
     _check_operations(operations)
-    for operation in operations:
-        check_amount(operation, fragments, limits)
-    return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))))
+    fields = max((check_amount(operation, fragments, limits) for operation in operations), default=0)
+    return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))), fields)
 
 
 def operation_of(document: Document, name: str | None) -> OperationDefinitionNode:

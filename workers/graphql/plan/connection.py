@@ -10,20 +10,19 @@ from graphql.language import SelectionSetNode
 
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Entity
+from workers.graphql.plan.aggregates import aggregate_fields
 from workers.graphql.plan.filters import condition_of
+from workers.graphql.plan.groups import plan_groups
 from workers.graphql.plan.inputs import NOTHING, Given
 from workers.graphql.plan.paging import ARGUMENTS, page_of
-from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, quoted, select
+from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, select
 from workers.graphql.plan.tree import (
-    AffectedCount,
     Aggregate,
-    ColumnValue,
     Connection,
     Cursor,
     Edges,
     Field,
     Fields,
-    Fold,
     PageFact,
     PageInfo,
     RowOfEdge,
@@ -32,10 +31,6 @@ from workers.graphql.plan.tree import (
     TypeName,
 )
 
-_NUMERIC = frozenset({"Int", "BigInt", "Float", "BigFloat"})
-_COMPARABLE = _NUMERIC | {"String", "Date", "Time", "Datetime", "Boolean"}
-FOLDED = {"sum": _NUMERIC, "avg": _NUMERIC, "min": _COMPARABLE, "max": _COMPARABLE}
-"""Aggregate -> scalars of the columns it takes."""
 _PAGE_FACTS = {fact.value: fact for fact in PageFact}
 
 
@@ -79,7 +74,8 @@ def _fields(planning: Planning, selected: Selected, entity: Entity, plan_row: Pl
     type_name = f"{entity.name}Connection"
     found: list[tuple[str, Field]] = []
     for one in select(planning, selected.sets, type_name):
-        arguments(planning, one.node, ())
+        if one.name != "groups":
+            arguments(planning, one.node, ())
         match one.name:
             case "edges":
                 field: Field = Edges(_edge_fields(planning, one, entity, plan_row))
@@ -90,7 +86,11 @@ def _fields(planning: Planning, selected: Selected, entity: Entity, plan_row: Pl
             case "aggregate":
                 if not entity.has_aggregate:
                     raise GraphQLFailure("enable the aggregate directive to use aggregates")
-                field = Aggregate(_aggregates(planning, one, entity))
+                field = Aggregate(aggregate_fields(planning, one, entity))
+            case "groups":
+                if not entity.has_aggregate:
+                    raise GraphQLFailure("enable the aggregate directive to use aggregates")
+                field = plan_groups(planning, one, entity)
             case name if name == TYPE_NAME:
                 field = TypeName(type_name)
             case _:
@@ -125,48 +125,3 @@ def _page_facts(planning: Planning, selected: Selected) -> Fields:
             raise GraphQLFailure("unknown field in pageInfo")
         found.append((one.key, field))
     return tuple(found)
-
-
-def _aggregates(planning: Planning, selected: Selected, entity: Entity) -> Fields:
-    type_name = f"{entity.name}Aggregate"
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, type_name):
-        arguments(planning, one.node, ())
-        if one.name == "count":
-            field: Field = AffectedCount()
-        elif one.name == TYPE_NAME:
-            field = TypeName(type_name)
-        elif one.name in FOLDED:
-            field = Fold(one.name, _folded(planning, one, entity))
-        else:
-            raise _unknown_aggregate(one.name, type_name)
-        found.append((one.key, field))
-    return tuple(found)
-
-
-def _folded(planning: Planning, selected: Selected, entity: Entity) -> Fields:
-    type_name = f"{entity.name}{selected.name.capitalize()}AggregateResult"
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, type_name):
-        arguments(planning, one.node, ())
-        column = entity.columns.get(one.name)
-        if one.name == TYPE_NAME:
-            found.append((one.key, TypeName(type_name)))
-        elif (
-            column is None
-            or not column.is_selectable
-            or not is_folded(selected.name, column.type.scalar, column.type.is_list)
-        ):
-            raise _unknown_aggregate(one.name, type_name)
-        else:
-            found.append((one.key, ColumnValue(column.sql, column.type)))
-    return tuple(found)
-
-
-def is_folded(operator: str, scalar: str, is_list: bool) -> bool:
-    """Tell whether an aggregate takes columns of a scalar."""
-    return not is_list and scalar in FOLDED[operator]
-
-
-def _unknown_aggregate(name: str, type_name: str) -> GraphQLFailure:
-    return GraphQLFailure(f"Unknown or invalid field {quoted(name)} selected on type {quoted(type_name)}")

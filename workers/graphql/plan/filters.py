@@ -7,12 +7,13 @@ and columns hold together.
 from collections.abc import Iterable
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.model import Column, Entity
+from workers.graphql.model import Column, Entity, Relation
 from workers.graphql.plan.ids import key_condition, table_of
 from workers.graphql.plan.inputs import Given, Kind, Word
-from workers.graphql.plan.selection import Planning, quoted
-from workers.graphql.plan.tree import All, Any, Compare, Condition, IsNull, Not, Operand
-from workers.graphql.plan.values import invalid, operand, operand_list
+from workers.graphql.plan.related import check_distance, join_of, way_of
+from workers.graphql.plan.selection import Planning
+from workers.graphql.plan.tree import All, Any, Compare, Condition, Exists, IsNull, Not, Operand, Untrue
+from workers.graphql.plan.values import extra_keys, invalid, operand, operand_list
 
 _COMPARISONS = {"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _TEXTS = {"startsWith": "^@", "like": "~~", "ilike": "~~*", "regex": "~", "iregex": "~*"}
@@ -29,16 +30,18 @@ OPERATORS: dict[str, tuple[str, ...]] = {
 """Operators by scalar; an enum has those of UUID."""
 LIST_OPERATORS = (*_ARRAYS, "is")
 _LOGIC = ("and", "or", "not")
+QUANTIFIERS = ("some", "none", "every")
+"""How many of several related rows meet a filter."""
 
 
 def condition_of(planning: Planning, entity: Entity, given: Given) -> Condition | None:
     """Give the condition of a filter; None for one that lets every row pass. Raises: GraphQLFailure."""
     if given.is_nothing:
         return None
-    return _of_object(planning, entity, given)
+    return _of_object(planning, entity, given, 0)
 
 
-def _of_object(planning: Planning, entity: Entity, given: Given) -> Condition | None:
+def _of_object(planning: Planning, entity: Entity, given: Given, distance: int) -> Condition | None:
     type_name = f"{entity.name}Filter"
     if given.kind is not Kind.OBJECT:
         raise invalid(type_name)
@@ -48,37 +51,71 @@ def _of_object(planning: Planning, entity: Entity, given: Given) -> Condition | 
     for name, value in entries.items():
         column = entity.columns.get(name)
         if column is not None and column.is_selectable and column.type.filter_type is not None:
-            parts += _of_column(planning, column, value)
+            parts += of_column(planning, column, value)
         elif name == "nodeId" and entity.has_node_id:
             parts += _of_node_id(planning, entity, value)
         elif name in _LOGIC:
-            parts += _logic(planning, entity, name, value)
+            parts += _logic(planning, entity, name, value, distance)
+        elif (way := way_of(planning.schema, entity, name)) is not None:
+            parts += _of_relation(planning, *way, value, distance + 1)
         else:
             extra.append(name)
     if extra:
-        names = ", ".join(quoted(name) for name in extra)
-        raise GraphQLFailure(f"Input for type {type_name} contains extra keys [{names}]")
-    return _together(parts)
+        raise extra_keys(type_name, extra)
+    return together(parts)
 
 
-def _logic(planning: Planning, entity: Entity, name: str, given: Given) -> Iterable[Condition]:
+def _logic(planning: Planning, entity: Entity, name: str, given: Given, distance: int) -> Iterable[Condition]:
     if given.is_nothing:
         return
     if name == "not":
-        inner = _of_object(planning, entity, given)
+        inner = _of_object(planning, entity, given, distance)
         if inner is not None:
             yield Not(inner)
         return
     inner_parts = [
         part
         for one in given.as_list()
-        if not one.is_nothing and (part := _of_object(planning, entity, one)) is not None
+        if not one.is_nothing and (part := _of_object(planning, entity, one, distance)) is not None
     ]
     if inner_parts:
         yield (All if name == "and" else Any)(tuple(inner_parts)) if len(inner_parts) > 1 else inner_parts[0]
 
 
-def _of_column(planning: Planning, column: Column, given: Given) -> Iterable[Condition]:
+def _of_relation(
+    planning: Planning, relation: Relation, target: Entity, given: Given, distance: int
+) -> Iterable[Condition]:
+    """Give what must hold of related rows: of the one there is, or of some, none or every one of them."""
+    check_distance(distance)
+    if given.is_nothing:
+        return
+    join = join_of(relation)
+    if not relation.is_many:
+        inner = _of_object(planning, target, given, distance)
+        if inner is not None:
+            yield Exists(join, inner)
+        return
+    type_name = f"{target.name}ManyFilter"
+    if given.kind is not Kind.OBJECT:
+        raise invalid(type_name)
+    entries = given.entries()
+    extra = [name for name in entries if name not in QUANTIFIERS]
+    if extra:
+        raise extra_keys(type_name, extra)
+    for name, value in entries.items():
+        if value.is_nothing:
+            continue
+        inner = _of_object(planning, target, value, distance)
+        if name == "some":
+            yield Exists(join, inner)
+        elif name == "none":
+            yield Not(Exists(join, inner))
+        elif inner is not None:
+            yield Not(Exists(join, Untrue(inner)))
+
+
+def of_column(planning: Planning, column: Column, given: Given) -> Iterable[Condition]:
+    """Give the conditions of a filter on one column, operator by operator. Raises: GraphQLFailure."""
     if given.is_nothing:
         return
     if given.kind is not Kind.OBJECT:
@@ -87,8 +124,7 @@ def _of_column(planning: Planning, column: Column, given: Given) -> Iterable[Con
     known = operators_of(column)
     extra = [name for name in entries if name not in known]
     if extra:
-        names = ", ".join(quoted(name) for name in extra)
-        raise GraphQLFailure(f"Input for type {column.type.filter_type} contains extra keys [{names}]")
+        raise extra_keys(column.type.filter_type or "", extra)
     for name, value in entries.items():
         if value.kind is not Kind.ABSENT:
             yield _of_operator(planning, column, name, value)
@@ -139,8 +175,7 @@ def _of_node_id(planning: Planning, entity: Entity, given: Given) -> Iterable[Co
     entries = given.entries()
     extra = [name for name in entries if name != "eq"]
     if extra:
-        names = ", ".join(quoted(name) for name in extra)
-        raise GraphQLFailure(f"Input for type IDFilter contains extra keys [{names}]")
+        raise extra_keys("IDFilter", extra)
     wanted = entries.get("eq")
     if wanted is None or wanted.kind is Kind.ABSENT:
         return
@@ -151,7 +186,8 @@ def _of_node_id(planning: Planning, entity: Entity, given: Given) -> Iterable[Co
     yield key_condition(planning.inputs, entity, wanted)
 
 
-def _together(parts: list[Condition]) -> Condition | None:
+def together(parts: list[Condition]) -> Condition | None:
+    """Give the condition that all parts hold; None for no part."""
     if len(parts) > 1:
         return All(tuple(parts))
     return parts[0] if parts else None

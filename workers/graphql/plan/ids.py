@@ -97,7 +97,12 @@ def _id_shape(value: object) -> tuple[bool, ...]:
 
 
 def _cursor_shape(value: object) -> tuple[bool, ...]:
-    return _presence(cursor_values(value))
+    return _shape_of_cursor(value) if isinstance(value, str) else _presence(cursor_values(value))
+
+
+@lru_cache(maxsize=_OPENED)
+def _shape_of_cursor(text: str) -> tuple[bool, ...]:
+    return _presence(_opened_cursor(text))
 
 
 @lru_cache(maxsize=_OPENED)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 _MOST_LESSONS = 64
 _DEEPEST = 40
 _LONGEST_NUMBER = 60
-_PLAIN = frozenset({str, int})
+SIMPLE = frozenset({str, int})
 """The commonest scalars, known without a call."""
 
 
@@ -92,7 +92,16 @@ class Lessons:
 
     def answers(self, variables: Mapping[str, object]) -> tuple[object, ...]:
         """Give what the questions yield for a request: a part of the key of its plan."""
-        return tuple([question(value_at(variables, path)) for path, question in self.asked])
+        answers = []
+        for path, question in self.asked:
+            value: Any = variables
+            try:
+                for step in path:
+                    value = value[step]
+            except (LookupError, TypeError):
+                value = ABSENT
+            answers.append(question(value))
+        return tuple(answers)
 
 
 class Given:
@@ -234,10 +243,8 @@ def shape(value: object, depth: int = 0) -> object:
     if kind is dict:
         if depth > _DEEPEST:
             raise GraphQLFailure("The variables are nested too deeply")
-        names: list[object] = list(value)  # type: ignore[call-overload]  # a dictionary, as was seen
         below = depth + 1
-        names += [True if type(one) in _PLAIN else shape(one, below) for one in value.values()]  # type: ignore[attr-defined]  # as above
-        return tuple(names)
+        return (*value, *[True if type(one) in SIMPLE else shape(one, below) for one in value.values()])  # type: ignore[misc, attr-defined]  # a dictionary, as was seen
     if kind is list:
         if depth > _DEEPEST:
             raise GraphQLFailure("The variables are nested too deeply")

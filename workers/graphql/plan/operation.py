@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphql.language import FieldNode, OperationDefinitionNode
 
-from workers.graphql.errors import GraphQLFailure
+from workers.graphql.errors import GraphQLFailure, TooMuch
 from workers.graphql.model import Entity, RootField, RootKind, Schema, Shape
 from workers.graphql.parse.document import Document, is_mutation
 from workers.graphql.parse.limits import Limits
@@ -79,7 +79,7 @@ def plan_operation(
     planning = Planning(schema, document.fragments, Inputs(variables, defaults, lessons), limits)
     selected = select(planning, [operation.selection_set], type_name)
     if len(selected) > limits.root_fields:
-        raise GraphQLFailure(f"The operation has more than {limits.root_fields} root fields")
+        raise TooMuch(f"The operation has more than {limits.root_fields} root fields", "max_root_fields")
     found = []
     for one in selected:
         inputs = planning.inputs = Inputs(variables, defaults, lessons)

@@ -36,17 +36,44 @@ def page_of(planning: Planning, entity: Entity, given: Mapping[str, Given]) -> P
     first, last, skipped = (_count(given, name) for name in ("first", "last", "offset"))
     before, after = (_present(given, name) for name in ("before", "after"))
     _check(first, last, before, after, skipped)
-    order = order_of(entity, given.get("orderBy", NOTHING))
+    order = order_of(planning.schema, entity, given.get("orderBy", NOTHING))
     size, name = (last, "last") if not last.is_nothing else (first, "first")
-    inputs, limit = planning.inputs, entity.max_rows
     return Page(
         order=order,
-        limit=limit if size.is_nothing else Operand(inputs.parameter(size, page_size(name, limit)), "int8"),
-        offset=None if skipped.is_nothing else Operand(inputs.parameter(skipped, offset), "int8"),
+        limit=_limit(planning, entity, size, name),
+        offset=_skipped(planning, skipped),
         cursor=_place(planning, before if not before.is_nothing else after, order),
         is_backward=not last.is_nothing or not before.is_nothing,
-        expected=min(size.value, limit) if size.path is None and isinstance(size.value, int) else limit,
+        expected=_expected(entity, size),
     )
+
+
+def plain_page(
+    planning: Planning, entity: Entity, given: Mapping[str, Given]
+) -> tuple[Operand | int, Operand | None, int]:
+    """Read `first` and `offset` where there are no cursors: limit, rows to leave out, rows reckoned with.
+
+    Raises: GraphQLFailure.
+    """
+    first, skipped = _count(given, "first"), _count(given, "offset")
+    return _limit(planning, entity, first, "first"), _skipped(planning, skipped), _expected(entity, first)
+
+
+def _limit(planning: Planning, entity: Entity, size: Given, name: str) -> Operand | int:
+    most = entity.max_rows
+    if size.is_nothing:
+        return most
+    return Operand(planning.inputs.parameter(size, page_size(name, most)), "int8")
+
+
+def _skipped(planning: Planning, skipped: Given) -> Operand | None:
+    return None if skipped.is_nothing else Operand(planning.inputs.parameter(skipped, offset), "int8")
+
+
+def _expected(entity: Entity, size: Given) -> int:
+    if size.path is None and isinstance(size.value, int):
+        return min(size.value, entity.max_rows)
+    return entity.max_rows
 
 
 def _count(given: Mapping[str, Given], name: str) -> Given:

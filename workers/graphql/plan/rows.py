@@ -8,13 +8,13 @@ from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Entity, Function, Relation, Shape
 from workers.graphql.plan import calls
 from workers.graphql.plan.connection import plan_connection
+from workers.graphql.plan.related import join_of
 from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, select
 from workers.graphql.plan.tree import (
     ColumnValue,
     ComputedValue,
     Field,
     Fields,
-    Join,
     NodeId,
     Row,
     TypeName,
@@ -62,7 +62,7 @@ def row_field(planning: Planning, selected: Selected, entity: Entity, quote: str
 
 def _relation(planning: Planning, selected: Selected, relation: Relation) -> Field:
     target = planning.schema.entities[relation.target]
-    source = Join(relation.target, tuple((there, here) for here, there in relation.columns))
+    source = join_of(relation)
     if relation.is_many:
         return plan_connection(planning, selected, target, source, row_fields)
     arguments(planning, selected.node, ())

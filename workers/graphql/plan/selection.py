@@ -18,7 +18,7 @@ from graphql.language import (
     print_ast,
 )
 
-from workers.graphql.errors import GraphQLFailure
+from workers.graphql.errors import GraphQLFailure, TooMuch
 from workers.graphql.model import Schema
 from workers.graphql.parse.limits import Limits
 from workers.graphql.plan.inputs import NOTHING, Given, Inputs
@@ -42,7 +42,7 @@ class Planning:
         """Count the rows of a page, for each row around it. Raises: GraphQLFailure beyond the limit."""
         self.cost += self.rows * rows
         if 0 < self.limits.cost < self.cost:
-            raise GraphQLFailure(f"The query asks for more than {self.limits.cost} rows")
+            raise TooMuch(f"The query asks for more than {self.limits.cost} rows", "max_cost")
 
 
 @dataclass(slots=True)

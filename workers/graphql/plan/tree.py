@@ -4,7 +4,7 @@ Columns are named as the database names them. What a client sent is inside `Oper
 schema of the role.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from workers.graphql.model import Name, ValueType
@@ -60,22 +60,50 @@ class Not:
     part: "Condition"
 
 
-Condition = Compare | IsNull | All | Any | Not
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Some row of another table belongs to this one and meets the condition."""
+
+    join: "Join"
+    condition: "Condition | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Untrue:
+    """The part is false or unknown."""
+
+    part: "Condition"
+
+
+Condition = Compare | IsNull | All | Any | Not | Exists | Untrue
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedValue:
+    """A value of related rows: over each join in turn, a column of the last one's row, or a figure over its rows."""
+
+    joins: "tuple[Join, ...]"
+    column: str = ""
+    operator: str = ""
+    """`count`, `sum`, `avg`, `min`, `max`; empty where the last join leads to one row."""
+    is_boolean: bool = False
+    """The column holds booleans, which are folded by functions of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One column to order by."""
+    """One column to order by, or a value of related rows; then `column` is a name that no column has."""
 
     column: str
     type: str
     is_descending: bool = False
     nulls_first: bool = False
     is_nullable: bool = False
+    related: RelatedValue | None = None
 
     def reversed(self) -> "Order":
         """Give the order the other way round."""
-        return Order(self.column, self.type, not self.is_descending, not self.nulls_first, self.is_nullable)
+        return replace(self, is_descending=not self.is_descending, nulls_first=not self.nulls_first)
 
 
 # --- where rows come from ------------------------------------------------------------------------------------
@@ -209,6 +237,45 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """What is computed for each group: `count`, or `sum`, `avg`, `min`, `max` of a column."""
+
+    operator: str
+    column: str = ""
+    is_boolean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """The values that the rows of a group have in common; its columns are named as `Groups` names keys."""
+
+    fields: "Fields"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCount:
+    """How many rows a group has; `name` is that of the figure."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The rows of all pages in groups. Keys and figures have names, which condition, order and fields speak of."""
+
+    keys: tuple[tuple[str, str], ...]
+    """Name and column."""
+    figures: tuple[tuple[str, Figure], ...]
+    fields: "Fields"
+    """`Fold`s hold columns that are named as the figures are."""
+    order: tuple[Order, ...]
+    limit: "Operand | int"
+    condition: Condition | None = None
+    """On keys and figures."""
+    offset: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AffectedCount:
     """How many rows a mutation wrote."""
 
@@ -237,13 +304,23 @@ class Connection:
 
 Field = (
     TypeName | ColumnValue | NodeId | Row | ComputedValue | Connection | Edges | Cursor | RowOfEdge | PageInfo | PageFact
-    | TotalCount | Aggregate | Fold | AffectedCount | Records
+    | TotalCount | Aggregate | Fold | AffectedCount | Records | Groups | GroupKey | GroupCount
 )  # fmt: skip
 Fields = tuple[tuple[str, Field], ...]
 """Response key and what stands under it, in the order of the document."""
 
 
 # --- roots ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What becomes of a new row that is there already: nothing, or columns of the old one are set to the new values."""
+
+    constraint: str
+    columns: tuple[str, ...] = ()
+    condition: Condition | None = None
+    """On the old row; where it does not hold, the row stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +335,42 @@ class Insert:
     """Operands in the order of the columns; None takes the default."""
     packed: Operand | None = None
     """All rows: a JSON array of arrays of texts and nulls."""
+    conflict: Conflict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A value of a row that an earlier insert of the same field made: which insert, which row, which column."""
+
+    insert: int
+    row: int
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """The rows of one table among those of a nested insert."""
+
+    table: Name
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Operand | Made | None, ...], ...]
+    """In the order of the columns; None takes the default."""
+    keeps: tuple[str, ...]
+    """Columns that later inserts or the answer refer to."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestedInsert:
+    """New rows with the rows related to them, table after table: what is referred to comes first."""
+
+    table: Name
+    inserts: tuple[NewRows, ...]
+    root: int
+    """Place of the field's own rows among the inserts."""
+    key: tuple[tuple[str, str], ...]
+    """Column and type of their primary key, by which the answer finds them."""
+    fields: Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,4 +394,4 @@ class Delete:
     fields: Fields
 
 
-Root = Connection | Row | ComputedValue | Insert | Update | Delete
+Root = Connection | Row | ComputedValue | Insert | NestedInsert | Update | Delete

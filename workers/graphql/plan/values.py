@@ -4,14 +4,14 @@ Values are bound as text and cast to the type of their column, so Postgres decid
 Source: reference page "graphql", section 6.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import msgspec
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.model import ValueType
-from workers.graphql.plan.inputs import Convert, Given, Inputs, Word
+from workers.graphql.model import Column, ValueType
+from workers.graphql.plan.inputs import Convert, Given, Inputs, Kind, Word
 from workers.graphql.plan.tree import Operand
 
 
@@ -20,9 +20,23 @@ def invalid(type_name: str) -> GraphQLFailure:
     return GraphQLFailure(f"Invalid input for {type_name} type")
 
 
+def extra_keys(type_name: str, names: Iterable[str]) -> GraphQLFailure:
+    """Give the refusal of an input object with entries that its type does not have."""
+    listed = ", ".join(msgspec.json.encode(name).decode() for name in names)
+    return GraphQLFailure(f"Input for type {type_name} contains extra keys [{listed}]")
+
+
 def operand(inputs: Inputs, given: Given, type: ValueType) -> Operand:
     """Make the operand of a value for a column or an argument. Raises: GraphQLFailure for one of the wrong type."""
     return Operand(inputs.parameter(given, list_of(type) if type.is_list else single(type)), type.sql)
+
+
+def column_operand(inputs: Inputs, given: Given, column: Column) -> Operand:
+    """Make the operand of a column's new value. Raises: GraphQLFailure."""
+    is_single = not column.type.is_list and column.type.scalar != "Opaque"
+    if is_single and given.kind in (Kind.LIST, Kind.OBJECT):
+        raise invalid(column.type.scalar)
+    return operand(inputs, given, column.type)
 
 
 def operand_list(inputs: Inputs, given: Given, type: ValueType) -> Operand:

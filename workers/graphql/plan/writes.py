@@ -6,39 +6,56 @@ import msgspec
 
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Column, Entity
+from workers.graphql.plan.conflict import conflict_of
 from workers.graphql.plan.filters import condition_of
 from workers.graphql.plan.inputs import NOTHING, Convert, Given, Kind
+from workers.graphql.plan.nested import MOST_PARAMETERS, has_nested, plan_rows
 from workers.graphql.plan.rows import row_fields
-from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, quoted, required, select
+from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, required, select
 from workers.graphql.plan.tree import (
     AffectedCount,
     Delete,
     Field,
     Fields,
     Insert,
+    NestedInsert,
     Operand,
     Records,
     TypeName,
     Update,
 )
-from workers.graphql.plan.values import INT, invalid, list_of, operand, single
-
-_MOST_PARAMETERS = 60_000
-"""Parameters of one statement; the protocol counts them in 16 bits."""
+from workers.graphql.plan.values import INT, column_operand, extra_keys, invalid, list_of, single
 
 
-def plan_insert(planning: Planning, selected: Selected, entity: Entity) -> Insert:
+def plan_insert(planning: Planning, selected: Selected, entity: Entity) -> Insert | NestedInsert:
     """Plan `insertInto...Collection`. Raises: GraphQLFailure."""
-    given = arguments(planning, selected.node, ("objects",))
+    given = arguments(planning, selected.node, ("objects", "onConflict"))
     objects = required(given, "objects")
+    conflict = conflict_of(planning, entity, given.get("onConflict", NOTHING))
+    if has_nested(planning.schema, entity, objects):
+        if conflict is not None:
+            raise GraphQLFailure("onConflict and related objects cannot be given together")
+        return _nested(planning, selected, entity, objects)
     even = _even_rows(planning, entity, objects)
+    packed: Operand | None = None
+    rows: tuple[tuple[Operand | None, ...], ...] = ()
     if even is not None:
         columns, packed = even
-        return Insert(
-            entity.sql, _typed(columns), _response(planning, selected, entity, "Insert"), packed=packed
-        )
-    columns, rows = _uneven_rows(planning, entity, objects)
-    return Insert(entity.sql, _typed(columns), _response(planning, selected, entity, "Insert"), rows=rows)
+    else:
+        columns, rows = _uneven_rows(planning, entity, objects)
+    response = _response(planning, selected, entity, "Insert")
+    return Insert(entity.sql, _typed(columns), response, rows, packed, conflict)
+
+
+def _nested(planning: Planning, selected: Selected, entity: Entity, objects: Given) -> NestedInsert:
+    """Plan an insert of rows with rows related to them."""
+    key = entity.key_columns
+    if len(key) != len(entity.primary_key) or not all(column.is_selectable for column in key):
+        raise GraphQLFailure(f"The key of {entity.name} is not visible: insert related objects one by one")
+    inserts, root = plan_rows(planning, entity, objects)
+    return NestedInsert(
+        entity.sql, inserts, root, _typed(list(key)), _response(planning, selected, entity, "Insert")
+    )
 
 
 def plan_update(planning: Planning, selected: Selected, entity: Entity) -> Update:
@@ -47,7 +64,7 @@ def plan_update(planning: Planning, selected: Selected, entity: Entity) -> Updat
     wanted = required(given, "set")
     entries = _entries(wanted, entity, f"{entity.name}UpdateInput", is_insert=False)
     assignments = tuple(
-        (entity.columns[name].sql, _operand(planning, value, entity.columns[name]))
+        (entity.columns[name].sql, column_operand(planning.inputs, value, entity.columns[name]))
         for name, value in entries.items()
     )
     if not assignments:
@@ -92,8 +109,7 @@ def _entries(given: Given, entity: Entity, type_name: str, *, is_insert: bool) -
     entries = given.entries()
     extra = [name for name in entries if not _is_writable(entity.columns.get(name), is_insert=is_insert)]
     if extra:
-        names = ", ".join(quoted(name) for name in extra)
-        raise GraphQLFailure(f"Input for type {type_name} contains extra keys [{names}]")
+        raise extra_keys(type_name, extra)
     return {name: value for name, value in entries.items() if value.kind is not Kind.ABSENT}
 
 
@@ -149,21 +165,16 @@ def _uneven_rows(
     columns = [column for name, column in entity.columns.items() if name in named]
     if not columns:  # rows of nothing but defaults: a column has to be named all the same
         columns = [column for column in entity.columns.values() if column.is_insertable][:1]
-    if len(rows) * len(columns) > _MOST_PARAMETERS:
+    if len(rows) * len(columns) > MOST_PARAMETERS:
         raise GraphQLFailure("Too many values for one insert")
     operands = tuple(
-        tuple(_operand(planning, row[one.name], one) if one.name in row else None for one in columns)
+        tuple(
+            column_operand(planning.inputs, row[one.name], one) if one.name in row else None
+            for one in columns
+        )
         for row in rows
     )
     return columns, operands
-
-
-def _operand(planning: Planning, given: Given, column: Column) -> Operand:
-    """Make the operand of a column's new value. Raises: GraphQLFailure."""
-    is_single = not column.type.is_list and column.type.scalar != "Opaque"
-    if is_single and given.kind in (Kind.LIST, Kind.OBJECT):
-        raise invalid(column.type.scalar)
-    return operand(planning.inputs, given, column.type)
 
 
 # --- what is answered ----------------------------------------------------------------------------------------

@@ -1,13 +1,10 @@
 """Aggregates over the rows of all pages. Pure. Source: reference page "graphql", section 8."""
 
-from workers.graphql.model import ValueType
 from workers.graphql.plan.tree import AffectedCount, ColumnValue, Fields, Fold, TypeName
+from workers.graphql.query.related import folded
 from workers.graphql.query.scope import Scope, called
 from workers.graphql.query.values import json_object
-from workers.sql.compose import Sql, catalog_text, concat, ident, join, literal, raw
-
-_OF_BOOLEANS = {"min": "bool_and", "max": "bool_or"}
-"""Postgres has no least and greatest boolean; these are the same."""
+from workers.sql.compose import Sql, concat, ident, join, literal, raw
 
 
 def aggregate(fields: Fields, scope: Scope, figures: Scope, rows: Sql) -> Sql:
@@ -28,7 +25,7 @@ def aggregate(fields: Fields, scope: Scope, figures: Scope, rows: Sql) -> Sql:
                 items.append((key, figure(raw("count(*)"))))
             case Fold(operator, columns):
                 items.append((key, json_object([
-                    (name, figure(_folded(operator, scope.column(one.column), one.type)))
+                    (name, figure(folded(operator, scope.column(one.column), is_boolean=one.type.scalar == "Boolean")))
                     if isinstance(one, ColumnValue)
                     else (name, concat(literal(one.name), raw("::text")))
                     for name, one in columns
@@ -43,11 +40,3 @@ def aggregate(fields: Fields, scope: Scope, figures: Scope, rows: Sql) -> Sql:
         ident(figures.alias),
     )
     return json_object(items, source)
-
-
-def _folded(operator: str, column: Sql, type: ValueType) -> Sql:
-    if operator == "avg":
-        column = concat(column, raw("::numeric"))
-    if type.scalar == "Boolean":
-        operator = _OF_BOOLEANS[operator]
-    return concat(catalog_text(operator), raw("("), column, raw(")"))

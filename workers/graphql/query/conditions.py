@@ -2,10 +2,22 @@
 
 from collections.abc import Sequence
 
-from workers.graphql.plan.tree import All, Any, Compare, Condition, IsNull, Not, Operand, Order
+from workers.graphql.plan.tree import (
+    All,
+    Any,
+    Compare,
+    Condition,
+    Exists,
+    IsNull,
+    Not,
+    Operand,
+    Order,
+    Untrue,
+)
+from workers.graphql.query.related import belongs, order_value
 from workers.graphql.query.scope import Scope
 from workers.graphql.query.values import operand
-from workers.sql.compose import Sql, catalog_text, concat, join, raw
+from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, qualified, raw
 
 
 def condition(what: Condition, scope: Scope) -> Sql:
@@ -24,6 +36,25 @@ def condition(what: Condition, scope: Scope) -> Sql:
             return concat(raw("("), join(" and ", [condition(one, scope) for one in what.parts]), raw(")"))
         case Any():
             return concat(raw("("), join(" or ", [condition(one, scope) for one in what.parts]), raw(")"))
+
+        case Untrue():
+            return concat(raw("(("), condition(what.part, scope), raw(") is not true)"))
+        case Exists():
+            return _exists(what, scope)
+
+
+def _exists(what: Exists, scope: Scope) -> Sql:
+    there = scope.inner()
+    return concat(
+        raw("exists (select 1 from "),
+        qualified(*what.join.table),
+        raw(" as "),
+        ident(there.alias),
+        raw(" where "),
+        belongs(what.join, there, scope),
+        EMPTY if what.condition is None else concat(raw(" and "), condition(what.condition, there)),
+        raw(")"),
+    )
 
 
 def ordering(order: Sequence[Order], scope: Scope) -> Sql:
@@ -45,13 +76,13 @@ def behind(order: Sequence[Order], place: Sequence[Operand], scope: Scope) -> Sq
     if len(place) == 1 or first.is_nullable or value.param is None:
         return nested
     # What follows from the rest anyway: it lets an index on the first column begin at the place.
-    bound = concat(scope.column(first.column), raw(" <= " if first.is_descending else " >= "), operand(value))
+    bound = concat(order_value(first, scope), raw(" <= " if first.is_descending else " >= "), operand(value))
     return concat(raw("("), bound, raw(" and "), nested, raw(")"))
 
 
 def _behind(order: Sequence[Order], place: Sequence[Operand], scope: Scope) -> Sql:
     one, value = order[0], place[0]
-    column = scope.column(one.column)
+    column = order_value(one, scope)
     if value.param is None:
         later = concat(column, raw(" is not null")) if one.nulls_first else raw("false")
         same = concat(column, raw(" is null"))
@@ -69,5 +100,5 @@ def _behind(order: Sequence[Order], place: Sequence[Operand], scope: Scope) -> S
 def _term(one: Order, scope: Scope) -> Sql:
     direction = raw(" desc" if one.is_descending else " asc")
     return concat(
-        scope.column(one.column), direction, raw(" nulls first" if one.nulls_first else " nulls last")
+        order_value(one, scope), direction, raw(" nulls first" if one.nulls_first else " nulls last")
     )

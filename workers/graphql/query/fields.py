@@ -17,6 +17,7 @@ from workers.graphql.plan.tree import (
     Edges,
     Field,
     Fields,
+    Groups,
     Join,
     NodeId,
     PageFact,
@@ -30,6 +31,8 @@ from workers.graphql.plan.tree import (
 )
 from workers.graphql.query.aggregates import aggregate
 from workers.graphql.query.conditions import behind, condition, ordering
+from workers.graphql.query.groups import groups
+from workers.graphql.query.related import belongs, order_value
 from workers.graphql.query.scope import Aliases, Scope, called
 from workers.graphql.query.values import base64_of, json_object, node_id, operand, shown
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, number, qualified, raw
@@ -108,9 +111,7 @@ def where(parts: Sequence[Sql]) -> Sql:
 def _wheres(source: Source, what: Condition | None, scope: Scope, outer: Scope | None) -> list[Sql]:
     parts: list[Sql] = []
     if isinstance(source, Join) and outer is not None:
-        parts += [
-            concat(scope.column(there), raw(" = "), outer.column(here)) for there, here in source.columns
-        ]
+        parts.append(belongs(source, scope, outer))
     if what is not None:
         parts.append(condition(what, scope))
     return parts
@@ -195,6 +196,9 @@ class _Connection:
             case Aggregate(fields):
                 scope, figures = Scope(self._aliases.next()), Scope(self._aliases.next(), is_derived=True)
                 return aggregate(fields, scope, figures, self._all(scope))
+            case Groups():
+                scope, each = Scope(self._aliases.next()), Scope(self._aliases.next())
+                return groups(field, scope, each, self._all(scope))
         raise TypeError(field)
 
     def _all(self, scope: Scope) -> Sql:
@@ -243,7 +247,7 @@ class _Connection:
         return concat(self._column(_NUMBER), raw(" <= "), self._limit())
 
     def _cursor(self) -> Sql:
-        return base64_of([self._page.column(one.column) for one in self._field.order])
+        return base64_of([order_value(one, self._page) for one in self._field.order])
 
     def _fact(self, fact: PageFact) -> Sql:
         is_backward = self._field.is_backward

@@ -3,6 +3,7 @@
 Aliases begin with `@`, which no name of GraphQL does, so a response key never hides one.
 """
 
+from collections.abc import Callable
 from itertools import count
 
 from workers.sql.compose import Sql, catalog_text, concat, ident, join, raw
@@ -29,12 +30,24 @@ class Scope:
         self.alias = alias
         self._is_derived = is_derived
         self._used: dict[str, None] = {}
+        self._computed: dict[str, Callable[[Scope], Sql]] = {}
         self._uses_row = False
 
     def column(self, name: str) -> Sql:
         """Give a column of the row."""
         self._used[name] = None
         return concat(ident(self.alias), raw("."), ident(name))
+
+    def computed(self, name: str, write: "Callable[[Scope], Sql]") -> Sql:
+        """Give a value that is computed from the row; a sub-select gives it under a name."""
+        if not self._is_derived:
+            return write(self)
+        self._computed[name] = write
+        return concat(ident(self.alias), raw("."), ident(name))
+
+    def inner(self) -> "Scope":
+        """Give a place for rows of another table inside a condition or value on this row."""
+        return Scope(f"{self.alias}r")
 
     def row(self) -> Sql:
         """Give the row as a value of its table's type."""
@@ -44,6 +57,7 @@ class Scope:
     def given_by(self, alias: str) -> Sql:
         """Give the select list by which a table under another alias yields what is used here."""
         items = [concat(ident(alias), raw("."), ident(name)) for name in self._used]
+        items += [called(write(Scope(alias)), name) for name, write in self._computed.items()]
         if self._uses_row:
             items.append(concat(ident(alias), raw(" as "), ident(ROW)))
         return join(", ", items) if items else raw("1")

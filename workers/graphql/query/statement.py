@@ -1,21 +1,42 @@
-"""The statement of a root field: text with its parameters; its one row holds the finished JSON, or null. Pure."""
+"""The statements of a root field: text with parameters; the one row of the last holds the finished JSON, or null. Pure."""
 
 from typing import assert_never
 
-from workers.graphql.plan.tree import ComputedValue, Connection, Delete, Insert, Root, Row, Update
+from workers.graphql.plan.tree import (
+    ComputedValue,
+    Connection,
+    Delete,
+    Insert,
+    NestedInsert,
+    Root,
+    Row,
+    Update,
+)
 from workers.graphql.query.fields import called_function, connection, row
+from workers.graphql.query.nested import nested_insert
 from workers.graphql.query.scope import Aliases
 from workers.graphql.query.values import shown
 from workers.graphql.query.writes import delete, insert, update
 from workers.sql.compose import Param, Sql, concat, raw, render
 
+OneStatement = ComputedValue | Connection | Delete | Insert | Row | Update
+Rendered = tuple[str, tuple[Param, ...]]
+"""Text and parameters, slots among them."""
 
-def statement_of(root: Root) -> tuple[str, tuple[Param, ...]]:
-    """Give the text of a root field's statement and its parameters, slots among them."""
+
+def statements_of(root: Root) -> list[Rendered]:
+    """Give the statements of a root field in their order; the last one answers, and mostly there is no other."""
+    if isinstance(root, NestedInsert):
+        return [render(each) for each in nested_insert(root, Aliases())]
+    return [statement_of(root)]
+
+
+def statement_of(root: OneStatement) -> Rendered:
+    """Give the statement of a root field that has but one."""
     return render(_written(root, Aliases()))
 
 
-def _written(root: Root, aliases: Aliases) -> Sql:
+def _written(root: OneStatement, aliases: Aliases) -> Sql:
     match root:
         case Connection():
             return concat(raw("select "), connection(root, None, aliases))

@@ -7,6 +7,7 @@ import re
 
 from workers.graphql.plan.tree import (
     AffectedCount,
+    Conflict,
     Delete,
     Fields,
     Insert,
@@ -21,15 +22,15 @@ from workers.graphql.query.scope import Aliases, Scope, cast
 from workers.graphql.query.values import json_object, operand
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, number, qualified, raw
 
-ALARM = re.compile(r'"headwater: ((?:update|delete) impacts too many records): \d+"$')
-"""What the error of a write of too many rows says: a text that is no number, and not known before rows are counted."""
-_WRITTEN = raw('"@written"')
+ALARM = re.compile(r'"headwater: ([a-z ]+): \d+"$')
+"""What the error of a write of a wrong number of rows says: a text that is no number, not known before they are counted."""
+WRITTEN = raw('"@written"')
 
 
 def insert(plan: Insert, aliases: Aliases) -> Sql:
     """Give an insert."""
     columns = join(", ", [ident(name) for name, _ in plan.columns])
-    target, answer, returned = _parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases)
     if plan.packed is not None:
         values = [
             cast(concat(raw('("@row" ->> '), number(place), raw(")")), type_)
@@ -50,13 +51,26 @@ def insert(plan: Insert, aliases: Aliases) -> Sql:
         columns,
         raw(") "),
         rows,
+        EMPTY if plan.conflict is None else _on_conflict(plan.conflict, target),
     )
     return _answered(written, returned, answer)
 
 
+def _on_conflict(conflict: Conflict, target: str) -> Sql:
+    """Give the clause that says what becomes of rows that are there already."""
+    begin = concat(raw(" on conflict on constraint "), ident(conflict.constraint))
+    if not conflict.columns:
+        return concat(begin, raw(" do nothing"))
+    sets = [concat(ident(name), raw(" = excluded."), ident(name)) for name in conflict.columns]
+    where = EMPTY
+    if conflict.condition is not None:
+        where = concat(raw(" where "), condition(conflict.condition, Scope(target)))
+    return concat(begin, raw(" do update set "), join(", ", sets), where)
+
+
 def update(plan: Update, aliases: Aliases) -> Sql:
     """Give an update."""
-    target, answer, returned = _parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases)
     sets = [concat(ident(name), raw(" = "), operand(value)) for name, value in plan.assignments]
     where = _where(plan, target)
     written = concat(
@@ -73,15 +87,15 @@ def update(plan: Update, aliases: Aliases) -> Sql:
 
 def delete(plan: Delete, aliases: Aliases) -> Sql:
     """Give a delete."""
-    target, answer, returned = _parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases)
     written = concat(
         raw("delete from "), qualified(*plan.table), raw(" as "), ident(target), _where(plan, target)
     )
     return _answered(written, returned, _guarded(answer, plan.at_most, "delete"))
 
 
-def _parts(fields: Fields, aliases: Aliases) -> tuple[str, Sql, Sql]:
-    """Give the alias of the table, the answer, and what the statement has to return for it."""
+def parts(fields: Fields, aliases: Aliases) -> tuple[str, Sql, Sql]:
+    """Give the alias of the table, the answer read from `WRITTEN`, and what the statement has to return for it."""
     target = aliases.next()
     scope = Scope(aliases.next(), is_derived=True)
     items: list[tuple[str, Sql]] = []
@@ -90,11 +104,11 @@ def _parts(fields: Fields, aliases: Aliases) -> tuple[str, Sql, Sql]:
             case TypeName(name):
                 items.append((key, type_name(name)))
             case AffectedCount():
-                items.append((key, concat(raw("(select count(*) from "), _WRITTEN, raw(")"))))
+                items.append((key, concat(raw("(select count(*) from "), WRITTEN, raw(")"))))
             case Records(inner):
                 record = json_object(row_items(inner, scope, aliases))
                 items.append((key, concat(
-                    raw("(select coalesce(json_agg("), record, raw("), '[]'::json) from "), _WRITTEN,
+                    raw("(select coalesce(json_agg("), record, raw("), '[]'::json) from "), WRITTEN,
                     raw(" as "), ident(scope.alias), raw(")"),
                 )))  # fmt: skip
     return target, json_object(items), scope.given_by(target)
@@ -102,31 +116,29 @@ def _parts(fields: Fields, aliases: Aliases) -> tuple[str, Sql, Sql]:
 
 def _answered(written: Sql, returned: Sql, answer: Sql) -> Sql:
     return concat(
-        raw("with "), _WRITTEN, raw(" as ("), written, raw(" returning "), returned, raw(") select "), answer
+        raw("with "), WRITTEN, raw(" as ("), written, raw(" returning "), returned, raw(") select "), answer
     )
 
 
 def _guarded(answer: Sql, at_most: Operand, verb: str) -> Sql:
     """Give an answer only for as many rows as the caller reckoned with."""
-    count = concat(raw("(select count(*) from "), _WRITTEN, raw(")"))
-    alarm = concat(
-        raw("("),
-        literal(f"headwater: {verb} impacts too many records: "),
-        raw(" || "),
-        count,
-        raw(")::int4::text::json"),
-    )
+    count = concat(raw("(select count(*) from "), WRITTEN, raw(")"))
     return concat(
         raw("case when "),
         count,
         raw(" > "),
         operand(at_most),
         raw(" then "),
-        alarm,
-        raw(" else "),
+        alarm(f"{verb} impacts too many records", count),
+        raw("::text::json else "),
         answer,
         raw(" end"),
     )
+
+
+def alarm(message: str, count: Sql) -> Sql:
+    """Give an expression that raises when it is computed: the message in words of small letters."""
+    return concat(raw("("), literal(f"headwater: {message}: "), raw(" || "), count, raw(")::int4"))
 
 
 def _values(row: tuple[Operand | None, ...]) -> Sql:

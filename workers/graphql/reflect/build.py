@@ -42,8 +42,10 @@ def check_directives(snapshot: Snapshot) -> None:
         read_name(function.comment)
 
 
-def build(snapshot: Snapshot, role: str, version: int, *, introspection: bool = True) -> Schema:
-    """Make the schema of a role. `introspection` holds for schemas whose comment says nothing of it.
+def build(
+    snapshot: Snapshot, role: str, version: int, *, introspection: bool = True, additions: bool = False
+) -> Schema:
+    """Make the schema of a role. `introspection`, `additions` hold for schemas whose comment says nothing of them.
 
     Raises: SchemaError when a comment directive is wrong, whether or not the role sees what it stands on.
     """
@@ -51,7 +53,7 @@ def build(snapshot: Snapshot, role: str, version: int, *, introspection: bool = 
     rights = Rights(snapshot.roles, role)
     spaces = {row.name: read_schema(row.comment) for row in snapshot.schemas if rights.may_enter(row.acl)}
     enums = _enums(snapshot, rights, spaces, introspection)
-    view = View(snapshot, rights, spaces, Values(snapshot.types, enums, rights), introspection)
+    view = View(snapshot, rights, spaces, Values(snapshot.types, enums, rights), introspection, additions)
     found = find_entities(view)
     entities = _completed(view, found)
     functions = find_root_functions(view, found)

@@ -30,6 +30,8 @@ class SchemaDirective:
     max_rows: int = _MAX_ROWS
     introspection: bool | None = None
     """None: nothing is said."""
+    additions: bool | None = None
+    """Whether introspection tells of what the original has not; None: nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def read_schema(comment: str | None) -> SchemaDirective:
         inflect_names=given.take("inflect_names", _boolean) or False,
         max_rows=_MAX_ROWS if (rows := given.take("max_rows", _unsigned)) is None else rows,
         introspection=given.take("introspection", _boolean),
+        additions=given.take("additions", _boolean),
     )
 
 

@@ -31,6 +31,8 @@ class View:
     values: Values
     introspection: bool
     """Whether schemas that say nothing of introspection show themselves."""
+    additions: bool = False
+    """Whether introspection tells of additions in schemas that say nothing of them."""
 
     def inflects(self, schema: str) -> bool:
         """Tell whether names of a schema are inflected."""
@@ -40,6 +42,11 @@ class View:
         """Tell whether what lies in a schema is told by introspection."""
         said = self.spaces[schema].introspection
         return self.introspection if said is None else said
+
+    def shows_additions(self, schema: str) -> bool:
+        """Tell whether introspection tells of what the original has not, for tables of a schema."""
+        said = self.spaces[schema].additions
+        return self.additions if said is None else said
 
 
 class Found(NamedTuple):
@@ -102,6 +109,7 @@ def _entity(row: RelationRow, view: View) -> Entity | None:
         unique_keys=_unique_keys(row, keys, view.snapshot),
         description=directive.description,
         is_introspectable=view.is_introspectable(row.schema),
+        shows_additions=view.shows_additions(row.schema),
     )
 
 

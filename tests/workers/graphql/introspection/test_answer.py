@@ -6,8 +6,8 @@ from graphql.language import FragmentDefinitionNode
 
 from tests.workers.graphql.introspection.asking import asked
 from tests.workers.graphql.library import schema_for
-from workers.graphql.errors import GraphQLFailure
-from workers.graphql.introspection.answer import answer
+from workers.graphql.errors import GraphQLFailure, TooMuch
+from workers.graphql.introspection.answer import _Budget, answer
 from workers.graphql.introspection.describe import describe
 
 
@@ -139,3 +139,33 @@ def test_the_standard_question_has_fragments(described):
 
     assert any(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
     assert len(answer(described, *asked(get_introspection_query()))["types"]) == len(described.types)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ __schema { " + " ".join(f"a{n}: types {{ fields {{ args {{ name }} }} }}" for n in range(190)) + " } }",
+        "{ __schema { " + " ".join(f"a{n}: types {{ ...T }}" for n in range(190)) + " } }"
+        " fragment T on __Type { a: fields { name } b: fields { name } c: fields { name } d: fields { name } }",
+    ],
+)  # fmt: skip
+def test_an_answer_that_would_be_far_longer_than_the_usual_one_is_refused(ask, text):
+    with pytest.raises(
+        TooMuch, match=r"^The answer about the types has more than \d+ values: ask for less at once$"
+    ):
+        ask(text)
+
+
+def test_the_usual_question_takes_less_than_half_of_what_is_allowed(described, monkeypatch):
+    budgets = []
+    spend = _Budget.spend
+
+    def watched(self, made, written):
+        budgets.append((self, written))
+        spend(self, made, written)
+
+    monkeypatch.setattr(_Budget, "spend", watched)
+    answer(described, *asked(get_introspection_query()))
+
+    budget, written = budgets[-1]
+    assert max(budget._made, written) < budget._most / 2

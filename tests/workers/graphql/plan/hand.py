@@ -31,7 +31,9 @@ account = Entity(
         "hidden": Column("hidden", "hidden", TEXT, True, is_selectable=False, is_insertable=True),
     },
     ("id",),
-    relations={"blogCollection": Relation("blogCollection", BLOG, (("id", "owner_id"),), is_many=True)},
+    relations={
+        "blogCollection": Relation("blogCollection", BLOG, (("id", "owner_id"),), True, is_outgoing=False)
+    },
     has_key_lookup=True,
 )
 blog = Entity(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.rest.claims_path import claim_at, parse_claims_path
+from workers.claims_path import claim_at, parse_claims_path
 
 CLAIMS = {
     "role": "author",

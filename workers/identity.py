@@ -1,23 +1,21 @@
-"""Who the database sees: the role of a request, and its claims as text. Pure but for a cache.
+"""Who the database sees: the role of a request, and its claims as text; the same for REST and GraphQL. Pure but for a cache.
 
 Source: reference page "rest", sections 4 and 5.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.caller import Anonymous, Caller, Rejected, Service, User
+from schemas.errors import ApiError
 from schemas.settings import Api
-from workers.rest.claims_path import ClaimsPath, claim_at, parse_claims_path
-from workers.rest.errors import BadClaims, BadToken, NoJwtSecret, RestError, TokenRequired
+from workers.claims_path import ClaimsPath, claim_at, parse_claims_path
 
 _CACHED = 10_000
-_REFUSALS: dict[Refusal, type[RestError]] = {
-    Refusal.NO_SECRET: NoJwtSecret,
-    Refusal.UNDECODABLE: BadToken,
-    Refusal.CLAIMS: BadClaims,
-}
+Refuse = Callable[[Rejected | None], ApiError]
+"""Makes the refusal, in an interface's own words, of a token that the edge refused; of None, that one is required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,8 @@ class Identity:
 class Identities:
     """Turns callers into identities; those of tokens are kept by their claims."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, refuse: Refuse) -> None:
+        self._refuse = refuse
         self._path: ClaimsPath = parse_claims_path(api.jwt.role_claim_key)
         self._anonymous = _identity({}, api.anon_role, api.anon_role) if api.anon_role else None
         self._service = _identity({}, api.service_role, api.anon_role)
@@ -42,26 +41,26 @@ class Identities:
     def of(self, caller: Caller) -> Identity:
         """Give the identity of a caller.
 
-        Raises: TokenRequired, and the 3xx refusals for a token that the edge refused.
+        Raises: what `refuse` makes, where a token is required or the edge refused it.
         """
         match caller:
             case User(claims):
                 return self._kept.get(claims) or self._of_token(claims)
             case Anonymous():
                 if self._anonymous is None:
-                    raise TokenRequired
+                    raise self._refuse(None)
                 return self._anonymous
             case Service():
                 return self._service
-            case Rejected(kind, message, details):
-                raise _REFUSALS[kind](message, details)
+            case Rejected():
+                raise self._refuse(caller)
 
     def _of_token(self, raw: bytes) -> Identity:
         claims = msgspec.json.decode(raw, type=dict[str, object])
         value = claim_at(claims, self._path)
         role = self._anonymous_role if value is None else _text(value)
         if not role:
-            raise TokenRequired
+            raise self._refuse(None)
         identity = _identity(claims, role, self._anonymous_role)
         if len(self._kept) >= _CACHED:
             self._kept.clear()

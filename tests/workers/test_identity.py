@@ -6,14 +6,14 @@ import pytest
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
 from schemas.settings import Api, Jwt
-from workers.rest.errors import BadClaims, BadToken, NoJwtSecret, RestError, TokenRequired
-from workers.rest.identity import Identities
+from workers.identity import Identities
+from workers.rest.errors import BadClaims, BadToken, NoJwtSecret, RestError, TokenRequired, refused_token
 
 OWN = {"anon_role": "anon", "service_role": "service"}
 
 
 def identities(**options: object) -> Identities:
-    return Identities(Api(**{**OWN, **options}))  # type: ignore[arg-type]  # names and values of the settings
+    return Identities(Api(**{**OWN, **options}), refused_token)  # type: ignore[arg-type]  # names and values of the settings
 
 
 def user(**claims: object) -> User:

@@ -1,0 +1,1 @@
+"""Subscriptions: what has to be followed for them, and the rows of a change."""
