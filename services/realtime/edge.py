@@ -9,6 +9,8 @@ Source: reference page "realtime", sections 1 and 12; architecture, decisions 12
 """
 
 import asyncio
+import contextlib
+import resource
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +37,7 @@ from services.realtime.hub import Hub
 from services.realtime.join import Join
 from services.realtime.limits import Brake, Rate, Sockets
 from services.realtime.observed import SocketCrashed
+from services.realtime.outbox import Outbox
 from services.realtime.questions import Questions, Refused
 from services.realtime.seat import House
 from services.realtime.socket import Socket, Tally, Visitor
@@ -83,6 +86,7 @@ class Realtime:
         self._count = Sockets(own.max_concurrent_users, own.max_sockets_per_key)
         self._joins = Rate(own.max_joins_per_second)
         self._tally = Tally()
+        self._outbox = Outbox()
         self._is_draining = False
         self._ending = asyncio.Event()
         self._streams = 0
@@ -94,11 +98,17 @@ class Realtime:
         cls, settings: Settings, connection: Connection, calls: Calls, keeper: Doorkeeper
     ) -> "Realtime":
         """Open the edge, and make it known to the others."""
+        _allow_files()
         edge = cls(settings, connection, calls, keeper)
         edge._feed = await open_feed(connection, calls, settings.realtime)
         await edge._house.tracker.start()
         edge._looking = asyncio.get_running_loop().create_task(edge._look())
         return edge
+
+    @property
+    def feed(self) -> ChangeFeed | None:
+        """Give the row changes of this process, for other edges."""
+        return self._feed
 
     # Requests
 
@@ -117,7 +127,7 @@ class Realtime:
         if place is None:
             await self._house.brake.wait()
             return _error(429, "Too many connected users")
-        socket = Socket(self._house, self._settings, refused, self._tally, self._may_join)
+        socket = Socket(self._house, self._settings, refused, self._tally, self._may_join, self._outbox)
         self._sockets.add(socket)
         try:
             return await socket.run(asked.request)
@@ -270,6 +280,14 @@ class Realtime:
         yield gauge(
             prefix + "slow_consumers", "Sockets closed so far for reading slowly.", lambda: tally.slow
         )
+
+
+def _allow_files() -> None:
+    """Let this process have as many sockets as the system lets it: what shells set is often 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):  # a system that names no bound takes none
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def key_of(first: dict[str, str], query: str) -> str:

@@ -20,6 +20,7 @@ from services.realtime.frames import Malformed, Push, UserPush, Vsn
 from services.realtime.join import Join, parse_join
 from services.realtime.limits import Rate
 from services.realtime.observed import FrameDropped, InvalidJoinPayload, SlowConsumer
+from services.realtime.outbox import Outbox
 from services.realtime.rooms import PREFIX
 from services.realtime.seat import House, Seat
 from services.realtime.tokens import Identity
@@ -60,6 +61,7 @@ class Socket:
         visitor: Visitor,
         tally: Tally,
         may_join: Callable[[Join], str],
+        outbox: Outbox,
     ) -> None:
         self.vsn = visitor.vsn
         self.headers = visitor.headers
@@ -74,6 +76,8 @@ class Socket:
         self._max_unsent = settings.max_unsent
         self._is_open = False
         self._transport: asyncio.Transport | None = None
+        self._outbox = outbox
+        self._unsent: list[bytes] = []
         self._closing: asyncio.Task[None] | None = None
         self._socket = web.WebSocketResponse(
             timeout=_CLOSE_S, autoping=False, compress=False, max_msg_size=settings.max_frame
@@ -104,12 +108,20 @@ class Socket:
         return socket
 
     def write(self, frame: bytes) -> None:
-        """Send a frame. Hot path."""
+        """Send a frame at the end of this turn of the loop. Hot path."""
+        if self._is_open:
+            if not self._unsent:
+                self._outbox.add(self)
+            self._unsent.append(frame)
+
+    def flush(self) -> None:
+        """Write what waits. Hot path."""
+        unsent, self._unsent = self._unsent, []
         transport = self._transport
-        if not self._is_open or transport is None or transport.is_closing():
+        if not self._is_open or not unsent or transport is None or transport.is_closing():
             return
-        transport.write(frame)
-        self._tally.deliveries += 1
+        transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
+        self._tally.deliveries += len(unsent)
         if transport.get_write_buffer_size() > self._max_unsent:
             self._too_slow(transport)
 
@@ -122,6 +134,7 @@ class Socket:
 
     def close(self, code: int, reason: str) -> None:
         """Close it, with a reason for the client."""
+        self.flush()
         if self._closing is None and self._transport is not None:
             self._is_open = False
             self._closing = asyncio.get_running_loop().create_task(self._close(code, reason))

@@ -11,3 +11,4 @@ alter table public.wish enable row level security;
 create policy own on public.wish to authenticated using (owner = (select auth.jwt() ->> 'sub')) with check (owner = (select auth.jwt() ->> 'sub'));
 insert into public.shop values (1, 'Bakery'), (2, 'Bookshop');
 comment on table public.wish is e'@graphql({"totalCount": {"enabled": true}})';
+alter publication supabase_realtime add table public.wish, public.shop;

@@ -68,11 +68,6 @@ test('replay gives the last messages of the database, oldest first, and each onc
   assert.deepEqual(heard.map((each) => [each.payload.n, each.meta.replayed ?? false]), [[2, true], [3, true], [4, false]])
 })
 
-test('replay on a public channel is refused', async () => {
-  const channel = client().channel(randomUUID(), { config: { broadcast: { replay: { since: 0 } } } })
-  await assert.rejects(subscribed(channel), /replay/i)
-})
-
 test('presence in private: who may not write is not shown', async () => {
   const seen = (await person(TOKEN_READER)).channel('club', inPrivate({ presence: { key: 'reader' } }))
   seen.on('presence', { event: 'sync' }, () => {})

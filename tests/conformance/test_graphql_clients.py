@@ -19,15 +19,26 @@ pytestmark = [
 ]
 
 
-@pytest.mark.usefixtures("node_modules")
-def test_clients_ask_write_page_and_introspect(accounts: Platform, tokens: dict[str, str]) -> None:
+@pytest.fixture(scope="module")
+def wishes(accounts: Platform) -> Platform:
+    """The platform with the tables of these tests."""
     done = accounts.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(HERE / "graphql_schema.sql"))
     assert done.returncode == 0, done.stderr
     accounts.wait_for_catalog("wish")
+    return accounts
+
+
+@pytest.mark.usefixtures("node_modules")
+@pytest.mark.parametrize(
+    "file", ["graphql.test.mjs", "graphql-ws.test.mjs"], ids=["requests", "subscriptions"]
+)
+def test_clients_ask_write_page_introspect_and_subscribe(
+    wishes: Platform, tokens: dict[str, str], file: str
+) -> None:
     done = subprocess.run(
-        ["node", "--test", "--test-reporter=tap", "graphql.test.mjs"],
+        ["node", "--test", "--test-reporter=tap", file],
         cwd=HERE,
-        env={**os.environ, **accounts.values, **tokens},
+        env={**os.environ, **wishes.values, **tokens},
         capture_output=True,
         text=True,
         timeout=90,

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tests.workers.database.own_server import OwnServer, own_server
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60
 _POLICY_S = 0.5
+_LOOK_S = 0.05
 NATS = ("nats-1", "nats-2", "nats-3")
 
 
@@ -57,6 +58,13 @@ class Part:
             self.alive.unlink(missing_ok=True)
         self.process.kill()
 
+    def stop(self) -> None:
+        """Ask it to end in order; it drains, and is then started again."""
+        assert self.process is not None
+        if self.alive is not None:
+            self.alive.unlink(missing_ok=True)
+        self.process.terminate()
+
     @property
     def is_alive(self) -> bool:
         """Whether its health check would succeed."""
@@ -68,7 +76,7 @@ class Part:
             self._keeping.cancel()
         if self.process is not None:
             self.process.kill()
-            await asyncio.to_thread(self.process.wait)
+            self.process.wait()
 
     def _start(self) -> None:
         with self.log.open("ab") as log:
@@ -79,7 +87,8 @@ class Part:
     async def _keep(self) -> None:
         while True:
             assert self.process is not None
-            await asyncio.to_thread(self.process.wait)
+            while self.process.poll() is None:
+                await asyncio.sleep(_LOOK_S)
             await asyncio.sleep(_POLICY_S)
             self._start()
 
@@ -142,7 +151,9 @@ async def running_topology() -> AsyncIterator[Topology]:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     try:
         with running_s3() as s3:
-            async with own_server(wal_level="logical", max_connections="300", max_replication_slots="10") as database:
+            async with own_server(
+                wal_level="logical", max_connections="300", max_replication_slots="10"
+            ) as database:
                 ports = {name: (free_port(), free_port(), free_port()) for name in NATS}
                 places = Places(
                     f"127.0.0.1:{database.port}",
@@ -226,19 +237,25 @@ def _command(service: dict[str, Any]) -> list[str]:
 def _environment(one: Topology, service: dict[str, Any], name: str) -> dict[str, str]:
     """Give the environment of a process, with this machine's places in it."""
     found = {
-        variable: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", text).replace("/run/secrets", str(one.folder / "secrets"))
+        variable: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", text).replace(
+            "/run/secrets", str(one.folder / "secrets")
+        )
         for variable, text in service["environment"].items()
     }
-    return found | {
-        "PYTHONPATH": str(ROOT),
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(one.folder),
-        "HEADWATER_ALIVE_FILE": str(one.folder / f"{name}.alive"),
-        "HEADWATER_STORAGE_S3_ENDPOINT": one.s3.url,
-        "HEADWATER_STORAGE_S3_BUCKET": BUCKET,
-        "HEADWATER_PROJECT_FOLDER": str(one.folder / "supabase"),
-        "HEADWATER_EDGE_RUNTIME_PATH": str(one.folder / "supabase" / "functions"),
-    } | ({"HEADWATER_DATA": str(one.folder / name)} if "HEADWATER_DATA" in found else {})
+    return (
+        found
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(one.folder),
+            "HEADWATER_ALIVE_FILE": str(one.folder / f"{name}.alive"),
+            "HEADWATER_STORAGE_S3_ENDPOINT": one.s3.url,
+            "HEADWATER_STORAGE_S3_BUCKET": BUCKET,
+            "HEADWATER_PROJECT_FOLDER": str(one.folder / "supabase"),
+            "HEADWATER_EDGE_RUNTIME_PATH": str(one.folder / "supabase" / "functions"),
+        }
+        | ({"HEADWATER_DATA": str(one.folder / name)} if "HEADWATER_DATA" in found else {})
+    )
 
 
 def _answers(url: str) -> bool:
@@ -247,8 +264,3 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def each(compose: dict[str, Any]) -> Iterator[str]:
-    """Give the names of our services."""
-    yield from (name for name, service in compose.items() if service.get("image") == "headwater:local")

@@ -28,8 +28,8 @@ from services.realtime.model import Delivery
 
 _MOST_SLOTS = 256
 _MOST_BYTES = 32 * 1024 * 1024
-_TURN = 2000
-"""Deliveries after which others get their turn."""
+_TURN = 6000
+"""Deliveries after which others get their turn: some 10 ms. What one turn has for a socket leaves in one write."""
 _MOST_SHAPES = 4096
 _LAST = 0xFFFFFFFF
 

@@ -1,0 +1,93 @@
+"""The page docs/realtime.md, as a reader tries it: its tables, its stream, its messages."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, block, shell
+from tests.platform import Platform, platform
+
+PAGE = (ROOT / "docs" / "realtime.md").read_text()
+CLIENTS = ROOT / "tests" / "conformance"
+_HEAD = """
+import {{ createClient }} from '@supabase/supabase-js'
+import WebSocket from 'ws'
+const supabase = createClient({url}, {key}, {{ auth: {{ persistSession: false }}, realtime: {{ transport: WebSocket }} }})
+"""
+
+
+def test_the_page_holds(tmp_path: Path) -> None:
+    with platform() as place:
+        place.psql(block(PAGE, "sql", "create table public.harbours"))
+        place.psql(block(PAGE, "sql", "captains of the harbour"))
+        place.wait_for_catalog("harbours")
+
+        lines = _streamed(place)
+        status = shell(
+            place, tmp_path, *(f"{k}={shlex.quote(v)}" for k, v in place.values.items()), _broadcast()
+        )
+
+    assert json.loads(next(line for line in lines if "Rotterdam" in line)[6:])["record"]["berths"] == 40
+    assert not any("Urk" in line for line in lines)
+    assert status.strip() == "202"
+
+
+@pytest.mark.node
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine")
+def test_the_scripts_of_the_page_hold(tmp_path: Path) -> None:
+    if not (CLIENTS / "node_modules" / "ws").exists():
+        subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=CLIENTS, check=True, capture_output=True)
+    (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
+    with platform() as place:
+        place.psql(block(PAGE, "sql", "create table public.harbours"))
+        values = place.values
+        head = _HEAD.format(url=json.dumps(values["API_URL"]), key=json.dumps(values["ANON_KEY"]))
+        (tmp_path / "rows.mjs").write_text(head + block(PAGE, "js", "channel('harbours')"))
+        with subprocess.Popen(
+            ["node", "rows.mjs"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        ) as process:
+            watch = threading.Timer(30, process.kill)
+            watch.start()
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
+            second = process.stdout.readline()
+            watch.cancel()
+            process.kill()
+
+    assert first == "Subscribed to PostgreSQL\n"
+    assert second == "new: Rotterdam\n"
+
+
+def _broadcast() -> str:
+    return block(PAGE, "sh", "/api/broadcast/")
+
+
+def _streamed(place: Platform) -> list[str]:
+    """Run the example with server-sent events, write rows once it is live, and give the lines up to the first change."""
+    command = block(PAGE, "sh", "/changes?table=harbours")
+    lines: list[str] = []
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {command}"],
+        env={**os.environ, **place.values},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watch = threading.Timer(30, process.kill)
+        watch.start()
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("event: subscribed"):
+                place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
+            if "Rotterdam" in line:
+                break
+        watch.cancel()
+        process.kill()
+    return lines

@@ -1,0 +1,116 @@
+"""A platform saved and brought back, into a new one and over one that has something."""
+
+import json
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.platform import Platform, headwater, platform
+
+pytestmark = [pytest.mark.xdist_group("backup"), pytest.mark.timeout(300)]
+
+_SCHEMA = (
+    "create role keeper nologin; create table public.notes (id int primary key, text text);"
+    "alter table public.notes enable row level security; create policy all_see on public.notes for select using (true);"
+    "grant select on public.notes to keeper; insert into public.notes select n, 'note ' || n from generate_series(1, 500) n;"
+    "alter database postgres set work_mem = '5MB'"
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A backup of a platform with rows, a user and objects."""
+    folder = tmp_path_factory.mktemp("backup") / "first"
+    with platform() as one:
+        one.psql(_SCHEMA)
+        _call(
+            one,
+            "POST",
+            "/auth/v1/admin/users",
+            {"email": "a@example.com", "password": "a long password", "email_confirm": True},
+        )
+        _call(one, "POST", "/storage/v1/bucket", {"name": "open", "public": True})
+        for number in range(20):
+            _put(one, f"o{number}", b"object %d" % number * 1000)
+        done = one.command("backup", str(folder))
+        assert done.returncode == 0, done.stderr
+        yield folder
+
+
+def test_manifest_tells_what_is_saved(saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
+
+    assert manifest["blobs"] == 20
+    assert manifest["blob_bytes"] == sum(len(b"object %d" % number * 1000) for number in range(20))
+    assert {"database.dump", "roles.sql", "blobs.jsonl"} == manifest["files"].keys()
+    assert "keeper" in (saved / "roles.sql").read_text()
+
+
+def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
+    with platform() as one:
+        done = one.command("restore", str(saved))
+        assert done.returncode == 0, done.stderr
+
+        one.wait_for_catalog("notes")
+        assert one.get("/rest/v1/notes?id=eq.500")[1] == b'[{"id":500,"text":"note 500"}]'
+        assert one.get("/storage/v1/object/public/open/o7") == (200, b"object 7" * 1000)
+        assert _sign_in(one) == 200
+        assert "5MB" in one.psql("show work_mem")
+        _put(one, "later", b"x")
+        again = one.command("restore", str(saved))
+        assert again.returncode == 2
+        assert "--force" in again.stderr
+
+        forced = one.command("restore", str(saved), "--force")
+        assert forced.returncode == 0, forced.stderr
+        one.wait_for_catalog("notes")
+        assert one.get("/storage/v1/object/public/open/later")[0] in (400, 404)
+
+
+def test_damaged_backup_is_refused_before_anything_changes(saved: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    with (broken / "database.dump").open("r+b") as file:
+        file.seek(2000)
+        file.write(b"damage")
+    with platform() as one:
+        done = one.command("restore", str(broken))
+
+        assert done.returncode == 2
+        assert "damaged" in done.stderr
+        assert one.psql("select 1")
+
+
+def test_folder_with_something_in_it_is_refused(saved: Path) -> None:
+    done = headwater("backup", str(saved), "--data", "/nowhere")
+
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+
+
+def _call(one: Platform, method: str, path: str, body: object) -> None:
+    _send(one, method, path, json.dumps(body).encode(), "application/json")
+
+
+def _put(one: Platform, key: str, data: bytes) -> None:
+    _send(one, "POST", f"/storage/v1/object/open/{key}", data, "text/plain")
+
+
+def _send(one: Platform, method: str, path: str, data: bytes, kind: str) -> None:
+    key = one.values["SERVICE_ROLE_KEY"]
+    headers = {"apikey": key, "Authorization": f"Bearer {key}", "Content-Type": kind}
+    with urllib.request.urlopen(
+        urllib.request.Request(one.url + path, data, headers, method=method), timeout=30
+    ):
+        pass
+
+
+def _sign_in(one: Platform) -> int:
+    body = json.dumps({"email": "a@example.com", "password": "a long password"}).encode()
+    headers = {"apikey": one.values["ANON_KEY"], "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{one.url}/auth/v1/token?grant_type=password", body, headers)
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        return int(answer.status)
