@@ -103,5 +103,7 @@ class RowsFound(Struct, frozen=True):
     """
 
     rows: list[list[bytes] | None]
+    missing: list[int] = []
+    """Places of rows that are gone, hidden, or not there yet: the log tells of a commit a moment before it can be seen."""
     errors: bytes = b""
     """JSON of `errors`, where the statement failed; then there are no rows."""

@@ -31,6 +31,7 @@ from services.keys.published import Publications
 from services.middleware.apikey import Keys
 from services.middleware.limits import read_networks
 from services.realtime.edge import Realtime
+from services.subscriptions.edge import GraphQLSockets
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
 
@@ -81,9 +82,16 @@ async def _serve_gateway(process: Process, settings: Settings) -> None:
     sockets = await Realtime.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
     if sockets is not None:
         process.on_drain(sockets.close)
-    await _listen(process, settings, Edge(settings, calls, keeper, health, objects, sockets))
+    feed = sockets.feed if sockets is not None else None
+    is_subscribed = settings.graphql.enabled and settings.graphql.subscriptions.enabled
+    subscriptions = GraphQLSockets(settings, calls, keeper, feed) if is_subscribed else None
+    if subscriptions is not None:
+        process.on_drain(subscriptions.close)
+    await _listen(process, settings, Edge(settings, calls, keeper, health, objects, sockets, subscriptions))
     if sockets is not None:
         process.on_drain(sockets.drain)  # called first: the server waits for its sockets to end
+    if subscriptions is not None:
+        process.on_drain(subscriptions.drain)  # likewise
 
 
 def open_objects(settings: Settings, calls: Calls) -> Objects | None:

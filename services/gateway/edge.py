@@ -18,6 +18,7 @@ from schemas.caller import Caller, Rejected
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response, header_values
 from schemas.settings import Settings
+from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
@@ -34,6 +35,7 @@ from services.middleware.limits import Buckets, client_address, is_in_networks, 
 from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
 from services.realtime import edge as realtime
+from services.subscriptions.edge import GraphQLSockets, is_subscribing
 
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
@@ -57,12 +59,14 @@ class Edge:
         health: Health,
         objects: Objects | None = None,
         sockets: realtime.Realtime | None = None,
+        subscriptions: GraphQLSockets | None = None,
     ) -> None:
         gateway, limit = settings.gateway, settings.gateway.rate_limit
         self._doorkeeper = doorkeeper
         self._health = health
         self._objects = objects
         self._sockets = sockets
+        self._subscriptions = subscriptions
         self._forwarder = Forwarder(
             calls,
             max_body=gateway.max_body,
@@ -91,6 +95,11 @@ class Edge:
                 if isinstance(talked, web.StreamResponse):
                     return talked
                 own = talked
+            elif own is None and asked.area == "graphql" and is_subscribing(request):
+                served = await self._subscribe(asked)
+                if isinstance(served, web.StreamResponse):
+                    return served
+                own = served
             elif own is None:
                 answer = await self._pass_on(asked)
                 if answer.chunks is not None and answer.response.status == 101:
@@ -241,6 +250,16 @@ class Edge:
         if sockets.is_stream(asked.below):
             return await sockets.stream(told, caller, self._extra(asked))
         return await sockets.answer(told, await self._forwarder.read(asked.request), caller)
+
+    async def _subscribe(self, asked: "_Asked") -> web.StreamResponse | Response:
+        """Serve a socket of GraphQL to its end."""
+        if asked.below not in ("", "/"):
+            return refusal(asked.area, 404, "There is nothing below this path")
+        if asked.request.method == SUBSCRIBE:
+            return refusal(asked.area, 405, "Send a query by POST or GET", headers=[("allow", "GET, POST")])
+        if self._subscriptions is None:
+            return refusal(asked.area, 501, "Subscriptions are switched off (graphql.subscriptions.enabled)")
+        return await self._subscriptions.connect(asked.request, asked.first, asked.key())
 
     async def _caller(self, route: Route, key: str | None, authorization: str | None) -> Caller:
         """Identify who asks. Raises: KeyRefused."""

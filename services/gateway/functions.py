@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from broker.call import Answer, Calls
-from schemas.caller import Caller
+from broker.subjects import FUNCTIONS_WANTED
+from schemas.caller import Caller, Service, User
 from schemas.errors import Unavailable
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Headers
@@ -24,6 +25,8 @@ from services.gateway.public_address import told_by
 from services.gateway.routes import Route
 
 PREFIX = "/functions/v1"
+_ADMIN = "/_internal/"
+"""Where functions are administered (workers/functions/admin.py)."""
 _GRACE_S = 10.0
 """Seconds that the door waits longer than the pool."""
 _OURS = frozenset(
@@ -61,12 +64,23 @@ class Functions:
     ) -> Answer:
         """Ask the pool of functions. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
         if not wants_socket(request):
-            return await self._usual.ask(route, path, query, request, id, caller, headers, client)
+            try:
+                return await self._usual.ask(route, path, query, request, id, caller, headers, client)
+            except Unavailable:
+                if path.startswith(_ADMIN) and _is_service(caller):
+                    self._calls.wake(FUNCTIONS_WANTED)  # a worker may wait for the first function
+                raise
         assert route.subject is not None  # functions have one
         head = self._sockets.head(
             id, request.method, path, query, [*headers, ("upgrade", "websocket")], caller, client
         )
         return await self._calls.call(route.subject, head, body=_Incoming(request))
+
+
+def _is_service(caller: Caller) -> bool:
+    return isinstance(caller, Service) or (
+        isinstance(caller, User) and caller.decoded().get("role") == "service_role"
+    )
 
 
 def wants_socket(request: web.BaseRequest) -> bool:

@@ -113,21 +113,18 @@ class Objects:
         await self._blobs.close()
 
     async def _staged(self, body: Body, wanted: Wanted) -> Staged:
+        """Have the body lie at its place as a blob; leave nothing if that fails."""
         async with self._blobs.stage(place_of(wanted.blob), limit=wanted.most) as staging:
             async for piece in body.pieces:
                 await staging.write(piece)
-            return await staging.finish()
+            return await staging.finish_in_place()
 
     async def _commit(self, asked: Request, wanted: Wanted, staged: Staged, fields: dict[str, str]) -> Answer:
-        """Have the blob lie at its place, then the row written. A refusal leaves neither.
+        """Have the row of a blob written. A refusal leaves neither.
 
         Where nobody knows whether the row was written (the worker died, the database did not answer), the blob stays: the
         sweep removes it if it has no row.
         """
-        try:
-            await self._blobs.promote(staged)
-        except BlobStoreDown as error:
-            raise Unavailable(f"the store of objects does not answer: {error}") from None
         stored = Stored(wanted.ticket, staged.size, staged.md5, fields=fields)
         answer = await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=stored))
         if 400 <= answer.response.status < 500:

@@ -58,13 +58,6 @@ class Part:
             self.alive.unlink(missing_ok=True)
         self.process.kill()
 
-    def stop(self) -> None:
-        """Ask it to end in order; it drains, and is then started again."""
-        assert self.process is not None
-        if self.alive is not None:
-            self.alive.unlink(missing_ok=True)
-        self.process.terminate()
-
     @property
     def is_alive(self) -> bool:
         """Whether its health check would succeed."""

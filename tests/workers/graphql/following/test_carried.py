@@ -35,7 +35,7 @@ def test_the_rest_is_left_and_variables_are_filled_in() -> None:
     either = Any((compare("a", "=", b"1"), compare("a", "=", b"2")))
     variable = Compare("b", "=", Operand(Slot(0), "text"))
     readers = [Reader(("v",), str)]
-    left = [
+    left: list[Condition] = [
         either,
         Not(compare("a", "=", b"1")),
         compare("a", "^@", b"1"),

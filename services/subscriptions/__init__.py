@@ -1,0 +1,1 @@
+"""GraphQL subscriptions: the protocol graphql-transport-ws, live queries and row changes."""

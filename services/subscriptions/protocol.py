@@ -1,0 +1,127 @@
+"""The messages of the protocol graphql-transport-ws, and the codes that close a socket. Pure.
+
+    connection_init ->            <- connection_ack        within a time, once; whoever the client is stands in its payload
+    ping <-> pong                                          at any time, in both directions
+    subscribe (id) ->             <- next (id) ... complete (id), or error (id)
+    complete (id) ->                                       no more of that
+
+Source: the protocol's description in the repository `enisdenjo/graphql-ws`, PROTOCOL.md.
+"""
+
+import msgspec
+from msgspec import Raw, Struct
+
+NAME = "graphql-transport-ws"
+
+INTERNAL, INVALID, UNAUTHORIZED, FORBIDDEN = 4500, 4400, 4401, 4403
+NOT_ACCEPTABLE, INIT_TIMEOUT, EXISTS, TOO_MANY_INITS = 4406, 4408, 4409, 4429
+NORMAL, GOING_AWAY, TRY_AGAIN = 1000, 1001, 1013
+_LONGEST_REASON = 123
+
+ACK = b'{"type":"connection_ack"}'
+
+
+class MessageRefused(Exception):
+    """A message that closes the socket with 4400: why."""
+
+
+class Init(Struct, frozen=True, tag_field="type", tag="connection_init"):
+    """Who the client is."""
+
+    payload: dict[str, object] | None = None
+
+
+class Ping(Struct, frozen=True, tag_field="type", tag="ping"):
+    """Wants a pong."""
+
+    payload: dict[str, object] | None = None
+
+
+class Pong(Struct, frozen=True, tag_field="type", tag="pong"):
+    """Answers a ping, or comes by itself."""
+
+    payload: dict[str, object] | None = None
+
+
+class Subscribe(Struct, frozen=True, tag_field="type", tag="subscribe"):
+    """Begins an operation. `payload` is the JSON of a GraphQL request."""
+
+    id: str
+    payload: Raw
+
+
+class Complete(Struct, frozen=True, tag_field="type", tag="complete"):
+    """Ends an operation."""
+
+    id: str
+
+
+Message = Init | Ping | Pong | Subscribe | Complete
+
+
+class _Payload(Struct, rename={"operation_name": "operationName"}):
+    query: str
+    operation_name: str | None = None
+    variables: dict[str, Raw] | None = None
+    extensions: dict[str, Raw] | None = None
+
+
+_read: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+_read_payload = msgspec.json.Decoder(_Payload).decode
+
+
+def read(text: str) -> Message:
+    """Read a message of a client. Raises: MessageRefused."""
+    try:
+        message = _read.decode(text)
+        if isinstance(message, Subscribe):
+            _read_payload(message.payload)
+    except (msgspec.DecodeError, UnicodeError):
+        raise MessageRefused("Invalid message") from None
+    except RecursionError:
+        raise MessageRefused("The message is nested too deeply") from None
+    if isinstance(message, Subscribe | Complete) and not message.id:
+        raise MessageRefused("A message needs an id")
+    return message
+
+
+def pong(payload: dict[str, object] | None) -> bytes:
+    """Write the answer to a ping."""
+    return _with_payload(b"pong", payload)
+
+
+def ping(payload: dict[str, object]) -> bytes:
+    """Write a ping that tells something."""
+    return _with_payload(b"ping", payload)
+
+
+def next_(id: bytes, result: bytes) -> bytes:
+    """Write a result. `id` is JSON, `result` the JSON of an execution result."""
+    return b'{"id":%b,"type":"next","payload":%b}' % (id, result)
+
+
+def error(id: bytes, errors: bytes) -> bytes:
+    """Write that an operation is over because of errors, a JSON list."""
+    return b'{"id":%b,"type":"error","payload":%b}' % (id, errors)
+
+
+def complete(id: bytes) -> bytes:
+    """Write that an operation is over."""
+    return b'{"id":%b,"type":"complete"}' % id
+
+
+def errors_of(message: str, code: str | None = None) -> bytes:
+    """Give a JSON list with one error."""
+    extensions = {} if code is None else {"extensions": {"code": code}}
+    return msgspec.json.encode([{"message": message, **extensions}])
+
+
+def shortened(reason: str) -> bytes:
+    """Give the reason of a close as it fits into the frame."""
+    return reason.encode()[:_LONGEST_REASON].decode(errors="ignore").encode()
+
+
+def _with_payload(type: bytes, payload: dict[str, object] | None) -> bytes:
+    if payload is None:
+        return b'{"type":"%b"}' % type
+    return b'{"type":"%b","payload":%b}' % (type, msgspec.json.encode(payload))

@@ -1,0 +1,107 @@
+"""A row change as the result of a GraphQL operation: what the log told and what was read of the row become JSON. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from schemas.subscriptions import ChangeField, Changes, OldColumn
+
+_NULL = b"null"
+
+
+class Change(Struct, frozen=True):
+    """The member `data` of a delivery (`services/realtime/changes/record.py`), as far as it is used."""
+
+    type: str
+    position: str
+    commit_timestamp: str | None = None
+    record: dict[str, Raw] = {}
+    old_record: dict[str, Raw] = {}
+    errors: list[str] | None = None
+
+
+read_change = msgspec.json.Decoder(Change).decode
+
+
+def key_of(change: Change, primary_key: Sequence[str]) -> list[str] | None:
+    """Give the key of the changed row as texts; None where the log does not tell it."""
+    row = change.old_record if change.type == "DELETE" else change.record
+    values = [_text(row.get(name)) for name in primary_key]
+    return None if None in values else [value for value in values if value is not None]
+
+
+def result_of(plan: Changes, change: Change, nodes: Sequence[bytes]) -> bytes:
+    """Give the execution result. `nodes` are the JSON texts of the fields `node`, in their order."""
+    left = iter(nodes)
+    members = [
+        msgspec.json.encode(field.key)
+        + b":"
+        + _field(field, change, next(left) if field.kind == "node" else b"")
+        for field in plan.fields
+    ]
+    return b'{"data":{%b:{%b}}}' % (msgspec.json.encode(plan.name), b",".join(members))
+
+
+def _field(field: ChangeField, change: Change, node: bytes) -> bytes:
+    match field.kind:
+        case "event":
+            return msgspec.json.encode(change.type)
+        case "commitTimestamp":
+            return msgspec.json.encode(change.commit_timestamp)
+        case "position":
+            return msgspec.json.encode(change.position)
+        case "typename":
+            return msgspec.json.encode(field.text)
+        case "node":
+            return node
+        case "old":
+            if change.type == "INSERT":
+                return _NULL
+            members = [
+                msgspec.json.encode(one.key) + b":" + _old(one, change.old_record) for one in field.columns
+            ]
+            return b"{%b}" % b",".join(members)
+
+
+def _old(column: OldColumn, row: Mapping[str, Raw]) -> bytes:
+    if not column.column:
+        return msgspec.json.encode(column.labels[""])
+    raw = row.get(column.column)
+    value = _NULL if raw is None else bytes(raw).strip()
+    if value == _NULL:
+        return value
+    if column.labels:
+        return msgspec.json.encode(_renamed(msgspec.json.decode(value), column.labels))
+    match column.form:
+        case "text" if not value.startswith(b'"'):
+            return _as_texts(value)
+        case "bytes" if value.startswith(b'"'):
+            return b'"\\\\x' + value[1:]
+    return value
+
+
+def _as_texts(value: bytes) -> bytes:
+    """Give a number or an object as a text; the numbers of a list one by one."""
+    if value.startswith(b"["):
+        return b"[%b]" % b",".join(
+            bytes(one) if bytes(one)[:1] in (b'"', b"n") else msgspec.json.encode(bytes(one).decode())
+            for one in msgspec.json.decode(value, type=list[Raw])
+        )
+    return msgspec.json.encode(value.decode())
+
+
+def _renamed(value: object, labels: Mapping[str, str]) -> object:
+    if isinstance(value, list):
+        return [_renamed(one, labels) for one in value]
+    return labels.get(value, value) if isinstance(value, str) else value
+
+
+def _text(raw: Raw | None) -> str | None:
+    """Give a value as Postgres reads it: a string without its quotes, everything else as it is written."""
+    if raw is None:
+        return None
+    value = bytes(raw).strip()
+    if value == _NULL:
+        return None
+    return str(msgspec.json.decode(value)) if value.startswith(b'"') else value.decode()

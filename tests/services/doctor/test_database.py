@@ -1,0 +1,46 @@
+"""Tests of what the facts about a database mean."""
+
+import pytest
+from msgspec.structs import replace
+
+from services.doctor.database import Facts, Slot, look_at_facts, silent
+from services.doctor.finding import Level
+
+GOOD = Facts(180006, "logical", 0.0, 5, 10, 100, [], Slot(1024, True, False))
+
+
+def test_good_database_has_no_findings_but_good_ones() -> None:
+    assert {each.level for each in look_at_facts(GOOD, realtime=True)} == {Level.OK}
+
+
+@pytest.mark.parametrize(
+    ("changed", "title", "level"),
+    [
+        ({"version": 140002}, "database", Level.ERROR),
+        ({"pending": ["auth/0001_users"]}, "migrations", Level.ERROR),
+        ({"sessions": 95}, "sessions", Level.WARNING),
+        ({"wal_level": "replica"}, "realtime", Level.ERROR),
+        ({"slot": None, "slots_free": 0}, "realtime", Level.ERROR),
+        ({"slot": Slot(0, False, True)}, "realtime", Level.ERROR),
+        ({"slot": Slot(0, False, False)}, "realtime", Level.WARNING),
+        ({"slot": Slot(2**31, True, False)}, "realtime", Level.WARNING),
+    ],
+)
+def test_each_fault_is_found_with_its_cure(changed: dict[str, object], title: str, level: Level) -> None:
+    found = [
+        each for each in look_at_facts(replace(GOOD, **changed), realtime=True) if each.level is not Level.OK
+    ]
+
+    assert [(each.title, each.level) for each in found] == [(title, level)]
+    assert found[0].cure
+
+
+def test_slot_does_not_matter_without_realtime() -> None:
+    found = look_at_facts(replace(GOOD, wal_level="replica"), realtime=False)
+
+    assert {each.level for each in found} == {Level.OK}
+
+
+def test_silent_database_is_an_error_with_a_cure() -> None:
+    assert silent("refused").level is Level.ERROR
+    assert silent("refused").cure

@@ -1,0 +1,66 @@
+"""Tests of what concerns the machine."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from schemas.settings_reading import load_settings
+from services.doctor import machine
+from services.doctor.finding import Level
+from services.supervisor.folder import DataFolder
+
+
+def _settings(**environment: str):
+    return load_settings(b"", environment, source="none")[0]
+
+
+def test_development_keys_are_fine_on_loopback_only() -> None:
+    assert machine.look_at_keys(_settings()).level is Level.OK
+    public = machine.look_at_keys(_settings(HEADWATER_GATEWAY_HOST="0.0.0.0"))
+    assert public.level is Level.ERROR
+    assert "HEADWATER_AUTH_JWT_SECRET" in public.told
+
+
+def test_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+
+        found = machine.look_at_ports(_settings(HEADWATER_API_PORT=port))
+
+    assert found[0].level is Level.ERROR
+    assert port in found[0].told
+
+
+@pytest.mark.parametrize(
+    ("now", "server", "level"),
+    [(1e9, None, Level.ERROR), (1.8e9, 1.8e9 + 60, Level.ERROR), (1.8e9, 1.8e9 + 1, Level.OK)],
+)
+def test_clock_that_cannot_be_right_is_an_error(now: float, server: float | None, level: Level) -> None:
+    assert machine.look_at_clock(now, server).level is level
+
+
+def test_disk_is_looked_at_before_the_folder_is_made(tmp_path: Path) -> None:
+    assert "MiB" in machine.look_at_disk(tmp_path / "not" / "yet").told
+
+
+def test_folder_of_another_version_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "postgres" / "data").mkdir(parents=True)
+    (tmp_path / "postgres" / "data" / "PG_VERSION").write_text("17\n")
+
+    found = machine.look_at_folder(DataFolder(tmp_path), "18")
+
+    assert found.level is Level.ERROR
+    assert "17" in found.told
+
+
+def test_foreign_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("x")
+
+    assert machine.look_at_folder(DataFolder(tmp_path), "18").level is Level.ERROR
+
+
+def test_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
+    assert machine.look_at_folder(DataFolder(tmp_path / "new"), "18").level is Level.OK

@@ -1,0 +1,62 @@
+"""Messages of graphql-transport-ws."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.subscriptions import protocol
+from services.subscriptions.protocol import Complete, Init, MessageRefused, Ping, Pong, Subscribe
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"type":"connection_init"}', Init()),
+        ('{"type":"connection_init","payload":{"apikey":"k"}}', Init({"apikey": "k"})),
+        ('{"type":"ping","payload":{"a":1}}', Ping({"a": 1})),
+        ('{"type":"pong"}', Pong()),
+        ('{"id":"1","type":"complete"}', Complete("1")),
+    ],
+)
+def test_messages_of_clients_are_read(text: str, expected: object) -> None:
+    assert protocol.read(text) == expected
+
+
+def test_the_operation_is_kept_as_it_came() -> None:
+    payload = '{"query": "{a}", "variables": {"n": 12345678901234567890}, "extensions": {}}'
+    message = protocol.read(f'{{"id":"1","type":"subscribe","payload":{payload}}}')
+
+    assert isinstance(message, Subscribe)
+    assert bytes(message.payload).decode() == payload
+
+
+@given(st.text() | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps))
+def test_what_is_no_message_is_refused(text: str) -> None:
+    with pytest.raises(MessageRefused):
+        protocol.read(text)
+
+
+@given(st.text(max_size=400))
+def test_the_reason_of_a_close_fits_into_its_frame(reason: str) -> None:
+    shortened = protocol.shortened(reason.encode(errors="replace").decode())
+
+    assert len(shortened) <= 123
+    shortened.decode()
+
+
+def test_what_is_written_is_json() -> None:
+    id = json.dumps('a"b').encode()
+
+    assert json.loads(protocol.next_(id, b'{"data":null}')) == {
+        "id": 'a"b',
+        "type": "next",
+        "payload": {"data": None},
+    }
+    assert json.loads(protocol.error(id, protocol.errors_of("no", "C"))) == {
+        "id": 'a"b', "type": "error", "payload": [{"message": "no", "extensions": {"code": "C"}}],
+    }  # fmt: skip
+    assert json.loads(protocol.complete(id)) == {"id": 'a"b', "type": "complete"}
+    assert json.loads(protocol.pong(None)) == {"type": "pong"}
+    assert json.loads(protocol.ping({"subscribed": "1"})) == {"type": "ping", "payload": {"subscribed": "1"}}
