@@ -1,9 +1,17 @@
-FROM python:3.13-slim
-WORKDIR /srv
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+FROM python:3.13-slim AS build
+WORKDIR /build
+COPY pyproject.toml constraints.txt README.md LICENSE CHANGELOG.md ./
 COPY schemas schemas
 COPY broker broker
 COPY services services
 COPY workers workers
-RUN pip install --no-cache-dir -c constraints.txt . && useradd --system headwater
+RUN python -m venv /opt/headwater && /opt/headwater/bin/pip install --no-cache-dir -c constraints.txt .
+
+FROM python:3.13-slim
+ENV PATH=/opt/headwater/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+COPY --from=build /opt/headwater /opt/headwater
+RUN useradd --system --uid 10001 --create-home --home-dir /srv/headwater headwater
 USER headwater
+WORKDIR /srv/headwater
+STOPSIGNAL SIGTERM
+CMD ["headwater", "start", "--host", "0.0.0.0", "--data", "/srv/headwater/data"]

@@ -5,6 +5,7 @@
             await staging.write(chunk)                                           hashed, counted, sent in pieces
         staged = await staging.finish()                                          all bytes are safe
     await store.promote(staged)                                                  the blob lies at its place
+    ... or both in one step: staged = await staging.finish_in_place()
     ... the row is committed; if that fails: await store.discard(staged)
 
     async with store.read(place, start, stop) as reading:                        BlobMissing before the first byte

@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from io import FileIO
 from itertools import islice
 from pathlib import Path
@@ -40,7 +41,7 @@ class DiskBlobs:
 
     def sink(self, name: Place, limit: int) -> Sink:
         """Begin a file; it is made with its first bytes."""
-        return NewFile(self._path(name), self._run, self._make_parent)
+        return NewFile(self._path(name), self._run, self._make_parent, partial(self._into_place, name))
 
     def append_sink(self, upload: UUID, at: int) -> Sink:
         """Begin to write into the one file of an upload."""
@@ -133,6 +134,15 @@ class DiskBlobs:
                 raise FileNotFoundError from None
             return False  # another device, too many links, or a file system without them
         return True
+
+    def _into_place(self, name: Place, place: Place) -> Path:
+        """Give a new file its name; if that cannot be made safe, it has none."""
+        try:
+            self._into_folder(os.rename, name, place)
+        except OSError:
+            self._remove([place])
+            raise
+        return self._path(place)
 
     def _into_folder(self, name: Callable[[Path, Path], object], source: Place, target: Place) -> None:
         """Give a file a name in a folder that may not be there yet."""

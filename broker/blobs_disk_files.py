@@ -27,10 +27,15 @@ MakeParent = Callable[[Path], None]
 
 
 class NewFile:
-    """A file that is written from its beginning; `Sink`. What is aborted is removed."""
+    """A file that is written from its beginning; `Sink`. What is aborted is removed, also from its place.
 
-    def __init__(self, path: Path, run: Run, make_parent: MakeParent) -> None:
-        self._path, self._run, self._make_parent = path, run, make_parent
+    `promote` gives the file of a place that name, safely, and says where that is.
+    """
+
+    def __init__(
+        self, path: Path, run: Run, make_parent: MakeParent, promote: Callable[[Place], Path]
+    ) -> None:
+        self._path, self._run, self._make_parent, self._promote = path, run, make_parent, promote
         self._lock = Lock()
         self._file = -1
         self._size = self._begun = 0
@@ -41,10 +46,10 @@ class NewFile:
         with disk_errors("write"):
             await self._run(self._write, piece)
 
-    async def finish(self, last: bytes) -> None:
-        """Write the last piece, and wait until the disk has all."""
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
+        """Write the last piece, and wait until the disk has all; at its place, if one is named."""
         with disk_errors("write"):
-            await self._run(self._finish, last)
+            await self._run(self._finish, last, place)
 
     async def abort(self) -> None:
         """Remove the file."""
@@ -59,12 +64,14 @@ class NewFile:
                 begin_writing(self._file, self._begun, self._size - self._begun)
                 self._begun = self._size
 
-    def _finish(self, last: bytes) -> None:
+    def _finish(self, last: bytes, place: Place | None) -> None:
         with self._lock:
             self._open()
             write_all(self._file, last)
             os.fsync(self._file)
             self._close()
+            if place is not None:
+                self._path = self._promote(place)
 
     def _abort(self) -> None:
         with self._lock:
@@ -101,8 +108,8 @@ class AppendedFile:
         with disk_errors("append"):
             await self._run(self._write, piece, is_last=False)
 
-    async def finish(self, last: bytes) -> None:
-        """Write the last piece, and wait until the disk has all."""
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
+        """Write the last piece, and wait until the disk has all. Its place is told by `promote` alone."""
         with disk_errors("append"):
             await self._run(self._write, last, is_last=True)
 

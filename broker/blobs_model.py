@@ -25,7 +25,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A blob that is written wholly and safely, and not promoted yet."""
+    """A blob that is written wholly and safely; not promoted yet unless its name is its place."""
 
     place: Place
     """Where it shall lie."""
@@ -65,8 +65,8 @@ class Sink(Protocol):
         """Take a piece."""
         ...
 
-    async def finish(self, last: bytes) -> None:
-        """Take the last piece, which may be empty, and make all of it safe."""
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
+        """Take the last piece, which may be empty, and make all of it safe; at its place, if one is named."""
         ...
 
     async def abort(self) -> None:

@@ -6,6 +6,9 @@
                     /at-<offset>-<writer>       elsewhere, in pieces
                     /part-<number>-<writer>     a part of a multipart upload, as one try left it
     transforms/<2 hex>/<version>/<hash>         a picture made of a version
+    functions/<function>/<number>-<sha256>      a deployed version of a function, as it was sent
+                        /active                 which of them is run
+    functions/secrets/<hash>                    a secret of functions, encrypted
 
 So a move or rename of an object is an update of its row. Nothing that a user typed becomes a path: a bucket is shown as
 a few plain letters of its id and a hash of the whole, ids are read as UUIDs and spelled anew, other keys are hashed.
@@ -16,8 +19,8 @@ import re
 from dataclasses import dataclass
 from uuid import UUID
 
-_NAME = re.compile(r"(?:objects|staging|uploads|transforms)(?:/[a-z0-9_-]+){1,3}", re.ASCII)
-_FOLDER = re.compile(r"(?:objects|staging|uploads|transforms)(?:/[a-z0-9_-]+){0,2}", re.ASCII)
+_NAME = re.compile(r"(?:objects|staging|uploads|transforms|functions)(?:/[a-z0-9_-]+){1,3}", re.ASCII)
+_FOLDER = re.compile(r"(?:objects|staging|uploads|transforms|functions)(?:/[a-z0-9_-]+){0,2}", re.ASCII)
 _AT = re.compile(r"at-(\d{20})-[0-9a-f]{32}", re.ASCII)
 _SHOWN = re.compile(r"[^a-z0-9_]+", re.ASCII)
 _LONGEST_SHOWN, _HASH, _KEY_HASH = 32, 16, 40
@@ -71,6 +74,9 @@ UPLOADS = Folder("uploads")
 """Resumable and multipart uploads that are not finished."""
 TRANSFORMS = Folder("transforms")
 """Pictures made of objects: a cache."""
+FUNCTIONS = Folder("functions")
+"""What was deployed: functions and their secrets."""
+FUNCTION_SECRETS = Folder("functions/secrets")
 
 
 def blob(bucket_id: str, version: Id) -> Place:
@@ -130,6 +136,27 @@ def appended(id: Id) -> Place:
 def staging(id: Id) -> Place:
     """Give the place of a blob that is being written."""
     return Place(f"{STAGING.name}/{_spelled(id)}")
+
+
+def function(name: str) -> Folder:
+    """Give the folder of all deployed versions of a function; its name is shown and hashed, as that of a bucket."""
+    shown = _SHOWN.sub("_", name.lower())[:_LONGEST_SHOWN].strip("_")
+    return Folder(f"functions/{shown}-{hashlib.sha256(name.encode()).hexdigest()[:_HASH]}")
+
+
+def function_version(name: str, number: int, sha256: str) -> Place:
+    """Give the place of a deployed version."""
+    return Place(f"{function(name).name}/{number:06}-{sha256}")
+
+
+def function_active(name: str) -> Place:
+    """Give the place of the note which version of a function is run."""
+    return Place(f"{function(name).name}/active")
+
+
+def function_secret(name: str) -> Place:
+    """Give the place of a secret of functions."""
+    return Place(f"{FUNCTION_SECRETS.name}/{hashlib.sha256(name.encode()).hexdigest()[:_KEY_HASH]}")
 
 
 def is_in(folder: Folder, place: Place) -> bool:

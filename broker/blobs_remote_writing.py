@@ -59,8 +59,8 @@ class RemoteSink:
             self._is_sent = True
             self._upload = asyncio.create_task(self._put_parts())
 
-    async def finish(self, last: bytes) -> None:
-        """Send the rest, and wait until the store has the blob."""
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
+        """Send the rest, and wait until the store has the blob: it is written where it shall lie."""
         self._is_sent = True
         if self._upload is None:
             await self._put(b"".join([*self._held, last]))
@@ -134,7 +134,7 @@ class PieceSink:
         if self._size >= LONGEST_PIECE:
             await self._end(current, b"")
 
-    async def finish(self, last: bytes) -> None:
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
         """End the blob in hand."""
         if last or self._current is not None:
             await self._end(self._begun(), last)

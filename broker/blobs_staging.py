@@ -61,10 +61,10 @@ class Pipe:
             await self._settled()
             self._flight = asyncio.ensure_future(self._send(self._piece()))
 
-    async def finish(self) -> None:
-        """Send the rest, and wait until all is safe."""
+    async def finish(self, place: Place | None = None) -> None:
+        """Send the rest, and wait until all is safe; at its place, if one is named."""
         await self._settled()
-        self._flight = asyncio.ensure_future(self._send_last(self._piece()))
+        self._flight = asyncio.ensure_future(self._send_last(self._piece(), place))
         await self._settled()
 
     async def abort(self) -> None:
@@ -85,9 +85,9 @@ class Pipe:
     async def _send(self, piece: bytes) -> None:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))
 
-    async def _send_last(self, piece: bytes) -> None:
+    async def _send_last(self, piece: bytes, place: Place | None) -> None:
         await self._hash(piece)
-        await self._sink.finish(piece)
+        await self._sink.finish(piece, place)
 
     async def _hash(self, piece: bytes) -> None:
         if self.md5 is not None and len(piece) <= _INLINE:
@@ -124,6 +124,15 @@ class Staging:
         await self._pipe.finish()
         self._is_open = False
         return Staged(self._place, self._name, self._pipe.size, self._md5.hex)
+
+    async def finish_in_place(self) -> Staged:
+        """Do what `finish` and `promote` do, in one step: less work for a short blob. Raises: BlobStoreDown.
+
+        After a failure, or if the caller leaves meanwhile, `abort` sees to it that nothing lies at the place.
+        """
+        await self._pipe.finish(self._place)
+        self._is_open = False
+        return Staged(self._place, self._place, self._pipe.size, self._md5.hex)
 
     async def abort(self) -> None:
         """Leave nothing behind. What was finished is not touched."""

@@ -136,6 +136,10 @@ class Calls:
         call = self._open(pool, request)
         return self._answer(await self._ask(call, subject.name, request))
 
+    def wake(self, subject: Subject) -> None:
+        """Say a word that has no answer to who listens for it, if anybody does."""
+        self._connection.tell(subject.name, b"")
+
     async def _ask(self, call: _Call, subject: str, request: Request) -> bytes:
         try:
             self._connection.publish(subject, encode(request), call.reply)

@@ -68,10 +68,14 @@ class Subscription:
 class Connection:
     """A connection to the broker. Make one with `Connection.open`."""
 
-    def __init__(self, servers: list[Server], name: str, max_reconnect_wait: float) -> None:
+    def __init__(
+        self, servers: list[Server], name: str, max_reconnect_wait: float, replicas: int = 1
+    ) -> None:
         self._servers = servers
         self._known = {(server.host, server.port) for server in servers}
         self._name = name
+        self.replicas = replicas
+        """Servers that keep each stream made over this connection."""
         self._max_wait_s = max_reconnect_wait
         self._link: Link | None = None
         self._callbacks: dict[bytes, Callback] = {}
@@ -91,14 +95,14 @@ class Connection:
 
     @classmethod
     async def open(
-        cls, url: str, *, name: str, max_reconnect_wait: float = 1.0, timeout: float = 10.0
+        cls, url: str, *, name: str, max_reconnect_wait: float = 1.0, timeout: float = 10.0, replicas: int = 1
     ) -> "Connection":
         """Connect to one of a comma separated list of servers, trying again until `timeout` seconds are over.
 
         `name` is what the server shows in its list of connections.
         Raises: ValueError for a malformed URL; Unavailable if no server lets us in within that time.
         """
-        connection = cls(wire.parse_servers(url), name, max_reconnect_wait)
+        connection = cls(wire.parse_servers(url), name, max_reconnect_wait, replicas)
         try:
             async with asyncio.timeout(timeout):
                 await connection._connect()

@@ -71,6 +71,7 @@ async def ensure_stream(
         retention=api.RetentionPolicy.LIMITS,
         discard=api.DiscardPolicy.OLD,
         storage=api.StorageType.MEMORY if in_memory else api.StorageType.FILE,
+        num_replicas=connection.replicas,
         max_age=max_age_s,
         max_bytes=max_bytes,
         duplicate_window=min(duplicate_window_s, max_age_s or duplicate_window_s),

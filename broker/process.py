@@ -6,6 +6,7 @@
 
 - `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`.
 - A second signal ends the process at once. So does a drain that takes longer than `pools.drain_timeout`.
+- With `HEADWATER_ALIVE_FILE` it gives a sign of life from then on (`broker/heartbeat.py`).
 - A supervisor that dies takes its children along: the kernel tells them on Linux, elsewhere the parent's id changes.
 - Exit codes: 0 ended in order, 1 crashed, 2 the settings cannot be used, 3 the drain was not finished.
 """
@@ -19,6 +20,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+from broker.heartbeat import begin_heartbeat
 from broker.observations import (
     DrainFailed,
     ProcessCrashed,
@@ -28,6 +30,7 @@ from broker.observations import (
     SettingsRefused,
 )
 from broker.observe import configure, observe, traceback_of, watch_loop
+from schemas.secret_files import with_file_values
 from schemas.settings import Settings, SettingsError
 from schemas.settings_reading import load_settings
 
@@ -57,12 +60,14 @@ class Process:
         self._asked = asyncio.Event()
         self._stopped = asyncio.Event()
         self._reason = ""
+        self._heartbeat: asyncio.Task[None] | None = None
 
     def ready(self) -> None:
         """Tell the supervisor that this process can work."""
         if self._is_ready:
             return
         self._is_ready = True
+        self._heartbeat = begin_heartbeat(os.environ)
         observe(ProcessReady(round(time.monotonic() - self._born, 3)))
         number = os.environ.pop(READY_FD, "")
         if number.isdigit():
@@ -115,6 +120,8 @@ class Process:
                 await step()
             except Exception as error:  # the rim of a process: one part must not keep the others from ending
                 observe(DrainFailed(getattr(step, "__qualname__", repr(step)), repr(error)))
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
         self._stopped.set()
 
 
@@ -137,7 +144,7 @@ def process_settings() -> Settings:
         config = Path(path).read_bytes() if path else b""
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-    settings, warnings = load_settings(config, source=path or "config.toml")
+    settings, warnings = load_settings(config, with_file_values(os.environ), source=path or "config.toml")
     if READY_FD not in os.environ:
         for warning in warnings:
             print(f"headwater: {warning}", file=sys.stderr)

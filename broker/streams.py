@@ -83,12 +83,12 @@ async def stream_state(connection: Connection, name: str) -> StreamState | None:
 
 async def make_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:
     """Make a stream on disk whose oldest messages go first. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.CREATE.{limits.name}", _config(limits, notes))
+    await _order(connection, f"STREAM.CREATE.{limits.name}", _config(limits, notes, connection.replicas))
 
 
 async def change_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:
     """Change the limits and the notes of a stream. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.UPDATE.{limits.name}", _config(limits, notes))
+    await _order(connection, f"STREAM.UPDATE.{limits.name}", _config(limits, notes, connection.replicas))
 
 
 async def drop_stream(connection: Connection, name: str) -> None:
@@ -109,7 +109,7 @@ async def _id_of(connection: Connection, name: str, seq: int) -> str:
     return ""
 
 
-def _config(limits: StreamLimits, notes: dict[str, str]) -> dict[str, object]:
+def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[str, object]:
     window_s = min(limits.duplicate_window_s, limits.max_age_s or limits.duplicate_window_s)
     return {
         "name": limits.name,
@@ -117,7 +117,7 @@ def _config(limits: StreamLimits, notes: dict[str, str]) -> dict[str, object]:
         "retention": "limits",
         "discard": "old",
         "storage": "file",
-        "num_replicas": 1,
+        "num_replicas": replicas,
         "max_age": int(limits.max_age_s * 1e9),
         "max_bytes": limits.max_bytes,
         "duplicate_window": int(window_s * 1e9),

@@ -61,6 +61,10 @@ CONFIG_CHANGED = Subject("events.config")
 """schemas.events.ConfigChanged"""
 KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
+FUNCTIONS_CHANGED = Subject("events.functions")
+"""schemas.events.FunctionsChanged"""
+FUNCTIONS_WANTED = Subject("health.functions.wanted")
+"""Wakes a functions worker that waits for the first function (workers/functions/waiting.py); a door may say it."""
 
 LETTERS = Subject("mail.letters")
 """schemas.events.Letter, kept by the stream LETTERS until it is handed to a mail server"""

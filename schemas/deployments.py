@@ -83,7 +83,9 @@ class Session(Struct, frozen=True):
 def secret_fault(name: str, value: str) -> str | None:
     """Tell what is wrong with a secret; None if it can be taken. Source: reference page "functions", section 2."""
     if not SECRET_NAME.fullmatch(name):
-        return f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"
+        return (
+            f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"
+        )
     if name.startswith(RESERVED):
         return f"names of secrets must not begin with {RESERVED}: {name}"
     if len(value.encode()) > LONGEST_SECRET:

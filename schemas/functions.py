@@ -6,7 +6,7 @@ from msgspec import Struct
 class LogLine(Struct, frozen=True):
     """One line of a function, or one event of its process, on `logs.functions.<name>`.
 
-    `event` is `log` for what it printed, else `boot`, `boot_error`, `shutdown`, `limit` or `dropped`.
+    `event` is `log` for what it printed, else `boot`, `boot_error`, `imports`, `shutdown`, `limit` or `dropped`.
     """
 
     at: float

@@ -90,5 +90,9 @@ class EdgeRuntime(Struct, frozen=True):
     """How long the lines of functions are kept for `headwater functions logs`."""
     logs_max_size: Size = Size(64 * MIB)
     """Bytes of all lines kept; the oldest go first."""
+    offline: bool = False
+    """Modules that imports name at other places than npm are taken from npm, or from ours, without asking whether those places answer."""
+    versions_kept: Count = 10
+    """Versions of a deployed function that are kept for a rollback."""
     region: str = "local"
     """SB_REGION of functions."""

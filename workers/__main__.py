@@ -12,6 +12,7 @@ import sys
 
 from broker.observe import configure
 from broker.process import Process, process_settings, run_process
+from schemas.secret_files import with_file_values
 from schemas.settings import Settings, SettingsError
 
 POOLS = {
@@ -31,7 +32,11 @@ ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}
 def main() -> int:
     """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
     if sys.argv[1:2] == ["project"]:
-        return _project(sys.argv[2:])
+        return _project("workers.project.run", sys.argv[2:])
+    if sys.argv[1:2] in (["backup"], ["restore"]):
+        return _project("workers.backup.run", sys.argv[1:])
+    if sys.argv[1:2] == ["examine"]:
+        return _project("workers.examine")
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
     parser.add_argument(
         "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
@@ -63,23 +68,24 @@ def main() -> int:
 
 def _migrate(settings: Settings) -> int:
     """Bring the database up to date, the platform's part and the project's; keep no slot that nobody will read."""
+    environment = with_file_values(os.environ)
     if not settings.realtime.enabled:
-        importlib.import_module("workers.replication.retire").run(settings, os.environ)
+        importlib.import_module("workers.replication.retire").run(settings, environment)
     if not settings.db.bootstrap:
         return 0
-    importlib.import_module("workers.project.reset").run_recover(os.environ)
-    code: int = importlib.import_module("workers.database.migrate").run(settings, os.environ)
-    return code or importlib.import_module("workers.project.start").run(settings, os.environ)
+    importlib.import_module("workers.project.reset").run_recover(environment)
+    code: int = importlib.import_module("workers.database.migrate").run(settings, environment)
+    return code or importlib.import_module("workers.project.start").run(settings, environment)
 
 
-def _project(words: list[str]) -> int:
-    """Do a piece of work of a project; the exit code tells how it ended (`workers/project/run.py`)."""
+def _project(module: str, *words: list[str]) -> int:
+    """Do a piece of work of a project; the exit code tells how it ended (`workers/project/run.py`, `workers/backup/run.py`)."""
     try:
         settings = process_settings()
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
-    code: int = importlib.import_module("workers.project.run").run(settings, os.environ, words)
+    code: int = importlib.import_module(module).run(settings, with_file_values(os.environ), *words)
     return code
 
 

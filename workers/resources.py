@@ -133,6 +133,7 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
             settings.broker.url.reveal(),
             name="workers",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
+            replicas=settings.broker.replicas,
         )
     except ValueError:  # its words may hold a part of the password, as those below
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None

@@ -2,13 +2,17 @@
 
 import click
 
+from services.cli.backup import backup, restore
 from services.cli.db import db
+from services.cli.doctor import doctor
+from services.cli.functions import functions
 from services.cli.gen import gen
 from services.cli.init import init
 from services.cli.keys import keys
 from services.cli.logs import logs
 from services.cli.migration import migration
 from services.cli.psql import psql
+from services.cli.secrets import secrets
 from services.cli.seed import seed
 from services.cli.start import start
 from services.cli.status import status
@@ -35,7 +39,26 @@ def main() -> None:
     """
 
 
-for command in (init, start, status, stop, db, migration, seed, gen, psql, logs, keys, storage, version):
+for command in (
+    init,
+    start,
+    status,
+    stop,
+    db,
+    migration,
+    seed,
+    gen,
+    doctor,
+    backup,
+    restore,
+    psql,
+    logs,
+    functions,
+    secrets,
+    keys,
+    storage,
+    version,
+):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from schemas.settings import Settings, catches_mail
 from services.supervisor.errors import StartRefused
@@ -201,14 +202,18 @@ def _functions(
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Give the command of the functions pool and what it is told beside the broker: the database's URL, for functions.
 
-    Where the folder of functions is known, what is started waits in it for the first function: it is small.
+    Where the folder of functions is known, what is started waits in it for the first function: it is small. Deployed ones
+    are seen only on a disk of this machine; with another blob store nothing waits.
     """
     extra = {"HEADWATER_BROKER_URL": links.pool_broker}
     url = links.project_db or (links.owner_db if settings.db.url else "")
     if url and settings.edge_runtime.db_url is None:
         extra["HEADWATER_EDGE_RUNTIME_DB_URL"] = url
     folder = environment.get("HEADWATER_EDGE_RUNTIME_PATH")
-    return (("workers.functions.waiting", folder) if folder else ("workers", "functions")), extra
+    if not folder or settings.storage.backend != "file":
+        return ("workers", "functions"), extra
+    deployed = Path(environment.get("HEADWATER_DATA", ""), settings.storage.path or "storage", "functions")
+    return ("workers.functions.waiting", folder, str(deployed)), extra
 
 
 def _is_on(pool: str, settings: Settings) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from broker.connection import Connection
+from tests.broker.azure_server import AzureServer, running_azure
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import NatsServer, running_server
 
@@ -68,4 +69,11 @@ async def spawn() -> AsyncIterator[Spawn]:
 def s3() -> Iterator[S3Server]:
     """An S3 server; tests write under prefixes of their own."""
     with running_s3() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[AzureServer]:
+    """An Azure Blob Storage server; tests write under prefixes of their own."""
+    with running_azure() as server:
         yield server

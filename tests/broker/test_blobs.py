@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -18,6 +19,7 @@ from broker.blobs_errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooL
 from broker.blobs_model import Found, Staged
 from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Folder, Place, blob, part, transform
 from schemas.storage_settings import Storage
+from tests.broker.azure_server import AzureServer
 from tests.broker.s3_server import S3Server
 
 MIB = 1024 * 1024
@@ -43,12 +45,18 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(params=["disk", "s3"])
+ON_NODE = [
+    pytest.mark.node,
+    pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
+]
+
+
+@pytest.fixture(params=["disk", "s3", pytest.param("azure", marks=ON_NODE)])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BlobStore]:
     """A store of each kind."""
     settings = Storage()
-    if request.param == "s3":
-        server: S3Server = request.getfixturevalue("s3")
+    if request.param != "disk":
+        server: S3Server | AzureServer = request.getfixturevalue(request.param)
         settings = server.settings(prefix=f"test/{uuid4()}")
     store = BlobStore.open(settings, tmp_path)
     yield store
@@ -587,3 +595,44 @@ async def test_a_blob_that_is_deleted_while_it_is_read_is_read_to_its_end_or_tol
             return
 
     assert first + rest == data
+
+
+async def test_blob_that_is_finished_in_place_needs_no_promotion(store: BlobStore) -> None:
+    place = new()
+    async with store.stage(place, limit=MOST) as staging:
+        await staging.write(b"hello")
+        staged = await staging.finish_in_place()
+
+    assert (staged.name, staged.place, staged.size) == (place, place, 5)
+    assert staged.md5 == hashlib.md5(b"hello", usedforsecurity=False).hexdigest()
+    await store.promote(staged)
+    assert await store.get_small(place, limit=9) == b"hello"
+    assert [each async for each in store.list(STAGING)] == []
+    await store.discard(staged)
+    with pytest.raises(BlobMissing):
+        await store.stat(place)
+
+
+async def test_writer_that_leaves_while_its_blob_is_put_in_place_leaves_none(store: BlobStore) -> None:
+    places = [new() for _ in range(20)]
+
+    async def write(place: Place) -> None:
+        async with store.stage(place, limit=MOST) as staging:
+            await staging.write(b"hello" * 100_000)
+            await staging.finish_in_place()
+            raise asyncio.CancelledError
+
+    async def leave_after(turns: int, place: Place) -> None:
+        task = asyncio.create_task(write(place))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    for turns, place in enumerate(places):
+        await leave_after(turns, place)
+
+    kept = {each.place async for each in store.list(OBJECTS)} & set(places)
+    whole = [(await store.stat(place)).size for place in kept]
+    assert set(whole) <= {500_000}
+    assert [each async for each in store.list(STAGING)] == []

@@ -8,6 +8,7 @@ import pytest
 
 from broker import blobs_disk_files
 from broker.blobs_disk_files import AppendedFile, NewFile, resident
+from broker.blobs_names import Place
 
 
 async def run(function, *args, **kwargs):  # type: ignore[no-untyped-def]  # as the store's threads, in this one
@@ -16,6 +17,10 @@ async def run(function, *args, **kwargs):  # type: ignore[no-untyped-def]  # as 
 
 def refuse(path: Path) -> None:
     raise AssertionError(f"{path.parent} is there")
+
+
+def keep(place: Place) -> Path:
+    raise AssertionError(f"{place} was not asked for")
 
 
 def test_what_the_kernel_has_is_read_at_once(tmp_path: Path) -> None:
@@ -52,7 +57,7 @@ async def test_the_disk_begins_to_write_each_stretch_once(
     monkeypatch.setattr(blobs_disk_files, "_STRETCH", 10)
     monkeypatch.setattr(blobs_disk_files, "begin_writing", lambda _, at, size: begun.append((at, size)))
     path = tmp_path / "a"
-    file = NewFile(path, run, refuse) if kind == "new" else AppendedFile(path, 0, run, refuse)
+    file = NewFile(path, run, refuse, keep) if kind == "new" else AppendedFile(path, 0, run, refuse)
 
     for _ in range(8):
         await file.write(b"words")

@@ -41,7 +41,7 @@ CALLED = {
     "allow_any_operation(expected_operations text[])",
     "allow_only_operation(expected_operation text)",
     "can_insert_object(bucketid text, name text, owner uuid, metadata jsonb)",
-    "children(bucket text, prefix text, search text, is_descending boolean, wanted bigint)",
+    "children(bucket text, prefix text, search text, is_descending boolean, wanted bigint, skipped bigint DEFAULT 0)",
     "counted_size(metadata jsonb)",
     "extension(name text)",
     "filename(name text)",

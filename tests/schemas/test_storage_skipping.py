@@ -29,7 +29,7 @@ async def both(admin: asyncpg.Connection) -> asyncpg.Connection:
 
 async def found(connection: asyncpg.Connection, schema: str, *values: object) -> list[tuple[object, ...]]:
     rows = await connection.fetch(
-        f"select * from {schema}.search($1, $2, $3, 1, $4, $5, $6, $7)",  # noqa: S608 - one of two schemas
+        f"select * from {schema}.search($1, $2, $3, 1, $4, $5, $6, $7)",
         *values,
     )
     return [tuple(row.values()) for row in rows]

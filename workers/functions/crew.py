@@ -144,16 +144,27 @@ class Crew:
     async def _preparation(self) -> tuple[Function, Prepared]:
         """Bring the sources into reach and settle the imports: once for a version, and off the loop."""
         if self._prepared is None or (self._prepared.done() and self._prepared.exception() is not None):
-            self._prepared = asyncio.ensure_future(asyncio.to_thread(self._prepare))
+            self._prepared = asyncio.ensure_future(self._prepare_and_tell())
         return await asyncio.shield(self._prepared)
+
+    async def _prepare_and_tell(self) -> tuple[Function, Prepared]:
+        function, prepared = await asyncio.to_thread(self._prepare)
+        for warning in [*prepared.warnings, *([prepared.failure] if prepared.failure else [])]:
+            self._around.journal.write(function, "", "warning", warning, event="imports")
+        return function, prepared
 
     def _prepare(self) -> tuple[Function, Prepared]:
         places = self._around.places
         function = in_reach(self.function, places)
-        prepared = prepare(function.folder, function.settings, places.cache)
-        for warning in prepared.warnings:
-            observe(FunctionNotStarted(function.name, warning))
-        return function, prepared
+        return function, prepare(
+            function.folder,
+            function.settings,
+            places.cache,
+            entrypoint=function.entrypoint,
+            config=function.config,
+            program=places.deno,
+            offline=self._around.is_offline,
+        )
 
     def _gone(self, instance: Instance) -> None:
         if instance in self.instances:

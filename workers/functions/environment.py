@@ -17,7 +17,7 @@ from workers.functions.registry import Function
 
 LOOPBACK = "127.0.0.1"
 _PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "LD_LIBRARY_PATH")
-_FOR_DENO = ("NPM_CONFIG_REGISTRY", "DENO_CERT", "DENO_TLS_CA_STORE")
+_FOR_DENO = ("NPM_CONFIG_REGISTRY", "DENO_CERT", "DENO_TLS_CA_STORE", "NODE_EXTRA_CA_CERTS")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,6 +66,8 @@ def platform_of(
     if url := _database_url(settings):
         variables["SUPABASE_DB_URL"] = url
     passed = {name: environment[name] for name in (*_PASSED_ON, *_FOR_DENO) if environment.get(name)}
+    if "SSL_CERT_FILE" in passed:  # which Deno itself does not read
+        passed.setdefault("DENO_CERT", passed["SSL_CERT_FILE"])
     return Platform(passed | variables)
 
 

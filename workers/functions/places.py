@@ -172,8 +172,8 @@ def _preload(home: Path) -> Path:
 
 def _sweep(home: Path) -> None:
     """Remove folders of processes that are gone."""
-    for folder in home.glob("run-*"):
-        number = folder.name.removeprefix("run-")
+    for folder in [*home.glob("run-*"), *home.glob("deployed-*")]:
+        number = folder.name.partition("-")[2]
         if number.isdigit() and not _lives(int(number)):
             shutil.rmtree(folder, ignore_errors=True)
 

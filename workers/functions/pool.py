@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from broker import streams, subjects
+from broker.blobs import BlobStore
 from broker.connection import Connection
 from broker.jetstream_errors import JetStreamRefused
 from broker.metrics import answer_collect
@@ -26,7 +27,10 @@ from schemas.key_file import read_key_file
 from schemas.setting_files import find_file, setting_folders
 from schemas.settings import Settings, SettingsError
 from schemas.signing import public_keys
+from workers.functions.admin import Admin
+from workers.functions.assembling import deployments_of
 from workers.functions.environment import keys_of, platform_of
+from workers.functions.log_reading import LogReading
 from workers.functions.logs import Journal
 from workers.functions.places import leave, settle
 from workers.functions.process import Surroundings
@@ -57,11 +61,18 @@ async def run_pool(process: Process, settings: Settings) -> None:
         platform_of(settings, _public_keys(settings), os.environ),
         Journal(connection, runtime.log_lines),
         _inner_addresses(settings),
+        runtime.offline,
     )
     shelf = Shelf(functions_folder(settings), settings.functions, runtime)
     worker = FunctionsWorker(shelf, keys_of(settings), runtime, around)
     await shelf.start()
     process.on_drain(shelf.stop)
+    blobs = BlobStore.open(settings.storage, data_folder())
+    process.on_drain(blobs.close)
+    deployments = deployments_of(settings, blobs, places, shelf, connection)
+    process.on_drain(deployments.stop)
+    await deployments.start()
+    worker.admin = Admin(deployments, LogReading(connection))
     worker.start()
     process.on_drain(worker.close)
     _show_numbers(worker)
@@ -107,6 +118,7 @@ async def _connect(process: Process, settings: Settings) -> Connection:
             settings.broker.url.reveal(),
             name="functions",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
+            replicas=settings.broker.replicas,
         )
     except ValueError:  # its words may hold a part of the password
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None

@@ -53,6 +53,8 @@ class Surroundings:
     platform: Platform = field(repr=False)
     journal: Journal
     denied: tuple[str, ...]
+    is_offline: bool = False
+    """No host is asked for modules but the registry of packages."""
 
 
 class Instance:

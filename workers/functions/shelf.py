@@ -13,7 +13,8 @@ from typing import ClassVar
 from broker.observations import Observation
 from broker.observe import observe
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from workers.functions.registry import Function, read_functions
+from workers.functions.overlay import Overlay, read_all
+from workers.functions.registry import Function
 
 _RESTING_S = 2.0
 _IN_USE_S = 30.0
@@ -44,6 +45,7 @@ class Shelf:
         self._looked_at = 0.0
         self._asked_at = 0.0
         self._warnings: list[str] = []
+        self._overlay = Overlay()
         self._looking: asyncio.Task[None] | None = None
         self._repeating: asyncio.Task[None] | None = None
 
@@ -66,6 +68,13 @@ class Shelf:
             await self.look()
         return self.functions.get(name)
 
+    async def use(self, overlay: Overlay) -> None:
+        """Have this lie over the folder: when it returns, requests get it."""
+        self._overlay = overlay
+        if self._looking is not None and not self._looking.done():
+            await asyncio.wait([self._looking])  # it began without it
+        await self.look()
+
     async def look(self) -> None:
         """Look now. Several who ask at the same time wait for the same look."""
         if self._looking is None or self._looking.done():
@@ -75,7 +84,7 @@ class Shelf:
     async def _look(self) -> None:
         try:
             found, warnings = await asyncio.to_thread(
-                read_functions, self._root, self._named, self._runtime, {}
+                read_all, self._root, self._named, self._runtime, self._overlay
             )
         except OSError as error:
             observe(FunctionsUnread(str(error)))

@@ -1,52 +1,131 @@
 """A place-holder for the functions worker: while a project has no functions, this waits for the first one.
 
-    python -P -m workers.functions.waiting FOLDER
+    python -P -m workers.functions.waiting FOLDER [DEPLOYED]
 
-It loads nothing but the standard library, so it takes a fourth of the worker's memory. When the folder holds a function
-it becomes the worker (`exec`): same process, same supervisor. One that is ready at once says so for the worker's sake:
-a platform without functions is ready.
+It loads nothing but the standard library, so it takes a fourth of the worker's memory. When the folder holds a function,
+when one was deployed into the blob store of this machine (`DEPLOYED`), or when a door says on the broker that somebody
+wants to deploy one, it becomes the worker (`exec`): same process, same supervisor. One that is ready at once says so for
+the worker's sake: a platform without functions is ready. Where it cannot listen to the broker it does not wait.
 """
 
+import contextlib
+import json
 import os
 import re
+import select
 import signal
+import socket
 import sys
 import time
+import urllib.parse
 
 EVERY_S = 0.5
+WANTED = "health.functions.wanted"
+"""As `broker.subjects.FUNCTIONS_WANTED`."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENTRYPOINTS = ("index.ts", "index.js", "index.mjs", "index.jsx", "index.tsx")
 _READY_FD = "HEADWATER_READY_FD"
+_BROKER = "HEADWATER_BROKER_URL"
+_CONNECT_S = 2.0
+_AGAIN_S = 2.0
 
 
-def has_function(folder: str) -> bool:
-    """Tell whether a folder of functions holds one."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
+def has_function(folder: str, deployed: str = "") -> bool:
+    """Tell whether a folder of functions holds one, or one or a secret was deployed."""
     return any(
         _NAME.fullmatch(name)
         and any(os.path.isfile(os.path.join(folder, name, each)) for each in _ENTRYPOINTS)
-        for name in names
-    )
+        for name in _names(folder)
+    ) or bool(deployed and _names(deployed))
+
+
+class Ear:
+    """Listens on the broker for the one word. `is_deaf`: there is no such broker for so plain a client."""
+
+    def __init__(self, url: str) -> None:
+        parts = urllib.parse.urlsplit(url)
+        self.is_deaf = bool(url) and (parts.scheme != "nats" or "," in url)
+        self._address = (parts.hostname, parts.port or 4222) if parts.hostname and not self.is_deaf else None
+        told = {
+            "verbose": False,
+            "pedantic": False,
+            "name": "functions-waiting",
+            "lang": "python",
+            "version": "1",
+        }
+        if parts.username:
+            user, password = urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or "")
+            told |= {"user": user, "pass": password} if parts.password else {"auth_token": user}
+        self._hello = f"CONNECT {json.dumps(told)}\r\nSUB {WANTED} 1\r\nPING\r\n".encode()
+        self._socket: socket.socket | None = None
+        self._heard = b""
+        self._again_at = 0.0
+
+    def hears(self, seconds: float) -> bool:
+        """Listen for so long; tell whether the word was said."""
+        if self._socket is None:
+            self._connect()
+        if self._socket is None:
+            time.sleep(seconds)
+            return False
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return False
+        try:
+            data = self._socket.recv(4096)
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return False
+        self._heard = (self._heard + data)[-8192:]
+        if b'tls_required":true' in self._heard or b"-ERR" in self._heard:
+            self.is_deaf = True
+        if b"PING\r\n" in self._heard:
+            self._heard = self._heard.replace(b"PING\r\n", b"")
+            with contextlib.suppress(OSError):
+                self._socket.sendall(b"PONG\r\n")
+        return f"MSG {WANTED} ".encode() in self._heard
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._heard = None, b""
+
+    def _connect(self) -> None:
+        if self._address is None or time.monotonic() < self._again_at:
+            return
+        self._again_at = time.monotonic() + _AGAIN_S
+        try:
+            self._socket = socket.create_connection(self._address, _CONNECT_S)
+            self._socket.sendall(self._hello)
+        except OSError:
+            self.close()
 
 
 def main() -> int:
     """Wait, then become the worker."""
-    folder = sys.argv[1]
+    folder, deployed = sys.argv[1], "".join(sys.argv[2:3])
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGINT, lambda *_: os._exit(0))
     parent = os.getppid()
-    if not has_function(folder):
+    ear = Ear(os.environ.get(_BROKER, ""))
+    if not ear.is_deaf and not has_function(folder, deployed):
         _tell_ready()
-    while not has_function(folder):
-        time.sleep(EVERY_S)
+    while not ear.is_deaf and not has_function(folder, deployed) and not ear.hears(EVERY_S):
         if os.getppid() != parent:  # the supervisor is gone
             return 0
+    ear.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(sys.executable, [sys.executable, "-P", "-m", "workers", "functions"])  # noqa: S606 - ourselves
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _tell_ready() -> None:

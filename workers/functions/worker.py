@@ -17,6 +17,8 @@ from broker.serve import Body, Streamed
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Request, Response, header
 from workers.functions import http_wire
+from workers.functions.admin import PREFIX as ADMIN
+from workers.functions.admin import Admin
 from workers.functions.crew import Crew, CrewEnded
 from workers.functions.environment import Keys
 from workers.functions.errors import NameMissing, NoAnswer, NoFunction
@@ -44,6 +46,7 @@ class FunctionsWorker:
         self._crews: dict[str, Crew] = {}
         self._draining: set[asyncio.Task[None]] = set()
         self._guarding: asyncio.Task[None] | None = None
+        self.admin: Admin | None = None
         shelf.on_change = self._replace
 
     @property
@@ -69,6 +72,8 @@ class FunctionsWorker:
         """Answer one request. Raises: FunctionError."""
         if request.path == _HEALTH:
             return Response(200, [_JSON], b'{"message":"ok"}')
+        if request.path.startswith(ADMIN) and self.admin is not None:
+            return await self.admin.answer(request, body, lambda: self._shelf.functions)
         name = request.path[1:].partition("/")[0]
         if not name:
             raise NameMissing

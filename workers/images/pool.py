@@ -64,6 +64,7 @@ async def _connect(process: Process, settings: Settings) -> Connection:
             settings.broker.url.reveal(),
             name="images",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
+            replicas=settings.broker.replicas,
         )
     except ValueError:  # its words may hold a part of the password
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None

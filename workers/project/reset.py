@@ -10,8 +10,9 @@ the server and stay. A reset that was killed is taken back by the next start (`r
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 import asyncpg
@@ -56,8 +57,18 @@ async def reset(
         )
     if up_to is not None and all(migration.version != up_to for migration in local.migrations):
         raise Refused(f"There is no migration {up_to} in the folder.")
-    name = _database(links.owner)
-    async with _aside(links.owner) as aside:
+    await replace_database(
+        links.owner, partial(_fill, links, settings, local, tell, up_to=up_to, seeds=seeds)
+    )
+
+
+async def replace_database(owner: str, fill: Callable[[], Awaitable[None]]) -> None:
+    """Put an empty database in the place of one, have it filled, and drop the old one; a failure puts that back.
+
+    `owner` is the URL of a superuser. Raises: Refused where it cannot be begun; what `fill` raises.
+    """
+    name = _database(owner)
+    async with _aside(owner) as aside:
         if not await aside.fetchval(_STATEMENTS["lock"], _LOCK):
             raise Refused("Another reset of this database is under way.")
         await _take_back(aside, name)
@@ -66,7 +77,7 @@ async def reset(
         await _set_aside(aside, name)
         try:
             await _rename(aside, NEXT, name)  # at once: who finds no database of the name waits longest
-            await _fill(links, settings, local, tell, up_to=up_to, seeds=seeds)
+            await fill()
         except BaseException:
             await asyncio.shield(_take_back(aside, name))
             raise

@@ -33,7 +33,7 @@ from workers.replication.observations import (
     RoomMessageDropped,
 )
 from workers.replication.outgoing import Outgoing, batch_of, gap_of, is_for_rooms, order, sent_of
-from workers.replication.pgoutput import Type, decode
+from workers.replication.pgoutput import Begin, Type, decode
 from workers.replication.rows import Draft, Ended, Rows
 from workers.replication.slot import (
     PUBLICATIONS,
@@ -45,6 +45,7 @@ from workers.replication.slot import (
 )
 from workers.replication.stream import Alive, Stream, StreamLost, lsn_text
 from workers.replication.tables import Ask, Tables
+from workers.replication.visible import Visible
 
 _SOURCE = "headwater-source"
 _NO_PUBLICATION = "42704"
@@ -74,6 +75,7 @@ class Term:
         self._stream: Stream | None = None
         self._ordered: Ordered | None = None
         self._tables = Tables(ask)
+        self._visible = Visible(lambda: ask(STATEMENTS["snapshot"]))
         self._last = (0, 0)
         self._reached = 0
 
@@ -209,7 +211,9 @@ class Term:
                         self._ordered.advance(frame.lsn)
                     continue
                 message = decode(frame.payload)
-                if isinstance(message, Type):
+                if isinstance(message, Begin):
+                    await self._visible.wait_for(message.xid)
+                elif isinstance(message, Type):
                     self._tables.hear(message)
                 for made in rows.take(message, len(frame.payload)):
                     if isinstance(made, Draft):

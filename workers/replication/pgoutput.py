@@ -12,7 +12,7 @@ Source: PostgreSQL, "Logical Replication Message Formats".
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -45,10 +45,11 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A transaction begins: where its commit stands in the log, and when it was (microseconds since 1970)."""
+    """A transaction begins: where its commit stands in the log, when it was (microseconds since 1970), and its number."""
 
     lsn: int
     committed_at: int
+    xid: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,8 @@ def _decode(data: bytes) -> Decoded:
         case b"D":
             return Delete(_oid(data, 1), _row(data, 6)[0], data[5] == ord("O"))
         case b"B":
-            lsn, at, _ = _BEGIN.unpack_from(data, 1)
-            return Begin(lsn, at + _EPOCH_US)
+            lsn, at, xid = _BEGIN.unpack_from(data, 1)
+            return Begin(lsn, at + _EPOCH_US, xid)
         case b"C":
             _, lsn, end, _ = _COMMIT.unpack_from(data, 1)
             return Commit(lsn, end)

@@ -48,3 +48,7 @@ select pubname::text from pg_catalog.pg_publication where pubname = any($1::text
 
 -- name: database
 select pg_catalog.current_database()::text
+
+-- name: snapshot
+-- What a statement that begins now sees.
+select pg_catalog.pg_current_snapshot()::text

@@ -7,12 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from workers.database.interactive import first, statement
+from workers.database.session import Rows
 from workers.sql.files import read_statements
 from workers.storage import quotas
 from workers.storage.asked import Asked
 from workers.storage.context import Store, switch
 from workers.storage.emptying import BATCH, begin, empty_batch, finish
 from workers.storage.errors import no_such_bucket, not_empty, too_many_objects
+from workers.storage.rules import RuleKey
 
 SQL = read_statements("workers.storage", "buckets.sql")
 
@@ -31,6 +33,13 @@ class BucketRules(Struct, frozen=True):
     allowed_mime_types: list[str] | None
     has_quota: bool = False
     """Whether a quota holds, its own or that of all buckets."""
+    room: int | None = None
+    """Bytes that the object that was asked for may have by the quotas (`rules_for`)."""
+
+    @property
+    def key(self) -> RuleKey:
+        """Give what an upload is held against."""
+        return RuleKey(self.file_size_limit, self.allowed_mime_types)
 
 
 class NewBucket(Struct, frozen=True):
@@ -56,7 +65,16 @@ class BucketChange(Struct, frozen=True):
 
 async def rules_of(store: Store, asked: Asked, bucket: str) -> BucketRules:
     """Give the rules of a bucket, whoever asks. Raises: StorageError (404)."""
-    rows = (await store.run(asked.as_service(), statement(SQL["rules"], bucket)))[0]
+    return rules_in((await store.run(asked.as_service(), statement(SQL["rules"], bucket)))[0])
+
+
+async def rules_for(store: Store, asked: Asked, bucket: str, key: str) -> BucketRules:
+    """Give the rules of a bucket with the room that quotas leave for an object, whoever asks. Raises: StorageError (404)."""
+    return rules_in((await store.run(asked.as_service(), statement(SQL["rules_for"], bucket, key)))[0])
+
+
+def rules_in(rows: Rows) -> BucketRules:
+    """Read the rules of a bucket. Raises: StorageError (404) if there is no row."""
     found = first(rows, BucketRules)
     if found is None:
         raise no_such_bucket()

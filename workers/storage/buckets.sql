@@ -53,6 +53,19 @@ select json_build_object(
 from storage.buckets
 where id = $1
 
+-- name: rules_for
+-- As the service role: the same, with the bytes that an object of the name $2 may have by the quotas; null without one.
+select json_build_object(
+  'id', id, 'public', coalesce(public, false), 'file_size_limit', file_size_limit,
+  'allowed_mime_types', allowed_mime_types, 'has_quota', held.is_held,
+  'room', case when held.is_held then storage.room_for(id, $2) end
+)
+from storage.buckets
+cross join lateral (
+  select exists (select from storage.quotas where bucket_id = buckets.id or bucket_id is null) as is_held
+) held
+where id = $1
+
 -- name: create
 -- As the caller, who need not see buckets to make one.
 insert into storage.buckets (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types)

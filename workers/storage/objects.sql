@@ -68,9 +68,14 @@ select pg_advisory_xact_lock(each) from (
 ) ordered
 
 -- name: insert
--- As the service role. No row: the name is taken.
+-- As the service role. $8: what the bucket's rules must be, null for any. No row: the name is taken, or they are others.
 insert into storage.objects (name, bucket_id, owner, owner_id, version, metadata, user_metadata)
-values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)
+select $1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb
+where $8::jsonb is null or exists (
+  select from storage.buckets
+  where id = $2
+    and $8::jsonb = jsonb_build_object('file_size_limit', file_size_limit, 'allowed_mime_types', allowed_mime_types)
+)
 on conflict (name, bucket_id) do nothing
 returning json_build_object(
   'Id', id, 'Key', bucket_id || '/' || name, 'name', name, 'bucket_id', bucket_id, 'owner', owner, 'owner_id', owner_id,
@@ -82,9 +87,14 @@ returning json_build_object(
 )
 
 -- name: upsert
--- As the service role. The row keeps its id; the version that it had goes to the tombstones.
+-- As the service role. The row keeps its id; the version that it had goes to the tombstones. $8 as above.
 insert into storage.objects (name, bucket_id, owner, owner_id, version, metadata, user_metadata)
-values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)
+select $1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb
+where $8::jsonb is null or exists (
+  select from storage.buckets
+  where id = $2
+    and $8::jsonb = jsonb_build_object('file_size_limit', file_size_limit, 'allowed_mime_types', allowed_mime_types)
+)
 on conflict (name, bucket_id) do update set
   metadata = excluded.metadata,
   user_metadata = excluded.user_metadata,

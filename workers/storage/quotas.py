@@ -2,7 +2,7 @@
 
 Triggers count, and refuse what would pass a quota, whoever writes (`schemas/migrations/storage/0021_quotas.sql`): objects
 are written in many ways, and only there uploads at the same time can be told from one another. Here a quota is read and
-set, and an upload told how many bytes there is room for before they come.
+set; how many bytes there is room for is told to an upload with the rules of its bucket (buckets.py), before they come.
 
 Raises, all of them: DatabaseError, Disconnected, PoolTimeout.
 """
@@ -15,12 +15,6 @@ from workers.storage.asked import Asked
 from workers.storage.context import Store
 
 SQL = read_statements("workers.storage", "quotas.sql")
-
-
-async def room_for(store: Store, asked: Asked, bucket: str, key: str) -> int | None:
-    """Give the bytes that an object of this name may have; None where no quota holds."""
-    [(room,)] = (await store.run(asked.as_service(), statement(SQL["room"], bucket, key)))[0]
-    return None if room is None else int(room)
 
 
 async def usage(store: Store, asked: Asked, bucket: str) -> bytes:

@@ -1,9 +1,5 @@
 -- Quotas (quotas.py).
 
--- name: room
--- As the service role: bytes that an object of this name may have, null without a quota.
-select storage.room_for($1, $2)
-
 -- name: usage
 -- As the service role.
 select json_build_object(

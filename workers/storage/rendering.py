@@ -3,6 +3,9 @@
 What it said once is remembered: a picture that is made already is found without asking.
 """
 
+import math
+import os
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -21,6 +24,7 @@ from workers.storage.context import Renderer
 from workers.storage.errors import Code, StorageError
 
 _MOST = 10_000
+_LATELY_S = 30.0
 _RETRY = [("retry-after", "1")]
 
 
@@ -60,34 +64,51 @@ class AskedImages:
         return msgspec.json.decode(answer.body, type=Rendered)
 
 
+@dataclass(slots=True)
+class _Known:
+    """What was said of a picture, and when its file was last looked up."""
+
+    rendered: Rendered
+    seen_at: float = -math.inf
+
+
 class Remembered:
-    """`Renderer` that asks another one only for what it does not know, or what is there no more."""
+    """`Renderer` that asks another one only for what it does not know, or what is there no more.
+
+    A file on a local disk that was looked up a moment ago is looked up without a thread, which would take longer than all
+    else here: the kernel still knows it, so nothing waits for the disk.
+    """
 
     def __init__(self, render: Renderer, blobs: BlobStore, most: int = _MOST) -> None:
         self._render, self._blobs, self._most = render, blobs, most
-        self._known: OrderedDict[Blob, Rendered] = OrderedDict()
+        self._known: OrderedDict[Blob, _Known] = OrderedDict()
 
     async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
         """Tell what lies under an order's key. Raises: as the other one; BlobStoreDown."""
-        rendered = self._known.get(order.result)
-        if rendered is not None and await self._is_there(order, rendered):
-            self._known.move_to_end(order.result)
-            return rendered
+        name = order.result
+        known = self._known.get(name)
+        if known is not None and await self._is_there(name, known):
+            self._known[name] = known
+            self._known.move_to_end(name)
+            return known.rendered
         rendered = await self._render(order, request_id, budget_ms)
-        self._known[order.result] = rendered
+        self._known[name] = _Known(rendered)
         if len(self._known) > self._most:
             self._known.popitem(last=False)
         return rendered
 
-    async def _is_there(self, order: Order, rendered: Rendered) -> bool:
+    async def _is_there(self, name: Blob, known: _Known) -> bool:
         """Tell whether the bytes lie there still: pictures are dropped with their version, and to make room."""
-        if rendered.is_source:
+        if known.rendered.is_source:
             return True  # a row names it
+        place, now = transform(name.version, name.transform), time.monotonic()
+        path = self._blobs.local_path(place) if now - known.seen_at < _LATELY_S else None
         try:
-            found = await self._blobs.stat(transform(order.source.version, order.key))
-        except BlobMissing:
+            size = (await self._blobs.stat(place)).size if path is None else os.stat(path).st_size
+        except (BlobMissing, OSError):
             return False
-        return found.size == rendered.size
+        known.seen_at = now
+        return size == known.rendered.size
 
 
 def _away() -> StorageError:

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from workers.storage.errors import (
     feature_not_enabled,
     invalid_bucket_name,
@@ -18,6 +20,15 @@ from workers.storage.errors import (
 
 MOST_KEY_BYTES = 1024
 PLACEHOLDER = ".emptyFolderPlaceholder"
+
+
+class RuleKey(Struct, frozen=True):
+    """The rules of a bucket that an upload is held against."""
+
+    file_size_limit: int | None
+    allowed_mime_types: list[str] | None
+
+
 """End of the name of an object without bytes that stands for a folder."""
 LONGEST_MIME_TYPE = 1000
 LONGEST_BUCKET = 100

@@ -1,7 +1,8 @@
 -- The sweep (sweep.py), as the login role, which owns the tables.
 
 -- name: buried
--- A batch of versions that ended so many seconds ago; what another worker has in hand is skipped.
+-- A batch of versions that ended so many seconds ago; what another worker has in hand is skipped. Nothing while a backup
+-- copies the bytes (workers/backup/save.py holds that lock).
 select json_build_object(
   'id', id, 'bucket_id', bucket_id, 'version', version,
   'is_named', exists (
@@ -11,6 +12,7 @@ select json_build_object(
 )
 from storage.tombstones
 where created_at < now() - make_interval(secs => $1::float8)
+  and (select pg_try_advisory_xact_lock_shared(hashtextextended('headwater backup', 0)))
 order by id
 limit $2::bigint
 for update skip locked

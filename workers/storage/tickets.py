@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from workers.storage.errors import invalid_signature
+from workers.storage.rules import RuleKey
 
 _MAC = 32
 _PURPOSE = b"headwater storage upload ticket 1"
@@ -22,6 +23,8 @@ class Ticket(Struct, frozen=True, array_like=True):
     is_upsert: bool
     role: str
     subject: str
+    rules: RuleKey | None = None
+    """The rules of the bucket that the grant was held against."""
 
 
 _decode = msgspec.msgpack.Decoder(Ticket).decode

@@ -10,8 +10,11 @@ import pytest
 
 from schemas.blobs import Form, Stored
 from tests.workers.storage.house import ALICE, SERVICE, House, refusal, request_of
+from tests.workers.storage.s3.uploading import Upload as Parts
 from tests.workers.storage.tus_house import Uploads
+from workers.storage.errors import Code, StorageError
 from workers.storage.quotas import set_quota_in_all
+from workers.storage.s3 import parts
 
 FULL = (413, "QuotaExceeded", "The quota of the bucket is exceeded")
 
@@ -297,3 +300,41 @@ async def test_quota_of_all_buckets_is_lifted(house: House, room: int) -> None:
     await set_quota_in_all(house.store.database, None)
 
     assert await house.uploaded(f"/object/{name}/a", b"1" * (room + 1), SERVICE)
+
+
+# --- While bytes come
+
+
+async def test_parts_end_where_the_quota_does(house: House) -> None:
+    name = await house.bucket(quota=10)
+    await house.uploaded(f"/object/{name}/a", b"123")
+    upload = await Parts(house.store, name, "b").begin()
+    await upload.part(1, b"1234")
+    query = f"partNumber=2&uploadId={upload.id}"
+
+    second = (await parts.put(house.store, upload.asking("PUT", query))).wanted
+    again = (await parts.put(house.store, upload.asking("PUT", query.replace("2", "1", 1)))).wanted
+
+    assert second is not None
+    assert again is not None
+    assert (second.most, again.most) == (3, 7)
+    await house.uploaded(f"/object/{name}/c", b"1234")
+    with pytest.raises(StorageError) as refused:
+        await parts.put(house.store, upload.asking("PUT", query))
+    assert refused.value.code is Code.QUOTA_EXCEEDED
+    assert await held(house, name) == (7, 2)
+
+
+async def test_resumable_upload_of_unknown_length_ends_where_the_quota_does(house: House) -> None:
+    name, uploads = await house.bucket(quota=10), Uploads(house)
+    await house.uploaded(f"/object/{name}/a", b"123")
+    path = await uploads.begun(name, "b", None)
+
+    announced = await uploads.patch(path, 0, b"12345678")
+    first = await uploads.patch(path, 0, b"1234")
+    unannounced = await uploads.patch(path, 4, b"5678", content_length=None)
+    rest = await uploads.patch(path, 4, b"567", upload_length="7")
+
+    assert (announced.status, first.status, unannounced.status, rest.status) == (413, 204, 413, 204)
+    assert [b"quota" in each.body.lower() for each in (announced, unannounced)] == [True, True]
+    assert await held(house, name) == (10, 2)

@@ -22,7 +22,7 @@ from workers.database.errors import DatabaseError
 from workers.database.interactive import statement
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store, switch
-from workers.storage.errors import StorageError, too_large
+from workers.storage.errors import StorageError
 from workers.storage.moving import visible_object
 from workers.storage.rules import existing_key
 from workers.storage.s3 import xml
@@ -43,7 +43,7 @@ async def complete(store: Store, asking: Asking) -> Response:
         return _done(asking, await _made_before(store, asking))
     parts = chosen(listed, await parts_of(store, asking, found.id))
     if sum(part.size for part in parts) > found.most:
-        raise too_large()
+        raise found.refusal
     return _done(asking, await store.errands.finish(_complete(store, asking, found, parts)))
 
 

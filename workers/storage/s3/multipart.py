@@ -15,8 +15,9 @@ from msgspec import Struct
 from schemas.http import Response
 from workers.database.interactive import first, statement
 from workers.sql.files import read_statements
-from workers.storage.buckets import rules_of
+from workers.storage.buckets import rules_for, rules_of
 from workers.storage.context import Store
+from workers.storage.errors import StorageError
 from workers.storage.rules import parse_key
 from workers.storage.s3 import xml
 from workers.storage.s3.asking import Asking
@@ -25,7 +26,7 @@ from workers.storage.s3.headers import about_of
 from workers.storage.s3.listing import MOST, spelling_of
 from workers.storage.s3.listing import SQL as LISTING
 from workers.storage.tickets import Ticket
-from workers.storage.uploads import About, Upload, most_of, probe_of
+from workers.storage.uploads import About, Upload, beyond, most_of, probe_of, room_in
 
 SQL = read_statements("workers.storage.s3", "multipart.sql")
 MOST_PARTS = 10_000
@@ -57,11 +58,12 @@ class _Listed(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An upload that is under way: its id, the object that it shall become, and how long that may be."""
+    """An upload that is under way: its id, the object that it shall become, how long that may be, what it says beyond."""
 
     id: str
     upload: Upload
     most: int
+    refusal: StorageError
 
 
 async def begin(store: Store, asking: Asking) -> Response:
@@ -96,9 +98,10 @@ async def pending(store: Store, asking: Asking) -> Pending:
     upload = Upload(
         asking.bucket, key, asking.asked.caller, row.owner_id, True, _about(row), is_standard=False
     )
-    most = most_of(store, await rules_of(store, asking.asked, asking.bucket), upload)
+    rules = await rules_for(store, asking.asked, asking.bucket, key)
+    most = most_of(store, rules, upload)
     await store.probe(asking.asked.as_caller(), probe_of(upload, key))
-    return Pending(id, upload, most)
+    return Pending(id, upload, room_in(rules, most), beyond(rules, most))
 
 
 def upload_id(asking: Asking) -> str:

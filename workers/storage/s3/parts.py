@@ -27,7 +27,7 @@ from workers.storage.s3.multipart import SQL, Pending, part_number, pending
 from workers.storage.s3.receiving import received, wanting
 from workers.storage.tickets import Ticket
 
-_LONGEST = 5 * 1024**3
+LONGEST = 5 * 1024**3
 """Bytes of a part."""
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{1,18})")
 
@@ -51,7 +51,7 @@ async def _grant(store: Store, asking: Asking, found: Pending, number: int) -> R
     most = await _room(store, asking, found, number)
     length = length_of(asking)
     if length is not None and length > most:
-        raise too_large()
+        raise found.refusal if most < LONGEST else too_large()
     version = str(uuid4())
     ticket = store.tickets.seal(_ticket(asking, found, number, version))
     named = Blob(asking.bucket, version, upload=found.id, part=number)
@@ -68,8 +68,8 @@ async def _room(store: Store, asking: Asking, found: Pending, number: int) -> in
     others = (await store.run(asking.asked.as_service(), statement(SQL["others"], found.id, number)))[0]
     room = found.most - int(others[0][0] or 0)
     if room < 0:
-        raise too_large()
-    return min(room, _LONGEST)
+        raise found.refusal
+    return min(room, LONGEST)
 
 
 async def _keep(
@@ -90,7 +90,7 @@ async def _keep(
             statement(SQL["advance"], found.id),
         )
         if int(advanced[0][0] or 0) > found.most:
-            raise too_large()
+            raise found.refusal
     old = [row[0].decode() for row in dropped if row[0]]
     await store.blobs.delete(blobs_names.part(found.id, number, each) for each in old)
 
@@ -100,8 +100,9 @@ async def copy(store: Store, asking: Asking) -> Response:
     number, found = part_number(asking), await pending(store, asking)
     row = await source_of(store, asking)
     start, stop = _span(asking, row)
-    if stop - start > await _room(store, asking, found, number):
-        raise too_large()
+    most = await _room(store, asking, found, number)
+    if stop - start > most:
+        raise found.refusal if most < LONGEST else too_large()
     staged = await store.errands.finish(_copied(store, asking, found, number, row, start, stop))
     told: list[xml.Item] = [("LastModified", iso(row.modified)), ("ETag", f'"{staged.md5}"')]
     return xml.answer("CopyPartResult", told)

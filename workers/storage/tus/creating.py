@@ -7,17 +7,18 @@ from uuid import UUID, uuid4
 from schemas.blobs import Wanted
 from schemas.http import Headers, Response
 from workers.storage.asked import Asked
-from workers.storage.buckets import rules_of
+from workers.storage.buckets import rules_for
 from workers.storage.context import Store
 from workers.storage.endpoints.upload import user_metadata
-from workers.storage.rules import parse_key, refuse_unsendable
+from workers.storage.errors import StorageError
+from workers.storage.rules import refuse_unsendable
 from workers.storage.tus import rows
 from workers.storage.tus.headers import expires, has_body, read_length, read_metadata, spell
 from workers.storage.tus.refusals import bad_request, too_long
 from workers.storage.tus.rows import Row
 from workers.storage.tus.tickets import seal
 from workers.storage.tus.writers import SIGNED, is_signed, settings_of, writer_of
-from workers.storage.uploads import About, Upload, most_of, probe_of
+from workers.storage.uploads import About, Upload, most_of, name_of, probe_of, room_in
 
 _USUAL_TYPE = "application/octet-stream"
 
@@ -26,10 +27,13 @@ async def begin(store: Store, asked: Asked) -> Response:
     """Begin an upload; one with bytes, or without any at all, goes on at once. Raises: StorageError, Refused."""
     sent, metadata = read_metadata(asked)
     upload = _upload(store, asked, metadata, read_length(asked))
-    most = most_of(store, await rules_of(store, asked, upload.bucket), upload)
+    key = name_of(store, upload)
+    rules = await rules_for(store, asked, upload.bucket, key if isinstance(key, str) else "")
+    most = most_of(store, rules, upload)
     if upload.length is not None and upload.length > most:
         raise too_long()
-    key = parse_key(upload.key, is_unicode=store.settings.unicode_keys)
+    if isinstance(key, StorageError):
+        raise key
     upload = replace(upload, key=key)
     await store.probe(settings_of(asked, upload), probe_of(upload, key))
     writer = uuid4() if has_body(asked) or upload.length == 0 else None
@@ -38,7 +42,7 @@ async def begin(store: Store, asked: Asked) -> Response:
         return begun(asked, row)
     ticket = seal(row.version, writer)
     if upload.length is None:
-        return Response(200, wanted=Wanted(row.blob, int(most), ticket, 0))
+        return Response(200, wanted=Wanted(row.blob, int(room_in(rules, most)), ticket, 0))
     return Response(200, wanted=Wanted(row.blob, upload.length, ticket, 0, length=upload.length))
 
 

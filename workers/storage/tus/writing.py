@@ -10,8 +10,9 @@ Source: reference page "storage", section 9.
 from schemas.blobs import Stored, Wanted
 from schemas.http import Headers, Response
 from workers.storage.asked import Asked
-from workers.storage.buckets import rules_of
+from workers.storage.buckets import BucketRules, rules_for
 from workers.storage.context import Store
+from workers.storage.errors import Code
 from workers.storage.tus import rows
 from workers.storage.tus.completing import commit
 from workers.storage.tus.headers import expires, read_late_length, read_name, read_offset, refuse_other_bodies
@@ -19,7 +20,7 @@ from workers.storage.tus.refusals import lost, no_such_upload, offset_conflict, 
 from workers.storage.tus.rows import Row
 from workers.storage.tus.tickets import open_ticket, seal
 from workers.storage.tus.writers import settings_of, upload_of, writer_of
-from workers.storage.uploads import most_of, probe_of
+from workers.storage.uploads import beyond, most_of, probe_of, room_in
 
 
 async def begin(store: Store, asked: Asked) -> Response:
@@ -32,13 +33,14 @@ async def begin(store: Store, asked: Asked) -> Response:
         return _repeated(row, offset)
     length = read_late_length(asked, row.upload_length)
     upload = upload_of(row, who.identity, length)
-    most = most_of(store, await rules_of(store, asked, row.bucket_id), upload)
+    rules = await rules_for(store, asked, row.bucket_id, row.key)
+    most = most_of(store, rules, upload)
     if length is not None and length > most:
         raise too_long()
     await store.probe(settings_of(asked, upload), probe_of(upload, row.key))
-    limit = int(most) if length is None else length
+    limit = int(room_in(rules, most)) if length is None else length
     if offset + _announced(asked) > limit:
-        raise too_long()
+        raise _refusal(rules, most, length)
     return await _held(store, row, offset, length, limit)
 
 
@@ -84,8 +86,23 @@ async def arrived(store: Store, asked: Asked, stored: Stored) -> tuple[Row, int]
     if not await rows.advance(store, version, writer, stored.size):
         raise lost()
     if stored.is_too_long:
-        raise too_long()
+        raise await _too_long(store, asked, row)
     return row, stored.size
+
+
+async def _too_long(store: Store, asked: Asked, row: Row) -> Exception:
+    """Tell which limit the bytes passed that came: that of the upload, or a quota."""
+    if row.upload_length is not None:
+        return too_long()
+    who = writer_of(store, asked, row.bucket_id, row.key)
+    rules = await rules_for(store, asked, row.bucket_id, row.key)
+    return _refusal(rules, most_of(store, rules, upload_of(row, who.identity, None)), None)
+
+
+def _refusal(rules: BucketRules, most: int, length: int | None) -> Exception:
+    """Give the refusal of bytes beyond the limit; the length that an upload was said to have is one."""
+    told = beyond(rules, most)
+    return told if length is None and told.code is Code.QUOTA_EXCEEDED else too_long()
 
 
 async def renew(store: Store, stored: Stored) -> Response:

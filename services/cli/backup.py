@@ -1,0 +1,101 @@
+"""`headwater backup` and `headwater restore`: a whole platform into a folder, and back."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from services.cli.options import platform_options, refuse, running_platform
+from services.supervisor import dumping
+from services.supervisor.addresses import libpq_environment
+from services.supervisor.binaries import find_postgres, own_version
+from services.supervisor.errors import SupervisorError
+from services.supervisor.project_work import project_of, work_environment
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@platform_options
+@click.argument("folder", type=_FOLDER)
+def backup(data: Path | None, project: Path | None, folder: Path) -> None:
+    """Save the database and all objects of a running platform into FOLDER, which is made.
+
+    Requests go on meanwhile. What is saved fits together: the rows of one moment, and the bytes of the objects that they
+    name; deployed functions too. Keys and passwords are not among it: keep .env and signing keys as well. Uploads that
+    are not finished are left out.
+
+    \b
+    headwater backup backups/$(date +%F)
+
+    \b
+    Exit codes: 0 saved, 1 it failed, or nothing runs; 2 refused: the folder is not empty
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            refuse(f"{folder} is not empty. Name a new folder.", code=2)
+    except OSError as error:
+        refuse(f"{folder} cannot be written: {error.strerror}", code=2)
+    environment = _environment(data, project)
+    _save_roles(folder, environment["HEADWATER_MIGRATE_URL"])
+    sys.exit(_work("backup", folder, environment))
+
+
+@click.command()
+@platform_options
+@click.argument("folder", type=_FOLDER)
+@click.option("--force", is_flag=True, help="Replace what the platform has. All of it is lost.")
+def restore(data: Path | None, project: Path | None, folder: Path, force: bool) -> None:
+    """Bring a running platform to the state of a backup.
+
+    The platform should be a new one; one that has tables, users or objects is refused without --force. It answers 503
+    while its database is being replaced; if that fails, the database is as it was. With an outside database, its URL must
+    be that of a superuser.
+
+    \b
+    headwater start --detach --data new && headwater restore --data new backups/2026-01-31
+
+    Tokens and stored keys of the backup hold only with the JWT secret that it was made under.
+
+    \b
+    Exit codes: 0 restored, 1 it failed, or nothing runs; 2 refused: a damaged backup, or a platform with something in it
+    """
+    environment = _environment(data, project)
+    sys.exit(_work("restore", folder, environment, *(["--force"] if force else [])))
+
+
+def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
+    folder, state = running_platform(data, project)
+    try:
+        environment = work_environment(project_of(state), folder, state)
+        tools = find_postgres()
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    own = {"HEADWATER_POSTGRES_TOOLS": str(tools)} if state.ports.get("db") else {}
+    return {**environment, **own, "HEADWATER_VERSION": own_version()}
+
+
+def _save_roles(folder: Path, url: str) -> None:
+    """Write the project's own roles. A managed server may not show them: then that is told."""
+    program = find_postgres() / "pg_dumpall"
+    done = subprocess.run(  # noqa: S603 - Postgres' own tool
+        [str(program), *dumping.role_options()],
+        env={**os.environ, **libpq_environment(url)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        click.secho(f"Roles were not saved: {done.stderr.strip()}", fg="yellow", err=True)
+        return
+    (folder / "roles.sql").write_text("".join(dumping.role_text(done.stdout.splitlines(keepends=True))))
+
+
+def _work(what: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
+    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    argv = [sys.executable, "-P", "-m", "workers", what, str(folder.absolute()), *more]
+    return subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves

@@ -1,0 +1,271 @@
+"""`headwater functions`: hosted functions, from the first line to the running version."""
+
+import contextlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import click
+
+from schemas.deployments import FUNCTION_NAME
+from schemas.dotenv import parse_dotenv
+from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
+from services.cli.options import data_folder, platform_options, refuse
+from services.cli.remote import Remote, remote_of, remote_options
+from services.cli.show import json_text
+from services.supervisor.errors import StartRefused
+from services.supervisor.project import CONFIG, load_project
+from services.supervisor.state import running_state
+
+_ADMIN = "/functions/v1/_internal"
+_COLOURS = {"error": "red", "warning": "yellow", "debug": "bright_black"}
+_AGAIN_S = 0.5
+_names = click.argument("names", nargs=-1, metavar="[NAME]...")
+
+
+@click.group()
+def functions() -> None:
+    """Write, run, deploy and watch hosted functions.
+
+    Functions in supabase/functions of a platform's own project are run as they are saved; `deploy` brings them to a
+    platform elsewhere, or fixes a version here.
+    """
+
+
+@functions.command()
+@platform_options
+@click.argument("name")
+@click.option("--no-verify-jwt", is_flag=True, help="Callers need no token.")
+def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool) -> None:
+    """Lay the folder of a new function.
+
+    Makes index.ts and deno.json in supabase/functions/NAME, and enters [functions.NAME] in config.toml if that is there.
+
+    \b
+    Exit codes: 0 made, 2 it is there already, or has a name that none can have
+    """
+    del data
+    if not FUNCTION_NAME.fullmatch(name):
+        refuse(f"A function cannot be named {name!r}: letters, digits, - and _, a letter first.", code=2)
+    root = (project or Path()).resolve()
+    folder = root / CONFIG.parent / "functions" / name
+    if folder.exists():
+        refuse(f"{folder} is already there and was left as it is.", code=2)
+    try:
+        folder.mkdir(parents=True)
+        for file in ("index.ts", "deno.json"):
+            text = resources.files("services.cli").joinpath("function", file).read_text()
+            (folder / file).write_text(text.replace("NAME", name))
+            click.echo(f"Made {folder / file}")
+        config = root / CONFIG
+        if config.is_file() and not re.search(
+            rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(), re.M
+        ):
+            wanted = "false" if no_verify_jwt else "true"
+            with config.open("a") as open_file:
+                open_file.write(f"\n[functions.{name}]\nverify_jwt = {wanted}\n")
+            click.echo(f"Entered [functions.{name}] in {config}")
+    except OSError as error:
+        refuse(f"The function could not be made: {error.strerror}: {error.filename}", code=2)
+    click.echo(f"It answers at /functions/v1/{name} of the running platform.")
+
+
+@functions.command()
+@platform_options
+@click.option(
+    "--env-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Variables of all functions.",
+)
+@click.option("--no-verify-jwt", is_flag=True, help="No function asks for a token, as long as this runs.")
+def serve(data: Path | None, project: Path | None, env_file: Path | None, no_verify_jwt: bool) -> None:
+    """Run the functions of this project and show what they print, until Ctrl-C.
+
+    The platform of this project runs them, each as it was last saved; if it does not run, it is started, and stopped at
+    the end. Variables and checks named here hold as long as this command runs.
+
+    \b
+    Exit codes: 0 ended by Ctrl-C, 1 the platform does not come up
+    """
+    env: dict[str, str] = {}
+    if env_file is not None:
+        env, warnings = parse_dotenv(env_file.read_text(errors="replace"), str(env_file))
+        for warning in warnings:
+            click.secho(warning, fg="yellow", err=True)
+    session = {"env": env, "verify_jwt": False if no_verify_jwt else None}
+    with _running(data, project), contextlib.suppress(KeyboardInterrupt):
+        remote = remote_of(data, project, None, None)
+        remote.ask("GET", f"{_ADMIN}/functions")  # a worker that waits wakes
+        click.echo(f"Functions are at {remote.url}/functions/v1/NAME. Press Ctrl-C to end.")
+        while True:
+            _show(remote, "POST", f"{_ADMIN}/session", session)
+            time.sleep(_AGAIN_S)
+
+
+@functions.command()
+@remote_options
+@_names
+@click.option("--rollback", is_flag=True, help="Run the version before the present one again.")
+@click.option("--version", "number", type=click.IntRange(1), help="With --rollback: the version to run.")
+def deploy(
+    data: Path | None, project: Path | None, url: str | None, key: str | None, names: tuple[str, ...],
+    rollback: bool, number: int | None,
+) -> None:  # fmt: skip
+    """Deploy functions of this project, all of them unless some are named.
+
+    Each becomes a new version: its folder, _shared, the import maps, its static files and its settings. It runs when the
+    command ends; requests that are under way end in the version they began in. .env files stay here: see
+    `headwater secrets`.
+
+    \b
+    Exit codes: 0 all deployed, 1 one was refused, 2 there is no such function
+    """
+    remote = remote_of(data, project, url, key)
+    if rollback:
+        if not names:
+            refuse("Name the functions that shall be rolled back.", code=2)
+        for name in names:
+            _tell(remote.ask("POST", f"{_path(name)}/rollback", {"version": number} if number else {}))
+        return
+    folder = _folder(project)
+    chosen = names or tuple(folder.names())
+    if not chosen:
+        refuse(f"There are no functions in {folder.root}.", code=2)
+    try:
+        bundles = {name: make_bundle(folder, name) for name in chosen}
+    except (CannotBundle, OSError) as error:
+        refuse(str(error), code=2)
+    for name, data_of in bundles.items():
+        _tell(remote.ask("PUT", _path(name), data_of, content="application/gzip"))
+
+
+@functions.command("list")
+@remote_options
+@click.option(
+    "-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True
+)
+@click.argument("name", required=False)
+def listing(
+    data: Path | None, project: Path | None, url: str | None, key: str | None, form: str, name: str | None
+) -> None:
+    """List the functions that are run; of one that is named, its deployed versions.
+
+    \b
+    Exit codes: 0 listed, 1 nothing runs or it refused
+    """
+    found = remote_of(data, project, url, key).ask("GET", _path(name) if name else f"{_ADMIN}/functions")
+    if form == "json":
+        click.echo(json_text(found))
+    elif name:
+        for each in found:
+            mark = "*" if each["is_active"] else " "
+            click.echo(
+                f"{mark} {each['number']:>4}  {_time(each['at'])}  {each['size']:>9}  {each['sha256'][:12]}"
+            )
+    else:
+        for each in found:
+            version = f"v{each['version']}" if each["version"] else "-"
+            since = _time(each["at"]) if each["at"] else "-"
+            tokens = "" if each["verify_jwt"] else "  no token"
+            clock = f"  {each['schedule']}" if each["schedule"] else ""
+            click.echo(f"{each['name']:<24} {version:<6} {each['status']:<9} {since}{tokens}{clock}")
+
+
+@functions.command()
+@remote_options
+@click.argument("name")
+def delete(data: Path | None, project: Path | None, url: str | None, key: str | None, name: str) -> None:
+    """Delete a deployed function with all its versions.
+
+    \b
+    Exit codes: 0 deleted, 1 nothing runs, or it was not deployed
+    """
+    done = remote_of(data, project, url, key).ask("DELETE", _path(name))
+    rest = " The one in the project's folder is run again." if done["is_local"] else ""
+    click.echo(f"Deleted {name}.{rest}")
+
+
+@functions.command()
+@remote_options
+@click.argument("name", required=False)
+@click.option(
+    "-n", "--lines", type=click.IntRange(0, 10_000), default=50, show_default=True, help="Last lines."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on showing what is printed, until Ctrl-C.")
+def logs(
+    data: Path | None, project: Path | None, url: str | None, key: str | None, name: str | None, lines: int,
+    follow: bool,
+) -> None:  # fmt: skip
+    """Show what functions printed, and what became of their processes.
+
+    \b
+    Exit codes: 0 shown, 1 nothing runs or it refused
+    """
+    remote = remote_of(data, project, url, key)
+    remote.ask("GET", f"{_ADMIN}/functions")
+    asked = {"lines": lines, **({"function": name} if name else {}), **({"follow": 1} if follow else {})}
+    with contextlib.suppress(KeyboardInterrupt):
+        _show(remote, "GET", f"{_ADMIN}/logs?{urlencode(asked)}")
+        while follow:
+            time.sleep(_AGAIN_S)
+            _show(remote, "GET", f"{_ADMIN}/logs?{urlencode({**asked, 'lines': 0})}")
+
+
+def _show(remote: Remote, method: str, path: str, body: object = None) -> None:
+    """Show lines until there are no more, or the connection ends."""
+    try:
+        for each in remote.lines(method, path, body):
+            _show_line(each)
+    except OSError as error:
+        if isinstance(error, ConnectionRefusedError):
+            refuse("The platform is gone.", code=1)
+
+
+def _show_line(line: dict[str, Any]) -> None:
+    at = time.strftime("%H:%M:%S", time.localtime(line["at"]))
+    text = line["text"] if line["event"] == "log" else f"[{line['event']}] {line['text']}"
+    click.secho(f"{at} {line['function']:<16} | {text}", fg=_COLOURS.get(line["level"]))
+
+
+@contextlib.contextmanager
+def _running(data: Path | None, project: Path | None) -> Iterator[None]:
+    """Have the platform run: one that was started here is stopped at the end."""
+    folder = data_folder(data, project)
+    if running_state(folder) is not None:
+        yield
+        return
+    here = ["--data", str(folder.path), *(["--project", str(project)] if project else [])]
+    program = [sys.executable, "-P", "-m", "services.cli.main"]
+    if subprocess.run([*program, "start", "--detach", *here], check=False).returncode:  # noqa: S603 - ourselves
+        refuse("The platform did not start.", code=1)
+    try:
+        yield
+    finally:
+        subprocess.run([*program, "stop", "--data", str(folder.path)], check=False)  # noqa: S603 - ourselves
+
+
+def _folder(project: Path | None) -> Folder:
+    try:
+        return folder_of(load_project(project, None, None, {}))
+    except StartRefused as error:
+        refuse(str(error), code=2)
+
+
+def _tell(done: dict[str, Any]) -> None:
+    for warning in done.get("warnings") or []:
+        click.secho(f"{done['name']}: {warning}", fg="yellow", err=True)
+    click.echo(f"{done['name']} runs in version {done['version']['number']}.")
+
+
+def _path(name: str) -> str:
+    return f"{_ADMIN}/functions/{quote(name, safe='')}"
+
+
+def _time(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

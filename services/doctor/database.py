@@ -1,0 +1,91 @@
+"""What the facts about a database mean (pure)."""
+
+from msgspec import Struct
+
+from services.doctor.finding import Finding, Level
+
+OLDEST_SERVER = 150000
+_MIB = 1024 * 1024
+_HELD_BYTES = 1024 * _MIB
+_FULL = 0.9
+
+
+class Slot(Struct, frozen=True):
+    """The slot of the row changes."""
+
+    held_bytes: int
+    active: bool
+    lost: bool
+
+
+class Facts(Struct, frozen=True):
+    """What `python -P -m workers examine` tells."""
+
+    version: int
+    wal_level: str
+    now: float
+    slots_free: int
+    sessions: int
+    max_sessions: int
+    pending: list[str]
+    slot: Slot | None = None
+
+
+def silent(reason: str) -> Finding:
+    """Give the finding for a database that does not answer."""
+    cure = "Start it, or correct its URL (DATABASE_URL); of an embedded one, `headwater logs postgres` tells why."
+    return Finding("database", Level.ERROR, f"it does not answer: {reason}", cure)
+
+
+def look_at_facts(facts: Facts, *, realtime: bool) -> list[Finding]:
+    """Tell what is wrong with a database that answers."""
+    found = [_version(facts), _pending(facts), _sessions(facts)]
+    return found + (_realtime(facts) if realtime else [])
+
+
+def _version(facts: Facts) -> Finding:
+    told = f"Postgres {facts.version // 10000}.{facts.version % 10000} answers"
+    if facts.version < OLDEST_SERVER:
+        return Finding("database", Level.ERROR, told, "Upgrade it to Postgres 15 or newer.")
+    return Finding("database", Level.OK, told)
+
+
+def _pending(facts: Facts) -> Finding:
+    if not facts.pending:
+        return Finding("migrations", Level.OK, "the platform's schemas are up to date")
+    told = f"{len(facts.pending)} of the platform are pending, first {facts.pending[0]}"
+    cure = "Restart the platform, or run `python -P -m workers migrate` with HEADWATER_MIGRATE_URL."
+    return Finding("migrations", Level.ERROR, told, cure)
+
+
+def _sessions(facts: Facts) -> Finding:
+    told = f"{facts.sessions} of {facts.max_sessions} sessions are open"
+    if facts.sessions < facts.max_sessions * _FULL:
+        return Finding("sessions", Level.OK, told)
+    return Finding(
+        "sessions", Level.WARNING, told, "Raise max_connections, or lower db.pool_size of each pool process."
+    )
+
+
+def _realtime(facts: Facts) -> list[Finding]:
+    if facts.wal_level != "logical":
+        cure = "Set wal_level = logical and restart the database, or switch realtime.enabled off."
+        return [Finding("realtime", Level.ERROR, f"wal_level is {facts.wal_level}", cure)]
+    if facts.slot is None:
+        if facts.slots_free < 1:
+            cure = "Raise max_replication_slots, or drop a slot that nobody reads."
+            return [Finding("realtime", Level.ERROR, "no replication slot is free", cure)]
+        return [Finding("realtime", Level.OK, "its slot is made when it first runs")]
+    held = f"its slot holds {facts.slot.held_bytes // _MIB:,} MiB of the log"
+    if facts.slot.lost:
+        cure = "It is made anew by itself, and subscribers are told of a gap; raise max_slot_wal_keep_size."
+        return [Finding("realtime", Level.ERROR, "its slot fell too far behind and was given up", cure)]
+    if not facts.slot.active:
+        cure = "Start the pool `replication` (`changes`), or switch realtime.enabled off: the log grows until then."
+        return [Finding("realtime", Level.WARNING, f"nobody reads the log; {held}", cure)]
+    if facts.slot.held_bytes > _HELD_BYTES:
+        cure = (
+            "Look whether NATS keeps up and has room (`headwater logs changes`), and for long transactions."
+        )
+        return [Finding("realtime", Level.WARNING, held, cure)]
+    return [Finding("realtime", Level.OK, held)]

@@ -1,0 +1,130 @@
+"""What concerns the machine and the settings: disk, clock, ports, the data folder, well-known keys."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from schemas.settings import Settings
+from services.doctor.finding import Finding, Level
+from services.supervisor.errors import SupervisorError
+from services.supervisor.exposure import development_secrets, is_loopback
+from services.supervisor.folder import DataFolder, is_locked
+from services.supervisor.ports import LOOPBACK, is_free
+
+_MIB = 1024 * 1024
+_LEAST_FREE, _SCARCE_FREE = 512 * _MIB, 4096 * _MIB
+_BUILT = 1735689600.0
+"""2025-01-01: no clock that is right shows an earlier time."""
+
+
+def look_at_disk(path: Path) -> Finding:
+    """Tell whether there is room for the database and its log."""
+    there = next(each for each in (path, *path.parents) if each.exists())
+    usage = shutil.disk_usage(there)
+    told = f"{usage.free // _MIB:,} MiB of {usage.total // _MIB:,} MiB are free at {there}"
+    cure = "Free some room, or move the data folder to a larger disk: a full disk stops the database."
+    if usage.free < _LEAST_FREE:
+        return Finding("disk", Level.ERROR, told, cure)
+    return Finding(
+        "disk",
+        Level.WARNING if usage.free < _SCARCE_FREE else Level.OK,
+        told,
+        cure if usage.free < _SCARCE_FREE else "",
+    )
+
+
+def look_at_clock(now: float | None = None, server: float | None = None) -> Finding:
+    """Tell whether the clock can be right: tokens, codes and TLS go by it."""
+    now = time.time() if now is None else now
+    cure = "Set the clock by NTP (`timedatectl set-ntp true`): tokens are refused where clocks differ."
+    if now < _BUILT:
+        return Finding(
+            "clock", Level.ERROR, f"it is {time.strftime('%Y-%m-%d', time.gmtime(now))} here", cure
+        )
+    if server is not None and abs(now - server) > 5:
+        return Finding("clock", Level.ERROR, f"it differs from the database's by {now - server:+.0f} s", cure)
+    return Finding("clock", Level.OK, time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now)))
+
+
+def look_at_keys(settings: Settings) -> Finding:
+    """Tell whether published keys protect what others can reach."""
+    found = development_secrets(settings)
+    if not found:
+        return Finding("keys", Level.OK, "all are your own")
+    if is_loopback(settings.gateway.host):
+        return Finding("keys", Level.OK, "the published development keys, on this machine's own address")
+    return Finding(
+        "keys",
+        Level.ERROR,
+        f"{settings.gateway.host} can be reached from outside, and {', '.join(found)} have their published values",
+        "Make random ones: `headwater keys >> .env`, then restart.",
+    )
+
+
+def look_at_ports(settings: Settings) -> list[Finding]:
+    """Tell which ports a start would find taken."""
+    wanted = [
+        ("API", settings.gateway.host, settings.api.port, "--port"),
+        *([] if settings.db.url else [("Postgres", LOOPBACK, settings.db.port, "--db-port")]),
+        *([] if settings.broker.url else [("NATS", LOOPBACK, settings.broker.port, "--nats-port")]),
+    ]
+    return [_port(*each) for each in wanted]
+
+
+def _port(label: str, host: str, port: int, option: str) -> Finding:
+    title = f"port of {label}"
+    try:
+        free = is_free(host, port)
+    except SupervisorError as error:
+        return Finding(title, Level.ERROR, str(error))
+    if free:
+        return Finding(title, Level.OK, f"{port} is free")
+    return Finding(
+        title,
+        Level.ERROR,
+        f"{port} is in use by another program",
+        f"Stop that program (`ss -ltnp 'sport = :{port}'` names it), or choose another port with {option}.",
+    )
+
+
+def look_at_folder(folder: DataFolder, server_major: str) -> Finding:
+    """Tell whether the data folder is ours, and of a version that can be served."""
+    title, path = "data folder", folder.path
+    if not path.exists():
+        return Finding(title, Level.OK, f"{path} will be made by the first start")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return Finding(
+            title,
+            Level.ERROR,
+            f"{path} cannot be written by user {os.geteuid()}",
+            "Start as its owner, or name another folder with --data.",
+        )
+    found = _cluster_major(folder)
+    if found is None:
+        if any(path.iterdir()) and not folder.ports.exists():
+            return Finding(
+                title,
+                Level.ERROR,
+                f"{path} has files that are not of a platform",
+                "Name another folder with --data.",
+            )
+        return Finding(title, Level.OK, f"{path}{', in use' if is_locked(folder.lock) else ''}")
+    if found != server_major:
+        return Finding(
+            title,
+            Level.ERROR,
+            f"the database in {path} is of Postgres {found}, the server here is {server_major}",
+            f"Install the headwater that has Postgres {found}, make a backup (`headwater backup`), and restore it here.",
+        )
+    return Finding(title, Level.OK, f"{path}, Postgres {found}{', in use' if is_locked(folder.lock) else ''}")
+
+
+def _cluster_major(folder: DataFolder) -> str | None:
+    home = folder.postgres
+    try:
+        if folder.cluster_pointer.exists():
+            home = Path(folder.cluster_pointer.read_text().strip())
+        return (home / "data" / "PG_VERSION").read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,166 @@
+"""The compose file says what the programs take: commands, settings, secrets, dependencies, health checks.
+
+Containers are not run here. The topology it describes runs as plain processes in tests/house/test_topology.py.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from schemas.secret_files import SUFFIX, with_file_values
+from schemas.settings_environment import RESERVED_ENVIRONMENT, environment_names
+from schemas.settings_reading import load_settings
+from services.__main__ import EDGES
+from services.supervisor.deployment import Places, deployment_secrets
+from services.supervisor.plan import POOLS
+from workers.__main__ import ALONE
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {name: service for name, service in SERVICES.items() if service.get("image") == "headwater:local"}
+SERVICE_KEYS = {
+    "build", "command", "depends_on", "deploy", "entrypoint", "environment", "expose", "healthcheck", "image", "init",
+    "logging", "ports", "read_only", "restart", "secrets", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
+}  # fmt: skip
+CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
+DURATION = re.compile(r"(\d+(ms|s|m|h))+")
+SIZE = re.compile(r"\d+[bkmgBKMG]")
+JOBS = {"migrate", "s3-bucket"}
+
+
+def test_only_keys_of_the_specification_are_used() -> None:
+    top = {name for name in COMPOSE if not name.startswith("x-")}
+
+    assert top == {"name", "services", "volumes", "networks", "secrets"}
+    for service in SERVICES.values():
+        assert service.keys() <= SERVICE_KEYS
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_command_is_one_that_the_command_line_takes(name: str) -> None:
+    words = OURS[name]["command"]
+
+    assert words[:3] == ["python", "-P", "-m"]
+    wing, *names = words[3:]
+    known = {"services": set(EDGES), "workers": {*POOLS, "migrate"}}[wing]
+    assert names
+    assert set(names) <= known
+    assert len(names) == 1 or not set(names) & {*ALONE, "migrate"}
+
+
+def test_every_pool_runs() -> None:
+    running = {word for service in OURS.values() for word in service["command"][4:]}
+
+    assert running == {*POOLS, "migrate", "gateway"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_environment_names_known_settings(name: str) -> None:
+    known = environment_names().keys() | RESERVED_ENVIRONMENT
+    given = OURS[name]["environment"]
+    names = {each if each in known else each.removesuffix(SUFFIX) for each in given}
+
+    assert names <= known
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_settings_can_be_read(name: str, tmp_path: Path) -> None:
+    made = deployment_secrets(Places())
+    for each, text in made.items():
+        (tmp_path / each).write_text(text)
+    environment = {
+        variable: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", text).replace("/run/secrets", str(tmp_path))
+        for variable, text in OURS[name]["environment"].items()
+    }
+
+    settings, warnings = load_settings(b"", with_file_values(environment), source="none")
+
+    assert warnings == []
+    assert settings.auth.jwt_secret.matches(made["jwt_secret"])
+    assert settings.storage.backend == "s3"
+    assert settings.broker.replicas == 3
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_secrets_are_declared_granted_and_made(name: str) -> None:
+    service = SERVICES[name]
+    granted = set(service.get("secrets", []))
+    text = str(service.get("environment", "")) + str(service.get("command", ""))
+    asked = set(re.findall(r"/run/secrets/([\w.]+)", text))
+
+    assert granted <= COMPOSE["secrets"].keys()
+    assert asked <= granted
+    assert granted <= deployment_secrets(Places()).keys()
+
+
+def test_no_secret_stands_in_the_environment() -> None:
+    for service in SERVICES.values():
+        for variable in service.get("environment", {}):
+            assert not re.search(r"(PASSWORD|SECRET|_KEY|TOKEN|_URL)$", variable) or variable in (
+                "HEADWATER_API_EXTERNAL_URL",
+                "HEADWATER_AUTH_SITE_URL",
+            )
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_dependencies_exist_and_can_be_met(name: str) -> None:
+    for other, how in SERVICES[name].get("depends_on", {}).items():
+        assert other in SERVICES
+        assert how["condition"] in CONDITIONS
+        if how["condition"] == "service_healthy":
+            assert "test" in SERVICES[other]["healthcheck"]
+        assert (how["condition"] == "service_completed_successfully") == (other in JOBS)
+
+
+@pytest.mark.parametrize("name", SERVICES.keys() - JOBS)
+def test_services_are_bounded_watched_and_started_again(name: str) -> None:
+    service = SERVICES[name]
+    limits, check = service["deploy"]["resources"]["limits"], service["healthcheck"]
+
+    assert float(limits["cpus"]) > 0
+    assert SIZE.fullmatch(limits["memory"])
+    assert service["restart"] == "unless-stopped"
+    assert check["test"][0] in ("CMD", "CMD-SHELL")
+    assert DURATION.fullmatch(check["interval"])
+    assert DURATION.fullmatch(check["timeout"])
+
+
+@pytest.mark.parametrize("name", OURS.keys() - JOBS)
+def test_edges_and_pools_have_a_second_process_and_time_to_drain(name: str) -> None:
+    service = OURS[name]
+
+    assert service["deploy"]["replicas"] >= 2
+    assert not service.get("ports"), "two processes cannot publish one port"
+    drain = int(service["environment"]["HEADWATER_POOLS_DRAIN_TIMEOUT"])
+    assert int(service["stop_grace_period"].removesuffix("s")) > drain
+
+
+def test_alive_file_is_the_one_that_is_looked_at() -> None:
+    for name in OURS.keys() - JOBS:
+        path = OURS[name]["environment"]["HEADWATER_ALIVE_FILE"]
+        assert f"stat -c %Y {path}" in OURS[name]["healthcheck"]["test"][1]
+
+
+def test_volumes_and_mounted_files_exist() -> None:
+    for service in SERVICES.values():
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            if source.startswith("./deploy"):
+                assert (ROOT / source).is_file()
+            elif not source.startswith("."):
+                assert source in COMPOSE["volumes"]
+
+
+def test_graph_of_dependencies_has_no_circle() -> None:
+    open_names = {name: set(service.get("depends_on", {})) for name, service in SERVICES.items()}
+    while ready := [name for name, needs in open_names.items() if not needs]:
+        for name in ready:
+            del open_names[name]
+        for needs in open_names.values():
+            needs.difference_update(ready)
+
+    assert not open_names

@@ -1,0 +1,51 @@
+"""Every metric that the dashboard shows exists in the code."""
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+_METRIC = re.compile(r"\bheadwater_[a-z_]+")
+_SUFFIXES = re.compile(r"_(total|bucket|sum|count)$")
+_PREFIX = re.compile(r'prefix = .*"(headwater_[a-z]+_)"')
+_PREFIXED = re.compile(r'gauge\(\s*prefix \+ "([a-z_]+)"')
+
+
+def _metrics_of_the_code() -> set[str]:
+    found: set[str] = set()
+    for wing in ("broker", "services", "workers"):
+        for path in (ROOT / wing).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            found |= set(re.findall(r'"(headwater_[a-z_]+)"', text))
+            for prefix in _PREFIX.findall(text):
+                found |= {prefix + name for name in _PREFIXED.findall(text)}
+    return found
+
+
+def test_metrics_of_the_dashboard_exist() -> None:
+    dashboard = json.loads((ROOT / "deploy" / "grafana.json").read_text())
+    asked = {
+        _SUFFIXES.sub("", name)
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        for name in _METRIC.findall(target["expr"])
+    }
+
+    assert asked
+    assert asked <= _metrics_of_the_code()
+
+
+def test_panels_have_names_and_places_of_their_own() -> None:
+    panels = json.loads((ROOT / "deploy" / "grafana.json").read_text())["panels"]
+
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}) == len(panels)
+
+
+def test_scrape_example_asks_for_the_metrics_with_the_token() -> None:
+    (job,) = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text())["scrape_configs"]
+
+    assert job["metrics_path"] == "/metrics"
+    assert job["authorization"]["credentials_file"] == "/run/secrets/metrics_token"

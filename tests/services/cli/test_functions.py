@@ -1,0 +1,117 @@
+"""`headwater functions` and `secrets` as far as they need no platform; tests/house/test_functions_deploy.py has the rest."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from schemas.deployments import Manifest
+from schemas.functions_settings import FunctionSettings
+from schemas.secret import Secret
+from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
+from services.cli.main import main
+from services.supervisor.project import load_project
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "supabase" / "functions"
+    files = {
+        "a/index.ts": "1", "a/deno.json": "{}", "a/.npmrc": "", "a/.env": "A=1", "a/.git/config": "", "a/node_modules/x/y.js": "",
+        "_shared/deep/b.ts": "2", ".env": "A=1", ".env.local": "A=1", "import_map.json": "{}", "other/index.ts": "3",
+        "../assets/page.html": "4", "../assets/raw.bin": "5",
+    }  # fmt: skip
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        return {each.name: archive.extractfile(each).read() for each in archive}  # type: ignore[union-attr]  # plain files
+
+
+def test_a_bundle_holds_what_the_function_needs_and_no_secrets(root: Path) -> None:
+    settings = FunctionSettings(
+        static_files=["./assets/*.html"], env={"KEY": Secret("hidden")}, verify_jwt=False
+    )
+
+    data = make_bundle(Folder(root, {"a": settings}), "a")
+
+    found = members(data)
+    manifest = msgspec.json.decode(found.pop("manifest.json"), type=Manifest)
+    assert set(found) == {
+        "functions/a/index.ts", "functions/a/deno.json", "functions/a/.npmrc", "functions/_shared/deep/b.ts",
+        "functions/import_map.json", "assets/page.html",
+    }  # fmt: skip
+    assert manifest.settings == FunctionSettings(static_files=["assets/*.html"], verify_jwt=False)
+    assert b"hidden" not in data
+
+
+def test_the_same_files_give_the_same_bytes(root: Path) -> None:
+    first = make_bundle(Folder(root, {}), "a")
+    (root / "a" / "index.ts").touch()
+
+    assert make_bundle(Folder(root, {}), "a") == first
+
+
+def test_a_folder_of_another_name_becomes_the_usual_one(root: Path) -> None:
+    other = root.rename(root.parent / "code")
+    settings = FunctionSettings(entrypoint="./code/a/index.ts")
+
+    found = members(make_bundle(Folder(other, {"a": settings}), "a"))
+
+    assert "functions/a/index.ts" in found
+    assert (
+        msgspec.json.decode(found["manifest.json"], type=Manifest).settings.entrypoint
+        == "functions/a/index.ts"
+    )
+
+
+def test_what_cannot_be_bundled_is_told(root: Path) -> None:
+    for name in ("missing", "../a", "1a"):
+        with pytest.raises(CannotBundle):
+            make_bundle(Folder(root, {}), name)
+    (root.parent.parent / "x").mkdir()
+    (root.parent.parent / "x" / "index.ts").touch()
+    with pytest.raises(CannotBundle, match="outside"):
+        make_bundle(Folder(root, {"a": FunctionSettings(entrypoint="../x/index.ts")}), "a")
+
+
+def test_functions_that_are_switched_off_are_not_deployed(root: Path) -> None:
+    (root.parent / "config.toml").write_text("[functions.other]\nenabled = false\n")
+
+    assert folder_of(load_project(root.parent.parent, None, None, {}, {})).names() == ["a"]
+
+
+def test_a_new_function_is_laid_once(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    (tmp_path / "supabase").mkdir()
+    (tmp_path / "supabase" / "config.toml").write_text("[api]\n")
+
+    made = run(main, ["functions", "new", "hello", "--no-verify-jwt", "--project", str(tmp_path)])
+    again = run(main, ["functions", "new", "hello", "--project", str(tmp_path)])
+    bad = run(main, ["functions", "new", "1st", "--project", str(tmp_path)])
+
+    assert (made.exit_code, again.exit_code, bad.exit_code) == (0, 2, 2)
+    assert "/functions/v1/hello" in (tmp_path / "supabase" / "functions" / "hello" / "index.ts").read_text()
+    assert "[functions.hello]\nverify_jwt = false" in (tmp_path / "supabase" / "config.toml").read_text()
+
+
+def test_a_platform_elsewhere_needs_a_key_and_an_address_that_is_one(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+
+    assert run(main, ["secrets", "list", "--url", "https://a.example"]).exit_code == 2
+    assert run(main, ["secrets", "list", "--url", "file:///etc/passwd", "--key", "k"]).exit_code == 2
+    assert run(main, ["secrets", "list", "--url", "http://127.0.0.1:1", "--key", "k"]).exit_code == 1
+    assert run(main, ["functions", "list", "--data", str(tmp_path)]).exit_code == 1
+    assert (
+        run(
+            main, ["functions", "deploy", "--rollback", "--url", "http://127.0.0.1:1", "--key", "k"]
+        ).exit_code
+        == 2
+    )

@@ -1,0 +1,37 @@
+"""Bundles for tests, written by hand: also those that no honest command would make."""
+
+import gzip
+import io
+import tarfile
+from collections.abc import Mapping
+
+import msgspec
+
+from schemas.deployments import Manifest
+from schemas.functions_settings import FunctionSettings
+
+OPEN = FunctionSettings(verify_jwt=False)
+
+
+def bundle(name: str, files: Mapping[str, str], settings: FunctionSettings = OPEN) -> bytes:
+    """Make a bundle of a function."""
+    manifest = msgspec.json.encode(Manifest(name, settings)).decode()
+    return archive([(path, text.encode()) for path, text in {"manifest.json": manifest, **files}.items()])
+
+
+def hello(name: str, text: str, settings: FunctionSettings = OPEN) -> bytes:
+    """Make a bundle of a function that answers a text."""
+    return bundle(
+        name, {f"functions/{name}/index.ts": f"Deno.serve(() => new Response('{text}'));"}, settings
+    )
+
+
+def archive(members: list[tuple[str | tarfile.TarInfo, bytes]]) -> bytes:
+    """Pack members as they are given."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as made:
+        for named, data in members:
+            info = named if isinstance(named, tarfile.TarInfo) else tarfile.TarInfo(named)
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
+    return gzip.compress(packed.getvalue())

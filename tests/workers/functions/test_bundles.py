@@ -1,0 +1,90 @@
+import gzip
+import hashlib
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.deployments import MOST_FILES, MOST_UNPACKED
+from schemas.functions_settings import FunctionSettings
+from tests.workers.functions.bundling import archive, bundle, hello
+from workers.functions.bundles import BundleRefused, lay, read_bundle
+
+MANIFEST = ("manifest.json", b'{"name": "a"}')
+
+
+def link(kind: bytes) -> tarfile.TarInfo:
+    info = tarfile.TarInfo("functions/a/link")
+    info.type, info.linkname = kind, "/etc/passwd"
+    return info
+
+
+HOSTILE = {
+    "no archive": b"nonsense",
+    "cut": hello("a", "x")[:-20],
+    "no manifest": archive([("functions/a/index.ts", b"")]),
+    "of another function": hello("b", "x"),
+    "absolute": archive([MANIFEST, ("/etc/passwd", b"")]),
+    "outside": archive([MANIFEST, ("functions/../../x", b"")]),
+    "backslash": archive([MANIFEST, ("functions\\..\\x", b"")]),
+    "new line": archive([MANIFEST, ("functions/a\n/x", b"")]),
+    "secrets": archive([MANIFEST, ("functions/a/.env", b"A=1")]),
+    "local secrets": archive([MANIFEST, ("functions/.env.local", b"A=1")]),
+    "twice": archive([MANIFEST, ("functions/a/x", b"1"), ("functions/a/x", b"2")]),
+    "symbolic link": archive([MANIFEST, (link(tarfile.SYMTYPE), b"")]),
+    "hard link": archive([MANIFEST, (link(tarfile.LNKTYPE), b"")]),
+    "device": archive([MANIFEST, (link(tarfile.CHRTYPE), b"")]),
+    "bomb": gzip.compress(bytes(MOST_UNPACKED + 1)),
+    "too many": archive([MANIFEST, *((f"functions/a/{n}", b"") for n in range(MOST_FILES))]),
+    "entrypoint outside": bundle("a", {}, FunctionSettings(entrypoint="../../x.ts")),
+    "static outside": bundle("a", {}, FunctionSettings(static_files=["/etc/*"])),
+    "map outside": bundle("a", {}, FunctionSettings(import_map="functions/../../x.json")),
+    "settings of another kind": archive(
+        [("manifest.json", b'{"name": "a", "settings": {"cpu_ms": "many"}}')]
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_bundle_is_refused(case: str) -> None:
+    with pytest.raises(BundleRefused):
+        read_bundle(HOSTILE[case], "a")
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    for each in (data, gzip.compress(data)):
+        with pytest.raises(BundleRefused):
+            read_bundle(each, "a")
+
+
+def test_a_bundle_is_laid_whole_and_readable_for_all(tmp_path: Path) -> None:
+    data = bundle(
+        "a", {"functions/a/index.ts": "1", "functions/_shared/deep/er.ts": "2", "assets/x.html": "3"}
+    )
+
+    manifest = lay(data, hashlib.sha256(data).hexdigest(), "a", tmp_path / "one")
+
+    assert not manifest.settings.verify_jwt
+    assert (tmp_path / "one" / "functions" / "_shared" / "deep" / "er.ts").read_text() == "2"
+    assert (tmp_path / "one").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o644
+    assert [each.name for each in tmp_path.iterdir()] == ["one"]
+
+
+def test_what_is_not_what_was_deployed_is_not_laid(tmp_path: Path) -> None:
+    with pytest.raises(BundleRefused, match="digest"):
+        lay(hello("a", "changed"), hashlib.sha256(hello("a", "sent")).hexdigest(), "a", tmp_path / "one")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_bundle_leaves_nothing_behind(tmp_path: Path) -> None:
+    data = archive([MANIFEST, ("functions/a/x", b""), ("functions/a/x/y", b"")])
+
+    with pytest.raises((BundleRefused, OSError)):
+        lay(data, hashlib.sha256(data).hexdigest(), "a", tmp_path / "one")
+
+    assert list(tmp_path.iterdir()) == []

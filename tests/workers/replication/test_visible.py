@@ -1,0 +1,43 @@
+"""Transactions are told only when a statement that begins then sees them."""
+
+import pytest
+
+from workers.replication.visible import Snapshot, Visible
+
+BIG = 7 << 32
+
+
+@pytest.mark.parametrize(
+    ("text", "xid", "is_seen"),
+    [
+        ("10:10:", 9, True),
+        ("10:10:", 10, False),
+        ("10:10:", 11, False),
+        ("5:10:5,8", 8, False),
+        ("5:10:5,8", 7, True),
+        (f"{BIG + 3}:{BIG + 3}:", 2, True),
+        (f"{BIG + 3}:{BIG + 3}:", 3, False),
+        (f"{BIG + 3}:{BIG + 3}:", 0xFFFFFFF0, True),
+        (f"{BIG - 5}:{BIG - 5}:", 4, False),
+        (f"{BIG + 1}:{BIG + 9}:{BIG + 4}", 4, False),
+        (f"{BIG - 9}:{BIG + 9}:{BIG - 2}", (BIG - 2) & 0xFFFFFFFF, False),
+    ],
+)
+def test_a_snapshot_sees_what_ended_before_it(text: str, xid: int, is_seen: bool) -> None:
+    assert Snapshot.parse(text).sees(xid) is is_seen
+
+
+async def test_it_looks_again_until_the_transaction_is_seen_and_once_for_those_that_came_together() -> None:
+    told = ["5:8:5", "5:8:5", "8:8:", "none more"]
+    asked: list[str] = []
+
+    async def ask() -> list[tuple[str]]:
+        asked.append(told.pop(0))
+        return [(asked[-1],)]
+
+    visible = Visible(ask)
+    await visible.wait_for(5)
+    await visible.wait_for(6)
+    await visible.wait_for(7)
+
+    assert asked == ["5:8:5", "5:8:5", "8:8:"]

@@ -1,0 +1,57 @@
+"""Postgres' own tools, from the folder that `HEADWATER_POSTGRES_TOOLS` names, else from the path."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from workers.backup.manifest import BackupError
+
+TOOLS = "HEADWATER_POSTGRES_TOOLS"
+_TOLD = 30
+
+
+async def run_tool(
+    name: str, url: str, words: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> str:
+    """Run a tool on a database and give what it complained of. The password stands in no list of processes.
+
+    Raises: BackupError if it fails.
+    """
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    user = f"{parts.username}@" if parts.username else ""
+    passed = {key: environment[key] for key in ("PATH", "HOME", "LD_LIBRARY_PATH") if key in environment}
+    if parts.password:
+        passed["PGPASSWORD"] = unquote(parts.password)
+    target = urlunsplit(parts._replace(netloc=user + place))
+    process = await asyncio.create_subprocess_exec(
+        _program(name, environment),
+        *words,
+        f"--dbname={target}",
+        env=passed,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        _, said = await process.communicate()
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+    text = said.decode(errors="replace").strip()
+    if process.returncode != 0:
+        raise BackupError(f"{name} failed:\n" + "\n".join(text.splitlines()[-_TOLD:]))
+    return text
+
+
+def _program(name: str, environment: Mapping[str, str]) -> str:
+    own = Path(environment.get(TOOLS, "")) / name
+    found = str(own) if environment.get(TOOLS) and own.exists() else shutil.which(name)
+    if not found:
+        raise BackupError(f"{name} is not here. Install Postgres' client programs of the server's version.")
+    return found

@@ -1,0 +1,47 @@
+"""Facts about a database for the doctor, as one line of JSON: `python -P -m workers examine`.
+
+The URL is `HEADWATER_MIGRATE_URL`, else that of the settings. Nothing is changed. Exit code 1: it does not answer.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+
+import asyncpg
+
+from schemas.settings import Settings
+from workers.database.migrate import read_migrations
+from workers.sql.files import read_statements
+
+_STATEMENTS = read_statements("workers", "examine.sql")
+_CONNECT_S = 5.0
+
+
+def run(settings: Settings, environment: Mapping[str, str]) -> int:
+    """Print the facts; give the exit code."""
+    url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
+    try:
+        print(json.dumps(asyncio.run(facts(url, settings.realtime.slot_name))))
+    except ValueError:  # its own words may hold a part of the password
+        print("its URL cannot be read", file=sys.stderr)
+        return 1
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        print(str(error) or "no answer in time", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def facts(url: str, slot: str) -> dict[str, object]:
+    """Give the facts. Raises: the driver's errors; ValueError for a URL that is none."""
+    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    try:
+        found: dict[str, object] = json.loads(await connection.fetchval(_STATEMENTS["facts"], slot))
+        applied: dict[str, int] = {}
+        if await connection.fetchval(_STATEMENTS["has_history"]):
+            rows = await connection.fetch(_STATEMENTS["applied"])
+            applied = {row["series"]: row["version"] for row in rows}
+    finally:
+        await connection.close()
+    found["pending"] = [str(each) for each in read_migrations() if each.version > applied.get(each.series, 0)]
+    return found

@@ -1,0 +1,58 @@
+"""From settings to the deployments of a worker: the blob store, the sealer, the folder where versions are unpacked."""
+
+import os
+from pathlib import Path
+
+from broker.blobs import BlobStore
+from broker.connection import Connection
+from schemas.settings import Settings
+from workers.functions.deployments import Check, Deployments
+from workers.functions.imports import prepare
+from workers.functions.overlay import Laid
+from workers.functions.places import Places
+from workers.functions.registry import read_functions
+from workers.functions.sealing import Sealer
+from workers.functions.shelf import Shelf
+from workers.functions.store import Store
+
+
+def deployments_of(
+    settings: Settings, blobs: BlobStore, places: Places, shelf: Shelf, connection: Connection | None
+) -> Deployments:
+    """Make the deployments of a worker; they lie over the functions of its shelf once they are started."""
+    sealer = Sealer(settings.auth.jwt_secret.reveal().encode())
+    return Deployments(
+        Store(blobs, sealer),
+        places.home / f"deployed-{os.getpid()}",
+        shelf.use,
+        checking(settings, places),
+        connection,
+        versions_kept=settings.edge_runtime.versions_kept,
+    )
+
+
+def checking(settings: Settings, places: Places) -> Check:
+    """Give what fetches the modules of an unpacked version, as its processes will want them."""
+
+    def check(laid: Laid) -> tuple[list[str], str]:
+        found, warnings = read_functions(laid.root, {laid.name: laid.settings}, settings.edge_runtime, {})
+        function = found.get(laid.name)
+        if function is None:
+            return warnings, "" if not laid.settings.enabled else warnings[
+                0
+            ] if warnings else "it is no function"
+        prepared = prepare(
+            function.folder,
+            function.settings,
+            places.cache,
+            entrypoint=function.entrypoint,
+            config=function.config,
+            program=places.deno,
+            offline=settings.edge_runtime.offline,
+            thorough=True,
+        )
+        base = f"{Path(os.path.realpath(laid.root.parent)).as_uri()}/"
+        failure = prepared.failure.replace(base, "").replace(f"{laid.root.parent.as_uri()}/", "")
+        return [*warnings, *prepared.warnings], failure
+
+    return check

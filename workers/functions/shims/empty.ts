@@ -1,0 +1,2 @@
+// Stands in for modules that hold types alone.
+export {};

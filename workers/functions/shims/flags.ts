@@ -1,0 +1,6 @@
+// std/flags/mod.ts and std/cli/parse_args.ts by the package that they were made after.
+import minimist from "npm:minimist@1";
+
+export const parse = (args: string[], options: any = {}) =>
+  minimist(args, { ...options, string: options.string ?? [], boolean: options.boolean ?? [], default: options.default ?? {} });
+export const parseArgs = parse;
