@@ -284,7 +284,9 @@ class StreamReader:
             return
         if sum(self._pulls.values()) + len(self._arrived) > WINDOW // 2:
             return
-        self._is_behind |= not self._pulls  # what came in between may have left the stream: not asked for, not sent
+        self._is_behind |= (
+            not self._pulls
+        )  # what came in between may have left the stream: not asked for, not sent
         inbox = f"{self._connection.inbox.prefix}{self._name}.{next(self._numbers)}"
         self._pulls[inbox] = WINDOW
         asked = {

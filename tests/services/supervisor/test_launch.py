@@ -63,7 +63,16 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     children = {child.name: child for child in prepared.plan}
     passwords = json.loads(folder.passwords.read_text())
 
-    assert list(children) == ["postgres", "nats", "migrate", "pools", "changes", "images", "functions", "edges"]
+    assert list(children) == [
+        "postgres",
+        "nats",
+        "migrate",
+        "pools",
+        "changes",
+        "images",
+        "functions",
+        "edges",
+    ]
     assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
     assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]

@@ -71,7 +71,9 @@ async def _check(house: House, table: str, count: int) -> None:
         numbers = [number for each, number in rows if each == writer]
         assert numbers == sorted(numbers)
     gaps = [isinstance(each.kept, Gap) for each in stored]
-    assert gaps == sorted(gaps, reverse=True)  # told when replication began, which a kill may have made it do again
+    assert gaps == sorted(
+        gaps, reverse=True
+    )  # told when replication began, which a kill may have made it do again
     assert 1 <= gaps.count(True) <= 2
 
 
