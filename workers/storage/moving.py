@@ -27,7 +27,14 @@ from workers.storage.rules import limit_of, refuse_mime_type
 from workers.storage.uploads import Upload, probe_of, try_out, write_row
 
 NOT_WRITTEN = (StorageError, DatabaseError, PoolTimeout)
-"""Failures after which there is no row. Of others, a lost connection above all, nobody knows."""
+"""Failures after which there is no row, if `is_certain` says so. Of others, a lost connection above all, nobody knows."""
+_STOPPED = "57"
+"""Class of SQLSTATE: the server stopped the work or itself, which may be in the moment after the commit."""
+
+
+def is_certain(error: Exception) -> bool:
+    """Tell whether a failure says that nothing was written."""
+    return not isinstance(error, DatabaseError) or not error.code.startswith(_STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,9 @@ async def _move_over(store: Store, asked: Asked, way: Way, row: ObjectRow) -> No
     place = await copy_blob(store, row, way.to_bucket, version)
     try:
         await _rewrite(store, asked, way, row, version)
-    except NOT_WRITTEN:
-        await store.blobs.delete([place])
+    except NOT_WRITTEN as error:
+        if is_certain(error):
+            await store.blobs.delete([place])
         raise
 
 
@@ -116,8 +124,9 @@ async def _copy(
             await try_out(transaction, probe)
             await transaction.run(switch(SERVICE))
             return await write_row(transaction, upload, upload.key, version, metadata)
-    except NOT_WRITTEN:
-        await store.blobs.delete([place])
+    except NOT_WRITTEN as error:
+        if is_certain(error):
+            await store.blobs.delete([place])
         raise
 
 

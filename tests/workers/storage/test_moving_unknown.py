@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tests.workers.storage.house import House
-from workers.database.errors import Disconnected
+from workers.database.errors import DatabaseError, Disconnected
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 
 
 class LosesAnswer:
-    """A pool whose connection breaks in the moment a transaction has been committed."""
+    """A pool whose connection breaks, or whose server stops, in the moment a transaction has been committed."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, pool: Pool, error: Exception) -> None:
+        self._pool, self._error = pool, error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pool, name)
@@ -26,18 +26,30 @@ class LosesAnswer:
     async def transaction(self, settings: Sequence[tuple[str, str]] = ()) -> AsyncIterator[Transaction]:
         async with self._pool.transaction(settings) as transaction:
             yield transaction
-        raise Disconnected("the server closed the connection")
+        raise self._error
 
 
 @pytest.mark.parametrize("what", ["move", "copy"])
-async def test_bytes_stay_where_nobody_knows_of_the_row(house: House, what: str) -> None:
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Disconnected("the server closed the connection"), 503),
+        (DatabaseError("57P01", "terminating connection due to administrator command"), 500),
+        (DatabaseError("57P02", "terminating connection because of crash of another server process"), 500),
+        (DatabaseError("57014", "canceling statement due to user request"), 544),
+    ],
+    ids=["lost", "stopped", "crashed", "cancelled"],
+)
+async def test_bytes_stay_where_nobody_knows_of_the_row(
+    house: House, what: str, error: Exception, status: int
+) -> None:
     bucket, other = await house.bucket(), await house.bucket()
     await house.uploaded(f"/object/{bucket}/a", b"words")
-    pool: Any = LosesAnswer(house.store.database)
+    pool: Any = LosesAnswer(house.store.database, error)
     shaky = replace(house, store=replace(house.store, database=pool))
     told = {"bucketId": bucket, "sourceKey": "a", "destinationBucket": other, "destinationKey": "b"}
 
     answer = await shaky.send("POST", f"/object/{what}", told)
 
-    assert answer.status == 503
+    assert answer.status == status
     assert await house.got(f"/object/{other}/b") == b"words"

@@ -23,7 +23,7 @@ from workers.database.interactive import statement
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store, switch
 from workers.storage.errors import StorageError
-from workers.storage.moving import visible_object
+from workers.storage.moving import is_certain, visible_object
 from workers.storage.rules import existing_key
 from workers.storage.s3 import xml
 from workers.storage.s3.asking import Asking
@@ -91,8 +91,9 @@ async def _complete(store: Store, asking: Asking, found: Pending, parts: Sequenc
         return await _made_before(store, asking, invalid_part())
     try:
         is_written = await _written(store, asking, found, staged, version)
-    except (DatabaseError, StorageError):  # then the row was not written; of other failures nobody knows
-        await _discard(store, staged)
+    except (DatabaseError, StorageError) as error:  # of other failures nobody knows
+        if is_certain(error):
+            await _discard(store, staged)
         raise
     if not is_written:
         await _discard(store, staged)

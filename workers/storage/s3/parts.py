@@ -16,7 +16,7 @@ from schemas.http import Response
 from workers.database.interactive import statement
 from workers.storage.context import Store
 from workers.storage.errors import invalid_signature, too_large
-from workers.storage.moving import NOT_WRITTEN
+from workers.storage.moving import NOT_WRITTEN, is_certain
 from workers.storage.objects import ObjectRow, blob_missing
 from workers.storage.s3 import xml
 from workers.storage.s3.asking import Asking
@@ -134,8 +134,9 @@ async def _copied(
         raise blob_missing() from None
     try:
         await _keep(store, asking, found, number, version, Stored(b"", staged.size, staged.md5))
-    except (*NOT_WRITTEN, S3Error):
-        await store.blobs.delete([place])
+    except (*NOT_WRITTEN, S3Error) as error:
+        if is_certain(error):
+            await store.blobs.delete([place])
         raise
     return staged
 
