@@ -116,7 +116,7 @@ def test_dependencies_exist_and_can_be_met(name: str) -> None:
         assert (how["condition"] == "service_completed_successfully") == (other in JOBS)
 
 
-@pytest.mark.parametrize("name", SERVICES.keys() - JOBS)
+@pytest.mark.parametrize("name", sorted(SERVICES.keys() - JOBS))
 def test_services_are_bounded_watched_and_started_again(name: str) -> None:
     service = SERVICES[name]
     limits, check = service["deploy"]["resources"]["limits"], service["healthcheck"]
@@ -129,7 +129,7 @@ def test_services_are_bounded_watched_and_started_again(name: str) -> None:
     assert DURATION.fullmatch(check["timeout"])
 
 
-@pytest.mark.parametrize("name", OURS.keys() - JOBS)
+@pytest.mark.parametrize("name", sorted(OURS.keys() - JOBS))
 def test_edges_and_pools_have_a_second_process_and_time_to_drain(name: str) -> None:
     service = OURS[name]
 
