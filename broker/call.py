@@ -140,6 +140,18 @@ class Calls:
         """Say a word that has no answer to who listens for it, if anybody does."""
         self._connection.tell(subject.name, b"")
 
+    async def is_heard(self, subject: Subject, seconds: float = 1.0) -> bool:
+        """Tell whether anybody who listens on a subject answers within that time."""
+        heard: asyncio.Future[bool] = self._loop.create_future()
+        reply = self._connection.inbox.open(lambda message: _settle(heard, message.status == 0))
+        try:
+            self._connection.tell(subject.name, b"", reply)
+            return await asyncio.wait_for(heard, seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._connection.inbox.close(reply)
+
     async def _ask(self, call: _Call, subject: str, request: Request) -> bytes:
         try:
             self._connection.publish(subject, encode(request), call.reply)
@@ -265,6 +277,11 @@ class Calls:
             holding = _decode_holding(message.payload)
             if (pool := self._pools.get(holding.pool)) is not None:
                 pool.roll.heard(holding)
+
+
+def _settle(future: asyncio.Future[bool], result: bool) -> None:
+    if not future.done():
+        future.set_result(result)
 
 
 def _pass_on(sending: asyncio.Task[None], call: _Call) -> None:

@@ -64,7 +64,8 @@ KEYS_CHANGED = Subject("events.keys")
 FUNCTIONS_CHANGED = Subject("events.functions")
 """schemas.events.FunctionsChanged"""
 FUNCTIONS_WANTED = Subject("health.functions.wanted")
-"""Wakes a functions worker that waits for the first function (workers/functions/waiting.py); a door may say it."""
+"""For a functions worker that waits for the first function (workers/functions/waiting.py): a word of a door wakes it, a
+question of a door is answered by an empty message."""
 
 LETTERS = Subject("mail.letters")
 """schemas.events.Letter, kept by the stream LETTERS until it is handed to a mail server"""

@@ -18,6 +18,7 @@ from broker.call import Answer, Calls
 from broker.subjects import FUNCTIONS_WANTED
 from schemas.caller import Caller, Service, User
 from schemas.errors import Unavailable
+from schemas.functions_errors import NameMissing, NoFunction
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Headers
 from services.gateway.forward import Forwarder, headers_out
@@ -69,6 +70,8 @@ class Functions:
             except Unavailable:
                 if path.startswith(_ADMIN) and _is_service(caller):
                     self._calls.wake(FUNCTIONS_WANTED)  # a worker may wait for the first function
+                elif await self._calls.is_heard(FUNCTIONS_WANTED):
+                    return Answer((NoFunction() if path.strip("/") else NameMissing()).response())
                 raise
         assert route.subject is not None  # functions have one
         head = self._sockets.head(

@@ -8,12 +8,13 @@ SHA-256, as a header or as a trailer. Source: reference page "storage", section 
 import base64
 import hashlib
 import hmac
-import importlib.util
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from urllib.parse import parse_qs
+
+import anycrc  # type: ignore[import-untyped]
 
 from schemas.blobs import Wanted
 from services.gateway.s3_chunks import Chain, Chunks, Spoilt
@@ -23,8 +24,6 @@ _AUTHORIZATION = re.compile(
 )
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 _CHECKSUM = "x-amz-checksum-"
-_CRC = importlib.import_module("anycrc") if importlib.util.find_spec("anycrc") else None
-"""Calculates at gigabytes a second; where it is not installed, two checksums are not looked at, for pure Python takes a second for 10 MB."""
 
 
 async def object_bytes(
@@ -80,19 +79,8 @@ class Hashes:
                     raise Spoilt("BadDigest")
 
 
-class _Crc32:
-    def __init__(self) -> None:
-        self._value = 0
-
-    def update(self, piece: bytes) -> None:
-        self._value = zlib.crc32(piece, self._value)
-
-    def digest(self) -> bytes:
-        return self._value.to_bytes(4, "big")
-
-
 class _Crc:
-    """A checksum that the standard library lacks; `calc` gives that of bytes behind those of another value."""
+    """A checksum; `calc` gives that of bytes behind those of another value."""
 
     def __init__(self, calc: Callable[[bytes, int], int], size: int) -> None:
         self._calc, self._size, self._value = calc, size, 0
@@ -115,14 +103,13 @@ class _Hash:
         return self._hash.digest()
 
 
-_KINDS: dict[str, Callable[[], "_Crc32 | _Crc | _Hash"]] = {
-    "crc32": _Crc32,
+_KINDS: dict[str, Callable[[], _Crc | _Hash]] = {
+    "crc32": partial(_Crc, zlib.crc32, 4),
+    "crc32c": partial(_Crc, anycrc.Model("CRC32-ISCSI").calc, 4),
+    "crc64nvme": partial(_Crc, anycrc.Model("CRC64-NVME").calc, 8),
     "sha1": lambda: _Hash("sha1"),
     "sha256": lambda: _Hash("sha256"),
 }
-if _CRC is not None:
-    _KINDS["crc32c"] = partial(_Crc, _CRC.Model("CRC32-ISCSI").calc, 4)
-    _KINDS["crc64nvme"] = partial(_Crc, _CRC.Model("CRC64-NVME").calc, 8)
 
 
 def _declared_hash(headers: Mapping[str, str], query: str) -> str:

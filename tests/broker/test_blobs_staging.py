@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from broker.blobs_errors import BlobStoreDown, BlobTooLarge
 from broker.blobs_model import P, T
+from broker.blobs_names import Place
 from broker.blobs_staging import PIECE, Md5, Pipe
 
 
@@ -31,9 +32,9 @@ class ListSink:
         self.pieces.append(piece)
         self.calls.append("write")
 
-    async def finish(self, last: bytes) -> None:
+    async def finish(self, last: bytes, place: Place | None = None) -> None:
         await self.write(last)
-        self.calls[-1] = "finish"
+        self.calls[-1] = "finish" if place is None else f"finish in {place}"
 
     async def abort(self) -> None:
         self.calls.append("abort")

@@ -122,8 +122,9 @@ def test_a_key_must_be_there_and_right(house: Platform) -> None:
     assert (wrong, told["message"]) == (401, "Invalid API key")
 
 
-def test_areas_that_are_not_built_say_so(house: Platform) -> None:
-    status, answer = send(house, "GET /functions/v1/hello")
-
-    assert status == 501, answer
-    assert answer
+def test_a_project_without_functions_has_none_of_that_name(house: Platform) -> None:
+    assert send(house, "GET /functions/v1/hello") == (
+        404,
+        {"code": "NOT_FOUND", "message": "Requested function was not found"},
+    )
+    assert send(house, "GET /functions/v1/")[0] == 400

@@ -10,7 +10,7 @@ from collections import deque
 from typing import cast
 
 from broker.observe import observe
-from workers.functions.errors import BootFailed, FunctionError, TooBusy
+from schemas.functions_errors import BootFailed, FunctionError, TooBusy
 from workers.functions.imports import Prepared, prepare
 from workers.functions.limits import Limits
 from workers.functions.logs import FunctionNotStarted

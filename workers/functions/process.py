@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from broker.observe import observe
+from schemas.functions_errors import BootFailed, FunctionError, FunctionFailed, LimitReached
 from workers.functions import http_wire
 from workers.functions.confine import confinement
 from workers.functions.environment import Platform, variables_of
-from workers.functions.errors import BootFailed, FunctionError, FunctionFailed, LimitReached
 from workers.functions.imports import Prepared
 from workers.functions.launch import Command, Place, command
 from workers.functions.limits import Limits, Meter, Sample, Share

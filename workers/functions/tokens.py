@@ -12,9 +12,9 @@ from urllib.parse import parse_qs
 import msgspec
 
 from schemas.caller import Anonymous, Rejected, Service
+from schemas.functions_errors import TokenRefused
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
-from workers.functions.errors import TokenRefused
 
 _OPAQUE = "sb_"
 _ASYMMETRIC = ("ES", "RS", "PS", "Ed")

@@ -40,7 +40,10 @@ def has_function(folder: str, deployed: str = "") -> bool:
 
 
 class Ear:
-    """Listens on the broker for the one word. `is_deaf`: there is no such broker for so plain a client."""
+    """Listens on the broker for the one word, and answers whoever asks whether somebody waits here.
+
+    `is_deaf`: there is no such broker for so plain a client.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -77,14 +80,27 @@ class Ear:
         if not data:
             self.close()
             return False
-        self._heard = (self._heard + data)[-8192:]
-        if b'tls_required":true' in self._heard or b"-ERR" in self._heard:
-            self.is_deaf = True
-        if b"PING\r\n" in self._heard:
-            self._heard = self._heard.replace(b"PING\r\n", b"")
+        *lines, self._heard = (self._heard + data).split(b"\r\n")
+        return any([self._obeys(line) for line in lines])
+
+    def _obeys(self, line: bytes) -> bool:
+        """Do what a line of the server asks for; tell whether it is the word. Source: NATS protocol, client."""
+        answer = b""
+        match line.split():
+            case [b"INFO", *_] if b'tls_required":true' in line:
+                self.is_deaf = True
+            case [b"-ERR", *_]:
+                self.is_deaf = True
+            case [b"PING"]:
+                answer = b"PONG\r\n"
+            case [b"MSG", _, _, reply, _]:
+                answer = b"PUB %b 0\r\n\r\n" % reply
+            case [b"MSG", _, _, _]:
+                return True
+        if answer and self._socket is not None:
             with contextlib.suppress(OSError):
-                self._socket.sendall(b"PONG\r\n")
-        return f"MSG {WANTED} ".encode() in self._heard
+                self._socket.sendall(answer)
+        return False
 
     def close(self) -> None:
         """Listen no more."""

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from broker.body import BodyBroken
 from broker.serve import Body, Streamed
+from schemas.functions_errors import NameMissing, NoAnswer, NoFunction
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Request, Response, header
 from workers.functions import http_wire
@@ -21,7 +22,6 @@ from workers.functions.admin import PREFIX as ADMIN
 from workers.functions.admin import Admin
 from workers.functions.crew import Crew, CrewEnded
 from workers.functions.environment import Keys
-from workers.functions.errors import NameMissing, NoAnswer, NoFunction
 from workers.functions.limits import REST_SAMPLE_S, SAMPLE_S, Limits, Share, limits_of, sample
 from workers.functions.process import Instance, Surroundings
 from workers.functions.registry import NAME, Function

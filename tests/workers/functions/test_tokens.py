@@ -3,9 +3,9 @@ import base64
 import pytest
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.functions_errors import TokenRefused
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
-from workers.functions.errors import TokenRefused
 from workers.functions.tokens import check_token, with_token
 
 KEYS = Keys("anon.jwt", "service.jwt", ("sb_publishable_1",), ("sb_secret_1",))
