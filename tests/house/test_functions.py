@@ -214,7 +214,7 @@ async def test_the_settings_of_the_project_hold(served: Platform, http: aiohttp.
 
 def test_the_first_function_of_a_project_is_found_while_it_runs() -> None:
     with platform() as bare:
-        assert bare.get("/functions/v1/hello")[0] == 503
+        assert bare.get("/functions/v1/hello")[0] == 404
         assert bare.get("/health/ready")[0] == 200
 
         write(bare.data.parent, "hello", HELLO)

@@ -55,7 +55,7 @@ def answer(served: Platform, name: str) -> tuple[int, bytes]:
 def test_the_first_deployment_wakes_the_worker_and_versions_follow(
     served: Platform, developer: Developer
 ) -> None:
-    assert answer(served, "hello")[0] == 503
+    assert answer(served, "hello")[0] == 404
     developer.run("init")
     assert "Entered [functions.hello]" in developer.run("functions", "new", "hello")
     assert "already there" in developer.run("functions", "new", "hello", code=2)

@@ -14,10 +14,10 @@ import orjson
 from schemas.caller import Service
 from schemas.http import Request, Response, header
 from workers.auth import refusals
-from workers.auth.bearer import Bearer, bearer_claims, parse_bearer, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.sessions import Device
+from workers.auth.sessions.bearer import Bearer, bearer_claims, parse_bearer, refuse_unless_admin
+from workers.auth.sessions.sessions import Device
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ import msgspec
 from broker.observations import Observation
 from broker.observe import observe
 from workers.auth.asked import Asked
-from workers.auth.claims import Method
 from workers.auth.context import Accounts
-from workers.auth.pages import Page
+from workers.auth.mail.pages import Page
 from workers.auth.rows import Metadata, User
+from workers.auth.sessions.claims import Method
 from workers.database.interactive import Transaction, statement
 from workers.database.session import Statement
 from workers.sql.files import read_statements

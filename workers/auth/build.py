@@ -12,7 +12,7 @@ from schemas.key_file import read_key_file
 from schemas.setting_files import find_file, setting_folders
 from schemas.settings import SettingsError
 from schemas.signing import SigningKey, public_keys, read_signing_key
-from workers.auth.codes import code_key
+from workers.auth.codes.codes import code_key
 from workers.auth.context import Accounts
 from workers.auth.delivery.message import Sender, read_sender
 from workers.auth.delivery.post import Post, post_of
@@ -23,11 +23,11 @@ from workers.auth.delivery.sms.test_numbers import read_test_numbers
 from workers.auth.delivery.sms.wording import read_wording
 from workers.auth.delivery.templates import read_templates, sources_of
 from workers.auth.globs import BadGlob
-from workers.auth.hashing import Hashing
 from workers.auth.hooks.reading import read_services
 from workers.auth.hooks.runner import Hooks
-from workers.auth.mail_hosts import MailHosts
-from workers.auth.outbox import Outbox
+from workers.auth.mail.mail_hosts import MailHosts
+from workers.auth.mail.outbox import Outbox
+from workers.auth.passwords.hashing import Hashing
 from workers.auth.redirects import RedirectRules
 from workers.auth.vault import read_vault
 from workers.database.pool import Pool

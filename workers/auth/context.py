@@ -9,16 +9,18 @@ from datetime import UTC, datetime, timedelta
 from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
 from schemas.setting_types import Duration
 from schemas.signing import SigningKey
-from workers.auth.claims import Method, TokenSession, TokenUser, access_claims, expiry
-from workers.auth.hashing import Hashing
+from workers.auth.accounts.shown import Shown, user_shown
 from workers.auth.hooks.runner import Hooks, sign_customized
-from workers.auth.outbox import Outbox
+from workers.auth.mail.outbox import Outbox
+from workers.auth.passwords.hashing import Hashing
+from workers.auth.passwords.strength import StrengthRules
 from workers.auth.providers.documents import Documents
 from workers.auth.redirects import RedirectRules
-from workers.auth.rotation import Rules
 from workers.auth.rows import User
 from workers.auth.services import Services
-from workers.auth.sessions import (
+from workers.auth.sessions.claims import Method, TokenSession, TokenUser, access_claims, expiry
+from workers.auth.sessions.rotation import Rules
+from workers.auth.sessions.sessions import (
     Beginning,
     Device,
     ForClient,
@@ -29,8 +31,6 @@ from workers.auth.sessions import (
     beginning,
     end_one,
 )
-from workers.auth.shown import Shown, user_shown
-from workers.auth.strength import StrengthRules
 from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from workers.auth import refusals
-from workers.auth.codes import hashed_token, new_token
+from workers.auth.codes.codes import hashed_token, new_token
 from workers.auth.pkce import Challenge, Method, check_verifier
 from workers.auth.vault import Vault
 from workers.database.interactive import Transaction

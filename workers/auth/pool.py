@@ -18,9 +18,9 @@ from schemas.settings import SettingsError
 from workers.auth.build import build_accounts, key_file, with_keys
 from workers.auth.cleanup import sweep_forever
 from workers.auth.context import Accounts
-from workers.auth.hashing import Hashing
-from workers.auth.passwords import Cost
-from workers.auth.postroom import external_url, open_postroom, template_folders
+from workers.auth.mail.postroom import external_url, open_postroom, template_folders
+from workers.auth.passwords.hashing import Hashing
+from workers.auth.passwords.passwords import Cost
 from workers.auth.worker import AuthWorker
 from workers.outgoing import Outgoing
 from workers.resources import Resources

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from workers.auth import claims
-from workers.auth.claims import Used
+from workers.auth.sessions import claims
+from workers.auth.sessions.claims import Used
 
 Metadata = dict[str, object]
 

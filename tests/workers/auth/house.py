@@ -22,8 +22,8 @@ from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
 from workers.auth.build import build_accounts
 from workers.auth.context import Accounts
-from workers.auth.hashing import Hashing
-from workers.auth.passwords import Cost, Verdict
+from workers.auth.passwords.hashing import Hashing
+from workers.auth.passwords.passwords import Cost, Verdict
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
 from workers.database.pool import Pool

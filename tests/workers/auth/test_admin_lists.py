@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.workers.auth.house import ADMIN, House, address, number, told
-from workers.auth.user_lists import cursor_of, read_cursor
+from workers.auth.accounts.user_lists import cursor_of, read_cursor
 
 
 async def made(house: House, **body: object) -> dict[str, object]:

@@ -49,8 +49,8 @@ async def count(house: House, table: str, where: str) -> int:
     ("table", "make", "where"),
     [
         ("refresh_tokens",
-         "insert into auth.refresh_tokens (token, user_id, revoked, updated_at) values ('{mark}', 'u', {old}, now() - interval '25 hours')",
-         "user_id = 'u'"),
+         "insert into auth.refresh_tokens (token, user_id, revoked, updated_at) values ('{mark}', 'cleanup', {old}, now() - interval '25 hours')",
+         "user_id = 'cleanup'"),
         ("flow_state",
          "insert into auth.flow_state (id, provider_type, authentication_method, created_at) values ('{mark}', 'cleanup', 'o', now() - interval '{age}')",
          "provider_type = 'cleanup'"),

@@ -9,7 +9,7 @@ from workers.auth.context import Accounts
 from workers.auth.endpoints.present import refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.pages import page_headers, read_page
+from workers.auth.mail.pages import page_headers, read_page
 
 
 async def listing(accounts: Accounts, asked: Asked) -> Response:

@@ -5,8 +5,9 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, factors, recovery_codes, refusals, sessions
-from workers.auth.addresses import normal_phone
+from workers.auth import audit, refusals
+from workers.auth.accounts.addresses import normal_phone
+from workers.auth.accounts.shown import factor_shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
@@ -15,10 +16,11 @@ from workers.auth.endpoints.named import locked_user, named_user
 from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.factor_notices import Change, tell
+from workers.auth.mfa import factors, recovery_codes
+from workers.auth.mfa.factor_notices import Change, tell
+from workers.auth.mfa.second_factor import FactorRow
 from workers.auth.rows import Factor, User
-from workers.auth.second_factor import FactorRow
-from workers.auth.shown import factor_shown
+from workers.auth.sessions import sessions
 from workers.database.interactive import Transaction
 
 

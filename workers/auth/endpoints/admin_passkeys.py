@@ -1,13 +1,14 @@
 """Passkeys of anybody, for admins: seen and deleted. Source: reference page "auth", section 16.8."""
 
 from schemas.http import Response
-from workers.auth import audit, passkeys
+from workers.auth import audit
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.named import named_user
 from workers.auth.endpoints.passkeys import passkey_id, refuse_if_off
 from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
+from workers.auth.mfa import passkeys
 
 
 async def listing(accounts: Accounts, asked: Asked) -> Response:

@@ -8,6 +8,7 @@ import msgspec
 
 from schemas.http import Response
 from workers.auth import refusals
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import refuse_unless_admin
@@ -18,7 +19,6 @@ from workers.auth.saml.attributes import AttributeMapping
 from workers.auth.saml.freshness import Metadata
 from workers.auth.saml.providers import Change, Provider
 from workers.auth.saml.service_provider import EMAIL_FORM, PERSISTENT, TRANSIENT, UNSPECIFIED
-from workers.auth.shown import Shown
 from workers.auth.times import iso
 from workers.database.interactive import Transaction
 

@@ -3,15 +3,15 @@
 from uuid import UUID
 
 from schemas.http import Response
-from workers.auth import user_lists
+from workers.auth.accounts import user_lists
+from workers.auth.accounts.shown import user_shown
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.pages import page_headers, read_limit, read_page
+from workers.auth.mail.pages import page_headers, read_limit, read_page
 from workers.auth.rows import User
-from workers.auth.shown import user_shown
 from workers.database.interactive import Transaction
 
 _SORTS = {"": False, "created_at desc": False, "created_at asc": True}

@@ -9,8 +9,11 @@ import msgspec
 
 from schemas.http import Response
 from schemas.setting_types import Duration
-from workers.auth import audit, refusals, sessions, users
-from workers.auth.addresses import normal_email, normal_phone
+from workers.auth import audit, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.addresses import normal_email, normal_phone
+from workers.auth.accounts.free_addresses import refuse_taken_email, refuse_taken_phone
+from workers.auth.accounts.shown import merged, user_shown, with_providers
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
@@ -18,12 +21,11 @@ from workers.auth.endpoints.named import locked_user, named_id, named_user
 from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.free_addresses import refuse_taken_email, refuse_taken_phone
-from workers.auth.leaked import refuse_weak
-from workers.auth.passwords import UnreadableHash, read_hash
+from workers.auth.passwords.leaked import refuse_weak
+from workers.auth.passwords.passwords import UnreadableHash, read_hash
+from workers.auth.passwords.strength import refuse_unusable
 from workers.auth.rows import Metadata, User
-from workers.auth.shown import merged, user_shown, with_providers
-from workers.auth.strength import refuse_unusable
+from workers.auth.sessions import sessions
 from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction
 

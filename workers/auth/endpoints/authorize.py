@@ -5,12 +5,12 @@ from urllib.parse import parse_qsl
 from uuid import UUID, uuid4
 
 from schemas.http import Response, header
-from workers.auth import landing
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.flows import NewFlow
+from workers.auth.mail import landing
 from workers.auth.pkce import Challenge, new_verifier, parse_challenge, s256
 from workers.auth.providers.registry import find_provider
 from workers.auth.social import states

@@ -17,21 +17,23 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from schemas.http import Response, header
-from workers.auth import audit, flows, landing, linking, refusals
+from workers.auth import audit, flows, refusals
+from workers.auth.accounts import linking
+from workers.auth.accounts.linking import Entry
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
-from workers.auth.claims import Method
 from workers.auth.context import Accounts
 from workers.auth.endpoints.authorize import callback_address, target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, OAuthError, refusal_of
 from workers.auth.flows import Flow, ProviderTokens
-from workers.auth.linking import Entry
-from workers.auth.login_failures import noted
+from workers.auth.mail import landing
+from workers.auth.passwords.login_failures import noted
 from workers.auth.providers.registry import find_provider
 from workers.auth.redirects import with_fragment, with_query
 from workers.auth.rows import User
-from workers.auth.sessions import Granted
+from workers.auth.sessions.claims import Method
+from workers.auth.sessions.sessions import Granted
 from workers.auth.social import account, joining, states
 from workers.auth.social.protocol import Arrival, Grant, Provider, ProviderFailed, ProviderUser
 from workers.auth.social.states import Kept

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from schemas.http import Response
 from workers.auth import refusals
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import refuse_unless_admin
@@ -21,7 +22,6 @@ from workers.auth.providers import custom, custom_rules
 from workers.auth.providers.client import Client
 from workers.auth.providers.custom import Row
 from workers.auth.providers.oidc import WELL_KNOWN
-from workers.auth.shown import Shown
 from workers.auth.social.protocol import ProviderFailed
 from workers.auth.times import iso
 from workers.database.interactive import Transaction

@@ -11,8 +11,11 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import factors, refusals, sessions, users
+from workers.auth import refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
+from workers.auth.codes.limits import take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import (
     answer_limit,
@@ -22,11 +25,11 @@ from workers.auth.endpoints.factor_owner import (
     owner,
     refuse_switched_off,
 )
-from workers.auth.factor_notices import Change, tell
-from workers.auth.factor_verdict import Attempt, record, refuse_invalid
-from workers.auth.limits import take
-from workers.auth.second_factor import Answer, Later
-from workers.auth.shown import Shown
+from workers.auth.mfa import factors
+from workers.auth.mfa.factor_notices import Change, tell
+from workers.auth.mfa.factor_verdict import Attempt, record, refuse_invalid
+from workers.auth.mfa.second_factor import Answer, Later
+from workers.auth.sessions import sessions
 
 
 class Answering(msgspec.Struct):

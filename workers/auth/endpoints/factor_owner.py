@@ -8,17 +8,19 @@ from datetime import timedelta
 from uuid import UUID
 
 from schemas.auth_settings_factors import Mfa
-from workers.auth import factors, refusals, users
+from workers.auth import refusals
+from workers.auth.accounts import users
 from workers.auth.asked import Asked
-from workers.auth.bearer import refuse_anonymous
-from workers.auth.codes import CodeLimits
+from workers.auth.codes.codes import CodeLimits
+from workers.auth.codes.limits import Limit
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import present
 from workers.auth.errors import AuthError
-from workers.auth.factor_kinds import KINDS
-from workers.auth.limits import Limit
+from workers.auth.mfa import factors
+from workers.auth.mfa.factor_kinds import KINDS
+from workers.auth.mfa.second_factor import FactorRow, Kind
 from workers.auth.rows import Session, User
-from workers.auth.second_factor import FactorRow, Kind
+from workers.auth.sessions.bearer import refuse_anonymous
 from workers.database.interactive import Transaction
 
 _MINUTE_S = 60.0

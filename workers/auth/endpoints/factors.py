@@ -9,9 +9,12 @@ from uuid import uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, factors, sessions, users
+from workers.auth import audit
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes.limits import take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import (
     answer_limit,
@@ -22,10 +25,10 @@ from workers.auth.endpoints.factor_owner import (
     refuse_switched_off,
 )
 from workers.auth.errors import AuthError
-from workers.auth.factor_notices import Change, tell
-from workers.auth.limits import take
-from workers.auth.second_factor import ChallengeWish, Enrolment, NewChallenge
-from workers.auth.shown import Shown
+from workers.auth.mfa import factors
+from workers.auth.mfa.factor_notices import Change, tell
+from workers.auth.mfa.second_factor import ChallengeWish, Enrolment, NewChallenge
+from workers.auth.sessions import sessions
 from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction
 

@@ -9,22 +9,25 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, invitations, letters, one_time, refusals, users
-from workers.auth.address_changes import Half
-from workers.auth.addresses import normal_email
+from workers.auth import audit, refusals
+from workers.auth.accounts import invitations, users
+from workers.auth.accounts.address_changes import Half
+from workers.auth.accounts.addresses import normal_email
+from workers.auth.accounts.free_addresses import refuse_taken_email
+from workers.auth.accounts.shown import Shown, user_shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes import one_time
+from workers.auth.codes.one_time import EMAIL_CHANGE, Kind
 from workers.auth.context import Accounts
 from workers.auth.delivery import templates
 from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.endpoints.target import target_of
-from workers.auth.free_addresses import refuse_taken_email
-from workers.auth.leaked import refuse_weak
-from workers.auth.mails import code_draft
-from workers.auth.one_time import EMAIL_CHANGE, Kind
+from workers.auth.mail import letters
+from workers.auth.mail.mails import code_draft
+from workers.auth.passwords.leaked import refuse_weak
+from workers.auth.passwords.strength import refuse_unusable
 from workers.auth.rows import Metadata, User
-from workers.auth.shown import Shown, user_shown
-from workers.auth.strength import refuse_unusable
 from workers.database.interactive import Transaction
 
 _OF_NEW = {"signup": letters.SIGNUP, "invite": letters.INVITE}

@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from schemas.http import Response
-from workers.auth import audit, identities, landing, refusals, users
+from workers.auth import audit, refusals
+from workers.auth.accounts import identities, users
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
@@ -11,6 +12,7 @@ from workers.auth.endpoints.authorize import provider_address
 from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.mail import landing
 from workers.auth.rows import Identity, Metadata, User
 from workers.auth.social import account, notices
 from workers.auth.social.decision import is_single_sign_on

@@ -3,17 +3,19 @@
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, letters, users
-from workers.auth.addresses import normal_email
+from workers.auth import audit
+from workers.auth.accounts import users
+from workers.auth.accounts.addresses import normal_email
+from workers.auth.accounts.invitations import invited, with_invited
+from workers.auth.accounts.shown import user_shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import acting_admin, refuse_unless_admin
 from workers.auth.endpoints.target import target_of
-from workers.auth.invitations import invited, with_invited
-from workers.auth.mails import Mail
+from workers.auth.mail import letters
+from workers.auth.mail.mails import Mail
 from workers.auth.rows import Metadata, User
-from workers.auth.shown import user_shown
 from workers.database.interactive import Transaction
 
 

@@ -1,13 +1,14 @@
 """POST /logout: the end of one session, of the others, or of all. Source: reference page "auth", section 7."""
 
 from schemas.http import Response
-from workers.auth import audit, sessions
+from workers.auth import audit
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
+from workers.auth.sessions import sessions
 
 
 async def logout(accounts: Accounts, asked: Asked) -> Response:

@@ -5,7 +5,8 @@ Source: reference page "auth", sections 16.3 and 16.8.
 
 from uuid import UUID
 
-from workers.auth import refusals, users
+from workers.auth import refusals
+from workers.auth.accounts import users
 from workers.auth.asked import Asked
 from workers.auth.rows import User
 from workers.database.interactive import Transaction

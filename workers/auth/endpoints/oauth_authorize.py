@@ -15,14 +15,15 @@ import msgspec
 
 from schemas.http import Response
 from workers.auth import refusals
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
+from workers.auth.codes.limits import oauth_limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.oauth_access import refuse_foreign_origin, refuse_unless_on
 from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.landing import redirect
-from workers.auth.limits import oauth_limit, take
+from workers.auth.mail.landing import redirect
 from workers.auth.oauth_server import authorizations, clients
 from workers.auth.oauth_server.asking import (
     BadQuestion,
@@ -37,7 +38,6 @@ from workers.auth.oauth_server.documents import issuer_of
 from workers.auth.oauth_server.scopes import covers
 from workers.auth.redirects import with_query
 from workers.auth.rows import User
-from workers.auth.shown import Shown
 from workers.database.interactive import Transaction
 
 

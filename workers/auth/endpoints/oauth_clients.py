@@ -10,10 +10,10 @@ from workers.auth.endpoints.oauth_access import refuse_unless_on
 from workers.auth.endpoints.present import refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, OAuthError
+from workers.auth.mail.pages import page_headers, read_page
 from workers.auth.oauth_server import clients
 from workers.auth.oauth_server.clients import Client, client_shown
 from workers.auth.oauth_server.registration import ClientBody, Registration, read_registration
-from workers.auth.pages import page_headers, read_page
 from workers.database.interactive import Transaction
 
 

@@ -3,10 +3,10 @@
 from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
+from workers.auth.codes.limits import registration_limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.oauth_access import refuse_unless_on
 from workers.auth.errors import AuthError, OAuthError
-from workers.auth.limits import registration_limit, take
 from workers.auth.oauth_server import clients
 from workers.auth.oauth_server.registration import ClientBody, read_registration
 

@@ -7,15 +7,16 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from schemas.http import Response, header
-from workers.auth import audit, sessions, users
+from workers.auth import audit
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
-from workers.auth.claims import Method
+from workers.auth.codes.limits import oauth_limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.oauth_access import refuse_unless_on
 from workers.auth.errors import AuthError, OAuthError
 from workers.auth.grants.refresh import renew
-from workers.auth.limits import oauth_limit, take
 from workers.auth.oauth_server import authorizations
 from workers.auth.oauth_server.authorizations import Authorization
 from workers.auth.oauth_server.client_auth import authenticate, presented
@@ -24,7 +25,8 @@ from workers.auth.oauth_server.documents import issuer_of
 from workers.auth.oauth_server.id_token import id_token
 from workers.auth.oauth_server.scopes import BadScope, narrowed
 from workers.auth.rows import Session, User
-from workers.auth.shown import Shown
+from workers.auth.sessions import sessions
+from workers.auth.sessions.claims import Method
 from workers.database.interactive import Transaction
 
 _PROVIDER = "oauth_server"

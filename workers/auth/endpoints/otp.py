@@ -6,21 +6,23 @@ Source: reference page "auth", sections 5.2 and 5.3.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, captcha, letters, newcomers, refusals
-from workers.auth.addresses import normal_email, normal_phone
+from workers.auth import audit, captcha, refusals
+from workers.auth.accounts import newcomers
+from workers.auth.accounts.addresses import normal_email, normal_phone
+from workers.auth.accounts.users import NewUser
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes.limits import account_limit, take
+from workers.auth.codes.one_time import Kind
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.letters import Text
-from workers.auth.limits import account_limit, take
-from workers.auth.mails import Mail
-from workers.auth.one_time import Kind
+from workers.auth.mail import letters
+from workers.auth.mail.letters import Text
+from workers.auth.mail.mails import Mail
 from workers.auth.pkce import parse_challenge
 from workers.auth.rows import Metadata, User
-from workers.auth.users import NewUser
 from workers.database.interactive import Transaction
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, sessions
+from workers.auth import audit
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
@@ -17,6 +17,7 @@ from workers.auth.endpoints.present import acting_admin, present, refuse_unless_
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.rows import User
+from workers.auth.sessions import sessions
 from workers.database.interactive import Transaction
 
 

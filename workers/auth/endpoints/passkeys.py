@@ -10,21 +10,23 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, captcha, passkeys, refusals, users, webauthn_rules
+from workers.auth import audit, captcha, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
-from workers.auth.claims import Method, is_enough
+from workers.auth.codes.limits import Limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import Present, present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.limits import Limit, take
-from workers.auth.login_failures import noted
-from workers.auth.passkeys import Passkey, Purpose
-from workers.auth.relying_party import relying_party
+from workers.auth.mfa import passkeys, webauthn_rules
+from workers.auth.mfa.passkeys import Passkey, Purpose
+from workers.auth.mfa.relying_party import relying_party
+from workers.auth.mfa.webauthn_credentials import Assertion, Unverified
+from workers.auth.passwords.login_failures import noted
 from workers.auth.rows import User
-from workers.auth.shown import Shown
-from workers.auth.webauthn_credentials import Assertion, Unverified
+from workers.auth.sessions.claims import Method, is_enough
 from workers.database.interactive import Transaction
 
 _MOST_NAME = 120

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from schemas.caller import User as Verified
-from workers.auth import refusals, sessions, users
+from workers.auth import refusals
+from workers.auth.accounts import users
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.errors import AuthError
 from workers.auth.rows import Session, User
+from workers.auth.sessions import sessions
 from workers.database.interactive import Transaction, first
 
 

@@ -1,13 +1,14 @@
 """GET /reauthenticate: a code for who wants to set a new password. Source: reference page "auth", section 6.5."""
 
 from schemas.http import Response
-from workers.auth import audit, reauthentication
+from workers.auth import audit
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes import reauthentication
+from workers.auth.codes.limits import account_limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import present
-from workers.auth.limits import account_limit, take
-from workers.auth.mails import Mail
+from workers.auth.mail.mails import Mail
 
 
 async def reauthenticate(accounts: Accounts, asked: Asked) -> Response:

@@ -6,14 +6,16 @@ Source: reference page "auth", section 5.4.
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, captcha, letters, refusals, users
-from workers.auth.addresses import normal_email
+from workers.auth import audit, captcha, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.addresses import normal_email
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes.limits import account_limit, take
+from workers.auth.codes.one_time import Kind
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
-from workers.auth.limits import account_limit, take
-from workers.auth.one_time import Kind
+from workers.auth.mail import letters
 from workers.auth.pkce import parse_challenge
 
 

@@ -5,19 +5,22 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, factors, recovery_codes, refusals, sessions, users
+from workers.auth import audit, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
-from workers.auth.claims import Method
+from workers.auth.codes.limits import take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.factor_owner import Owner, answer_limit, owner
-from workers.auth.factor_notices import Change, tell
-from workers.auth.factor_verdict import Attempt, record, refuse_invalid
-from workers.auth.factors import RECOVERY_CODE
-from workers.auth.limits import take
-from workers.auth.recovery_codes import CodeSet, Tries
-from workers.auth.second_factor import Enrolment, NewFactor
-from workers.auth.shown import Shown
+from workers.auth.mfa import factors, recovery_codes
+from workers.auth.mfa.factor_notices import Change, tell
+from workers.auth.mfa.factor_verdict import Attempt, record, refuse_invalid
+from workers.auth.mfa.factors import RECOVERY_CODE
+from workers.auth.mfa.recovery_codes import CodeSet, Tries
+from workers.auth.mfa.second_factor import Enrolment, NewFactor
+from workers.auth.sessions import sessions
+from workers.auth.sessions.claims import Method
 from workers.database.interactive import Transaction
 
 

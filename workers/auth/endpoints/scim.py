@@ -9,11 +9,11 @@ import orjson
 
 from schemas.http import Response
 from workers.auth import refusals
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.shown import Shown
 
 _JSON = ("content-type", "application/scim+json")
 _CORE = "urn:ietf:params:scim:schemas:core:2.0:"

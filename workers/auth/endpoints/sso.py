@@ -6,16 +6,17 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, flows, landing, linking, refusals
+from workers.auth import audit, flows, refusals
+from workers.auth.accounts import linking
 from workers.auth.asked import Asked, answer
 from workers.auth.captcha import check as check_captcha
-from workers.auth.claims import Method
+from workers.auth.codes.limits import Limit, take
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, refusal_of
-from workers.auth.limits import Limit, take
-from workers.auth.login_failures import noted
+from workers.auth.mail import landing
+from workers.auth.passwords.login_failures import noted
 from workers.auth.pkce import Challenge, parse_challenge
 from workers.auth.saml import account, providers
 from workers.auth.saml.assertion import Assertion, BadResponse, Wanted
@@ -24,6 +25,7 @@ from workers.auth.saml.providers import Provider, Saml, Visit
 from workers.auth.saml.request import authn_request, new_request_id, redirect_address
 from workers.auth.saml.response import believed, parse_response
 from workers.auth.saml.service_provider import ServiceProvider, own_metadata, service_provider
+from workers.auth.sessions.claims import Method
 from workers.auth.social.trail import trail
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from schemas.http import Response
 from workers.auth import refusals
 from workers.auth.asked import Asked, answer
+from workers.auth.codes.entered import Entered
+from workers.auth.codes.limits import take, token_limit, web3_limit
 from workers.auth.context import Accounts
-from workers.auth.entered import Entered
 from workers.auth.grants.id_token import id_token
 from workers.auth.grants.password import password
 from workers.auth.grants.pkce import pkce
 from workers.auth.grants.refresh import refresh
 from workers.auth.grants.web3 import web3
-from workers.auth.limits import take, token_limit, web3_limit
 
 Grant = Callable[[Accounts, Asked], Awaitable[Entered]]
 

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
-from workers.auth import address_changes, audit, refusals, users
-from workers.auth.addresses import normal_email, normal_phone
+from workers.auth import audit, refusals
+from workers.auth.accounts import address_changes, users
+from workers.auth.accounts.addresses import normal_email, normal_phone
+from workers.auth.accounts.free_addresses import refuse_taken_email, refuse_taken_phone
+from workers.auth.accounts.shown import merged, user_shown, with_providers
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
+from workers.auth.codes.limits import account_limit, take
 from workers.auth.context import Accounts
 from workers.auth.delivery.sms.sender import Channel
 from workers.auth.endpoints import user_password
@@ -20,14 +24,11 @@ from workers.auth.endpoints.present import Present, present
 from workers.auth.endpoints.target import target_of
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.free_addresses import refuse_taken_email, refuse_taken_phone
-from workers.auth.letters import Text
-from workers.auth.limits import account_limit, take
-from workers.auth.mails import Mail
+from workers.auth.mail.letters import Text
+from workers.auth.mail.mails import Mail
+from workers.auth.mail.user_notices import tell_changes
 from workers.auth.pkce import Challenge, parse_challenge
 from workers.auth.rows import Metadata, User
-from workers.auth.shown import merged, user_shown, with_providers
-from workers.auth.user_notices import tell_changes
 from workers.database.interactive import Transaction
 
 

@@ -15,15 +15,17 @@ the password, and so is one too many. Source: reference page "auth", section 6.2
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from workers.auth import reauthentication, refusals, sessions
+from workers.auth import refusals
 from workers.auth.asked import Asked
-from workers.auth.claims import is_recovery
+from workers.auth.codes import reauthentication
+from workers.auth.codes.guessing import Guess, guess_at
+from workers.auth.codes.one_time import Token
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import Present
-from workers.auth.guessing import Guess, guess_at
-from workers.auth.leaked import refuse_weak
-from workers.auth.one_time import Token
-from workers.auth.strength import refuse_unusable
+from workers.auth.passwords.leaked import refuse_weak
+from workers.auth.passwords.strength import refuse_unusable
+from workers.auth.sessions import sessions
+from workers.auth.sessions.claims import is_recovery
 from workers.database.interactive import Transaction
 
 _FRESH = timedelta(hours=24)

@@ -11,20 +11,24 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit, codes, flows, landing, login_failures, one_time, refusals, users
-from workers.auth.addresses import normal_email, normal_phone
+from workers.auth import audit, flows, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
-from workers.auth.claims import Method
-from workers.auth.confirming import confirm
+from workers.auth.codes import codes, one_time
+from workers.auth.codes.confirming import confirm
+from workers.auth.codes.limits import take, verify_limit
+from workers.auth.codes.one_time import EMAIL_CHANGE, Kind, Token
 from workers.auth.context import Accounts
 from workers.auth.endpoints import verify_page
 from workers.auth.errors import AuthError, refusal_of
-from workers.auth.limits import take, verify_limit
-from workers.auth.one_time import EMAIL_CHANGE, Kind, Token
+from workers.auth.mail import landing
+from workers.auth.mail.user_notices import tell_changes
+from workers.auth.passwords import login_failures
 from workers.auth.rows import User
-from workers.auth.sessions import Granted
-from workers.auth.user_notices import tell_changes
+from workers.auth.sessions.claims import Method
+from workers.auth.sessions.sessions import Granted
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
 from workers.database.session import Statement

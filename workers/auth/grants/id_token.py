@@ -13,17 +13,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from workers.auth import audit, linking, refusals
+from workers.auth import audit, refusals
+from workers.auth.accounts import linking
+from workers.auth.accounts.linking import Entry
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
-from workers.auth.claims import Method
+from workers.auth.codes.entered import Entered
 from workers.auth.context import Accounts
 from workers.auth.endpoints.present import present
-from workers.auth.entered import Entered
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, OAuthError
-from workers.auth.linking import Entry
-from workers.auth.login_failures import noted
+from workers.auth.passwords.login_failures import noted
 from workers.auth.providers.client import Client
 from workers.auth.providers.custom import is_custom
 from workers.auth.providers.oidc import (
@@ -37,7 +37,8 @@ from workers.auth.providers.oidc import (
 from workers.auth.providers.profile import Document, openid_person, text
 from workers.auth.providers.registry import IdTokens, find_id_tokens, provider_of_issuer
 from workers.auth.rows import User
-from workers.auth.sessions import Granted
+from workers.auth.sessions.claims import Method
+from workers.auth.sessions.sessions import Granted
 from workers.auth.social import account, joining
 from workers.auth.social.protocol import ProviderFailed, ProviderUser
 from workers.auth.social.trail import trail

@@ -2,21 +2,23 @@
 
 import msgspec
 
-from workers.auth import audit, captcha, refusals, sessions, users
-from workers.auth.addresses import normal_email, normal_phone
+from workers.auth import audit, captcha, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.addresses import normal_email, normal_phone
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
-from workers.auth.claims import Method
+from workers.auth.codes.entered import Entered
+from workers.auth.codes.guessing import Guess, guess_at, has_failed, heed
 from workers.auth.context import Accounts
-from workers.auth.entered import Entered
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.guessing import Guess, guess_at, has_failed, heed
 from workers.auth.hooks.points import Decision
-from workers.auth.leaked import weakness_at_sign_in
-from workers.auth.login_failures import note_wrong, noted
+from workers.auth.passwords.leaked import weakness_at_sign_in
+from workers.auth.passwords.login_failures import note_wrong, noted
 from workers.auth.rows import User
-from workers.auth.sessions import Granted
+from workers.auth.sessions import sessions
+from workers.auth.sessions.claims import Method
+from workers.auth.sessions.sessions import Granted
 from workers.database.errors import DatabaseError
 from workers.database.interactive import first
 

@@ -7,14 +7,15 @@ from datetime import timedelta
 
 import msgspec
 
-from workers.auth import audit, flows, refusals, users
+from workers.auth import audit, flows, refusals
+from workers.auth.accounts import users
+from workers.auth.accounts.shown import Shown
 from workers.auth.asked import Asked
-from workers.auth.claims import Method
+from workers.auth.codes.entered import Entered
 from workers.auth.context import Accounts
-from workers.auth.entered import Entered
-from workers.auth.login_failures import Trying, noted
+from workers.auth.passwords.login_failures import Trying, noted
 from workers.auth.rows import User
-from workers.auth.shown import Shown
+from workers.auth.sessions.claims import Method
 from workers.auth.vault import CannotOpen
 from workers.database.interactive import Transaction
 

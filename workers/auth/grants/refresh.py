@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from workers.auth import audit, refresh_rows, refusals, rotation, sessions, users
+from workers.auth import audit, refusals
+from workers.auth.accounts import users
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
+from workers.auth.codes.entered import Entered
 from workers.auth.context import Accounts
-from workers.auth.entered import Entered
-from workers.auth.refresh import RefreshToken, read_token
-from workers.auth.refresh_rows import RefreshRow
-from workers.auth.rotation import ReuseDetected, Sent
 from workers.auth.rows import Session, User
+from workers.auth.sessions import refresh_rows, rotation, sessions
+from workers.auth.sessions.refresh import RefreshToken, read_token
+from workers.auth.sessions.refresh_rows import RefreshRow
+from workers.auth.sessions.rotation import ReuseDetected, Sent
 from workers.database.interactive import Transaction
 
 _LOCK_WAIT_S = 5.0

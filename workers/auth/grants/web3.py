@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schemas.auth_settings_providers import Chain as ChainSettings
-from workers.auth import audit, captcha, linking, refusals
+from workers.auth import audit, captcha, refusals
+from workers.auth.accounts import linking
 from workers.auth.asked import Asked
-from workers.auth.claims import Method
+from workers.auth.codes.entered import Entered
 from workers.auth.context import Accounts
-from workers.auth.entered import Entered
 from workers.auth.errors import OAuthError
-from workers.auth.login_failures import noted
+from workers.auth.passwords.login_failures import noted
 from workers.auth.redirects import RedirectRules
+from workers.auth.sessions.claims import Method
 from workers.auth.social.protocol import ProviderUser
 from workers.auth.social.trail import trail
 from workers.auth.web3 import ethereum, nonces, solana

@@ -10,9 +10,9 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from workers.auth.accounts.shown import Shown
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.shown import Shown
 
 _FAILED = 500
 _REFUSALS = range(400, 600)

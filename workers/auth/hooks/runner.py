@@ -16,7 +16,8 @@ import msgspec
 from broker.observations import Observation
 from broker.observe import observe
 from schemas.signing import SigningKey, sign
-from workers.auth.claims import faults_of_hook
+from workers.auth.accounts.shown import Shown, user_shown
+from workers.auth.accounts.users import NewUser
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, RaisedError
 from workers.auth.hooks.in_database import FunctionFailed
@@ -41,9 +42,8 @@ from workers.auth.hooks.points import (
 )
 from workers.auth.hooks.reading import Service
 from workers.auth.rows import User
-from workers.auth.shown import Shown, user_shown
+from workers.auth.sessions.claims import faults_of_hook
 from workers.auth.times import iso
-from workers.auth.users import NewUser
 
 
 class HookFailed(Observation, frozen=True):

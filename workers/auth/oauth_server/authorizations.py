@@ -14,7 +14,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from workers.auth.codes import hashed_token, new_token
+from workers.auth.codes.codes import hashed_token, new_token
 from workers.auth.oauth_server.clients import Client
 from workers.auth.pkce import Challenge, Method
 from workers.database.interactive import Transaction

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 from uuid import UUID
 
-from workers.auth.codes import hashed_token
+from workers.auth.codes.codes import hashed_token
 from workers.auth.errors import OAuthError
 from workers.auth.oauth_server import clients
 from workers.auth.oauth_server.clients import Client

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
-from workers.auth.codes import hashed_token, new_token
+from workers.auth.accounts.shown import Shown
+from workers.auth.codes.codes import hashed_token, new_token
 from workers.auth.oauth_server.registration import RESPONSE_TYPES, Registration
-from workers.auth.shown import Shown
 from workers.auth.times import iso
 from workers.database.interactive import Transaction
 from workers.sql.files import read_statements

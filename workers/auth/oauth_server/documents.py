@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from schemas.auth_settings import Auth
+from workers.auth.accounts.shown import Shown
 from workers.auth.oauth_server.registration import GRANT_TYPES, METHODS, RESPONSE_TYPES
 from workers.auth.oauth_server.scopes import CLAIMS, SUPPORTED
-from workers.auth.shown import Shown
 
 
 def issuer_of(own: Auth) -> str:

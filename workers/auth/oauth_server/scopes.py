@@ -5,8 +5,8 @@ Source: reference page "auth", section 15; RFC 6749, 3.3; OpenID Connect Core, 5
 
 from collections.abc import Iterable
 
+from workers.auth.accounts.shown import Shown
 from workers.auth.rows import User
-from workers.auth.shown import Shown
 
 OPENID = "openid"
 SUPPORTED = (OPENID, "profile", "email", "phone", "offline_access")

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from uuid import UUID
 
-from workers.auth import linking
-from workers.auth.addresses import normal_email
+from workers.auth.accounts import linking
+from workers.auth.accounts.addresses import normal_email
+from workers.auth.accounts.linking import Entry
 from workers.auth.context import Accounts
-from workers.auth.linking import Entry
 from workers.auth.saml.assertion import Assertion
 from workers.auth.saml.attributes import AttributeMapping, email, mapped_claims, profile, user_id
 from workers.auth.saml.providers import Provider, Saml

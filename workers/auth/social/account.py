@@ -10,10 +10,11 @@ from uuid import UUID
 
 import msgspec
 
-from workers.auth import identities, refusals, users
+from workers.auth import refusals
+from workers.auth.accounts import identities, users
+from workers.auth.accounts.shown import merged
+from workers.auth.accounts.users import NewUser
 from workers.auth.rows import Identity, Metadata, User
-from workers.auth.shown import merged
-from workers.auth.users import NewUser
 from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction
 from workers.sql.files import read_statements

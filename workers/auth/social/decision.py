@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from workers.auth import refusals
-from workers.auth.addresses import normal_email
+from workers.auth.accounts.addresses import normal_email
+from workers.auth.accounts.identities import Holder
 from workers.auth.errors import AuthError
-from workers.auth.identities import Holder
 from workers.auth.rows import Identity, Metadata
 from workers.auth.social.protocol import ProviderEmail, ProviderUser
 

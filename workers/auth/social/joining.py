@@ -5,9 +5,10 @@ Source: reference page "auth", sections 11.3, 12 and 4.6 (`link_identity`).
 
 from uuid import UUID
 
-from workers.auth import identities, refusals, users
+from workers.auth import refusals
+from workers.auth.accounts import identities, users
+from workers.auth.accounts.linking import Entry, confirmation, rules_of
 from workers.auth.context import Accounts
-from workers.auth.linking import Entry, confirmation, rules_of
 from workers.auth.rows import User
 from workers.auth.social import account, states
 from workers.auth.social.decision import identity_data, is_trusted, normal

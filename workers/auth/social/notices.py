@@ -8,7 +8,7 @@ from contextlib import suppress
 from workers.auth.context import Accounts
 from workers.auth.delivery.templates import Kind
 from workers.auth.errors import AuthError
-from workers.auth.mails import notice
+from workers.auth.mail.mails import notice
 from workers.auth.rows import User
 
 

@@ -6,7 +6,7 @@
 
 A provider holds its settings and the requests to other services (`accounts.outgoing`), and no more: what must be kept
 between the steps is given back (`Destination.kept`) and comes again (`Arrival.kept`), sealed in the database meanwhile.
-Who the person is here is decided by `workers/auth/linking.py`. Source: reference page "auth", sections 11 and 26; RFC
+Who the person is here is decided by `workers/auth/accounts/linking.py`. Source: reference page "auth", sections 11 and 26; RFC
 6749; RFC 7636; RFC 5849 for OAuth 1.0a.
 """
 

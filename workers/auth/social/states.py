@@ -13,10 +13,11 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import Struct
 
-from workers.auth import flows, one_time, refusals
+from workers.auth import flows, refusals
+from workers.auth.codes import one_time
+from workers.auth.codes.one_time import Token
 from workers.auth.context import Accounts
 from workers.auth.flows import Flow, NewFlow
-from workers.auth.one_time import Token
 from workers.auth.rows import User
 from workers.auth.vault import CannotOpen
 from workers.database.interactive import Transaction

@@ -4,10 +4,10 @@ Source: reference page "auth", sections 11.3 and 16.10.
 """
 
 from workers.auth import audit
+from workers.auth.accounts.linking import Entry
 from workers.auth.asked import Asked
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
-from workers.auth.linking import Entry
 from workers.database.session import Statement
 
 

@@ -9,13 +9,15 @@ from tests.workers.auth.hooks.conftest import Hooked
 from tests.workers.auth.hooks.service import HookService
 from tests.workers.auth.house import House, Signed, address, number
 from tests.workers.auth.second_factors import OPEN_FACTORS, WRONG_TOTP, App, next_step, with_app
-from workers.auth import address_changes, letters, one_time, users
+from workers.auth.accounts import address_changes, users
+from workers.auth.codes import one_time
+from workers.auth.codes.one_time import Kind
 from workers.auth.delivery.templates import Facts
 from workers.auth.delivery.templates import Kind as Template
 from workers.auth.errors import AuthError
 from workers.auth.hooks.points import Point
-from workers.auth.mails import Mail
-from workers.auth.one_time import Kind
+from workers.auth.mail import letters
+from workers.auth.mail.mails import Mail
 from workers.auth.rows import User
 
 CLIENT = "192.0.2.9"

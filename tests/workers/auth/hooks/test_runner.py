@@ -14,11 +14,11 @@ from broker import observe
 from tests.workers.auth.hooks.conftest import Hooked
 from tests.workers.auth.hooks.service import KEY, HookService
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, claims_of
-from workers.auth.claims import Method
 from workers.auth.errors import AuthError
 from workers.auth.hooks.over_http import Patience
 from workers.auth.hooks.points import EmailData, Point, SmsData
 from workers.auth.rows import User
+from workers.auth.sessions.claims import Method
 
 GRANT = "/token?grant_type=password"
 REJECT = {"decision": "reject", "message": "not today"}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.workers.auth.oauth_server.flow import basic
-from workers.auth.codes import hashed_token
+from workers.auth.codes.codes import hashed_token
 from workers.auth.errors import OAuthError
 from workers.auth.oauth_server.client_auth import Presented, is_right, presented
 from workers.auth.oauth_server.clients import Client

@@ -4,7 +4,7 @@ import pytest
 
 from tests.workers.auth.house import ADMIN
 from tests.workers.auth.oauth_server.flow import Client, Flow, error_of
-from workers.auth.refresh_rows import is_token
+from workers.auth.sessions.refresh_rows import is_token
 
 BAD_GRANT = (400, "invalid_grant")
 BAD_CLIENT = (400, "invalid_client")

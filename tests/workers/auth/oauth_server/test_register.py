@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workers.auth.oauth_server.flow import REDIRECT, Flow
-from workers.auth.codes import hashed_token
+from workers.auth.codes.codes import hashed_token
 
 
 async def register(flow: Flow, **told: object) -> tuple[int, Any]:

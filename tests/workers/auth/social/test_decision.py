@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from tests.workers.auth.social.people import claimed, person, verified
+from workers.auth.accounts.identities import Holder
 from workers.auth.errors import AuthError
-from workers.auth.identities import Holder
 from workers.auth.rows import Identity
 from workers.auth.social.decision import Join, Known, New, Rules, decide, identity_data, normal
 from workers.auth.social.protocol import ProviderUser

@@ -10,7 +10,7 @@ from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running
 from tests.workers.auth.social.people import unconfirmed
 from tests.workers.auth.social_browser import departs, enters, goes, open_for, returns, user_of, visits
-from workers.auth import one_time
+from workers.auth.codes import one_time
 
 
 @pytest.fixture

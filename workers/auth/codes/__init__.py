@@ -1,0 +1,1 @@
+"""One-time codes and links: made, sent, entered, guessed, limited."""

@@ -1,0 +1,1 @@
+"""Passwords: hashed in a bounded pool of threads, strong enough, not known to be leaked."""

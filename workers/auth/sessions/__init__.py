@@ -1,0 +1,1 @@
+"""Sessions, refresh tokens and what an access token says."""
