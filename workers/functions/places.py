@@ -105,6 +105,7 @@ def in_reach(function: Function, places: Places) -> Function:
         root=moved(function.root),
         config=moved(function.config) if function.config else None,
         static_files=tuple(moved(path) for path in function.static_files),
+        shared=tuple(moved(path) for path in function.shared),
     )
 
 

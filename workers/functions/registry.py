@@ -1,11 +1,12 @@
 """The functions of a project, as values: a folder and the settings in, `Function`s by name out.
 
-    functions/<name>/index.ts        a function; `_shared` and what begins with a dot are none
+    functions/<name>/index.ts        a function; what begins with `_` or a dot is none
+    functions/_shared, lib, x.ts     what functions share: folders that are no function, sources beside them
     functions/.env                   variables of all functions
     [functions.<name>]               settings of one, which may have its entrypoint elsewhere
 
-A version is a digest of everything that makes a running process wrong when it changes: the files of the function and of
-`_shared` by size and time, the configuration files of all functions, the settings and the variables.
+A version is a digest of everything that makes a running process wrong when it changes: the files of the function and the
+shared ones by size and time, the configuration files of all functions, the settings and the variables.
 """
 
 import hashlib
@@ -22,9 +23,8 @@ from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.secret import Secret
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
-SHARED = "_shared"
 MOST_FILES = 20_000
-"""Files of one function, or of the shared folder, that are looked at."""
+"""Files of one function, or of a shared folder, that are looked at."""
 
 _ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx", ".tsx"))
 _CONFIGS = ("deno.json", "deno.jsonc")
@@ -56,14 +56,15 @@ class Function:
     config: Path | None = None
     """The deno.json that it is run with."""
     static_files: tuple[Path, ...] = ()
+    shared: tuple[Path, ...] = ()
+    """Folders and sources that it may import beside its own."""
     listens_itself: bool = False
     """Its sources call `.listen(`: they may use the server of Node.js."""
 
     @property
     def readable(self) -> tuple[Path, ...]:
         """What its process may read."""
-        shared = self.root / SHARED
-        return (self.folder, *([shared] if shared.is_dir() else []), *self.static_files)
+        return (self.folder, *self.shared, *self.static_files)
 
 
 def read_functions(
@@ -76,7 +77,8 @@ def read_functions(
     warnings: list[str] = []
     shared_env = _shared_env(root, runtime, secrets, warnings)
     of_all = [mark for name in _OF_ALL if (mark := _mark(root / name)) is not None]
-    shared = list(_marks(root / SHARED))
+    shared = tuple(_shared(root, named))
+    of_all += [mark for path in shared for mark in _marks_of(path)]
     found: dict[str, Function] = {}
     for name in sorted({*_names(root), *named}):
         settings = named.get(name, FunctionSettings())
@@ -93,7 +95,7 @@ def read_functions(
                 )
             continue
         env = shared_env | _revealed(settings.env)
-        found[name] = _function(root, name, settings, entrypoint, env, [*of_all, *shared])
+        found[name] = _function(root, name, settings, entrypoint, env, shared, of_all)
     return found, warnings
 
 
@@ -108,6 +110,7 @@ def _function(
     settings: FunctionSettings,
     entrypoint: Path,
     env: dict[str, str],
+    shared: tuple[Path, ...],
     around: list[Mark],
 ) -> Function:
     own = entrypoint.parent.is_relative_to(root / name)
@@ -129,7 +132,8 @@ def _function(
         root=root,
         config=config or next((root / each for each in _CONFIGS if (root / each).is_file()), None),
         static_files=static,
-        listens_itself=any(_listens(folder, marks)) or any(_listens(root / SHARED, around)),
+        shared=shared,
+        listens_itself=any(_listens(folder, marks)) or any(_listens(root, around)),
     )
 
 
@@ -151,6 +155,23 @@ def _names(root: Path) -> Iterator[str]:
             and _entrypoint(root, entry.name, FunctionSettings())
         ):
             yield entry.name
+
+
+def _shared(root: Path, named: Mapping[str, FunctionSettings]) -> Iterator[Path]:
+    """Give what lies beside the functions and is none of them: folders, and single sources such as `database.types.ts`."""
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name in _LEFT_OUT:
+            continue
+        if entry.is_dir():
+            is_function = not entry.name.startswith("_") and _entrypoint(root, entry.name, FunctionSettings())
+            if not is_function and entry.name not in named:
+                yield Path(entry.path)
+        elif entry.name.endswith(_SOURCES):
+            yield Path(entry.path)
 
 
 def _entrypoint(root: Path, name: str, settings: FunctionSettings) -> Path | None:
@@ -223,6 +244,14 @@ def _marks(folder: Path) -> Iterator[Mark]:
             if count > MOST_FILES:
                 return
             yield entry.path, state.st_size, state.st_mtime_ns, state.st_ino
+
+
+def _marks_of(path: Path) -> Iterator[Mark]:
+    """Give the marks of a folder's files, or of a file."""
+    if path.is_dir():
+        yield from _marks(path)
+    elif (mark := _mark(path)) is not None:
+        yield mark
 
 
 def _mark(path: Path) -> Mark | None:

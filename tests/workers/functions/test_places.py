@@ -16,8 +16,9 @@ def function(tmp_path: Path) -> Function:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text("x")
     return Function(
-        "a", "v", root / "a/index.ts", None, root / "a", FunctionSettings(), {}, root, root / "deno.json"
-    )
+        "a", "v", root / "a/index.ts", None, root / "a", FunctionSettings(), {}, root, root / "deno.json",
+        shared=(root / "_shared",),
+    )  # fmt: skip
 
 
 def test_sources_that_a_user_cannot_read_are_copied_without_secrets(
@@ -33,6 +34,7 @@ def test_sources_that_a_user_cannot_read_are_copied_without_secrets(
     assert moved.entrypoint == tmp_path / "home/source/a-v/functions/a/index.ts"
     assert copied == ["_shared/y.ts", "a/index.ts", "a/lib/x.ts", "deno.json"]
     assert moved.config == moved.root / "deno.json"
+    assert moved.readable == (moved.root / "a", moved.root / "_shared")
     forget(function, there)
     assert not moved.root.exists()
 

@@ -55,6 +55,23 @@ def test_settings_switch_off_and_name_other_places(tmp_path: Path) -> None:
     assert found["far"].readable == (entrypoint.parent, static)
 
 
+def test_what_is_no_function_is_shared_by_all(tmp_path: Path) -> None:
+    root = tmp_path / "functions"
+    for path in ("_shared/index.ts", "_lib/x.ts", "utils/cors.ts", "types.ts", "a/index.ts", "b/index.ts"):
+        write(root, path)
+    for path in ("deno.json", ".env", ".idea/x.ts", "node_modules/x/index.ts", "readme.md", "named/main.ts"):
+        write(root, path)
+    before = read(root)
+
+    found = read(root, named=FunctionSettings(entrypoint="./functions/named/main.ts"))
+
+    assert found["a"].readable == tuple(root / each for each in ("a", "_lib", "_shared", "types.ts", "utils"))
+    assert found["a"].shared == found["named"].shared
+    write(root, "utils/cors.ts", "changed")
+    write(root, "b/index.ts", "changed")
+    assert read(root)["a"].version != before["a"].version
+
+
 def test_the_nearest_configuration_counts(tmp_path: Path) -> None:
     root = tmp_path / "functions"
     write(root, "a/index.ts")
