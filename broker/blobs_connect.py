@@ -66,7 +66,7 @@ def _gcs(settings: Gcs) -> ObjectStore:
         settings.bucket,
         prefix=settings.prefix or None,
         config=config,
-        client_options=_client(allow_http=False),
+        client_options=_client(allow_http=True),  # for one who names such an address in the account's file
         retry_config=_retry(),
     )
 

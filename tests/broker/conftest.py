@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from broker.connection import Connection
 from tests.broker.azure_server import AzureServer, running_azure
+from tests.broker.gcs_server import GcsServer, running_gcs
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import NatsServer, running_server
 
@@ -76,4 +77,11 @@ def s3() -> Iterator[S3Server]:
 def azure() -> Iterator[AzureServer]:
     """An Azure Blob Storage server; tests write under prefixes of their own."""
     with running_azure() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gcs() -> Iterator[GcsServer]:
+    """A server that speaks as Google Cloud Storage; tests write under prefixes of their own."""
+    with running_gcs() as server:
         yield server

@@ -1,4 +1,4 @@
-"""The blob store: what it promises wherever the bytes lie, on a local disk and in a real S3 server."""
+"""The blob store: what it promises wherever the bytes lie, on a local disk and in servers of S3, Google and Azure."""
 
 import asyncio
 import hashlib
@@ -20,6 +20,7 @@ from broker.blobs_model import Found, Staged
 from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Folder, Place, blob, part, transform
 from schemas.storage_settings import Storage
 from tests.broker.azure_server import AzureServer
+from tests.broker.gcs_server import GcsServer
 from tests.broker.s3_server import S3Server
 
 MIB = 1024 * 1024
@@ -51,12 +52,12 @@ ON_NODE = [
 ]
 
 
-@pytest.fixture(params=["disk", "s3", pytest.param("azure", marks=ON_NODE)])
+@pytest.fixture(params=["disk", "s3", "gcs", pytest.param("azure", marks=ON_NODE)])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BlobStore]:
     """A store of each kind."""
     settings = Storage()
     if request.param != "disk":
-        server: S3Server | AzureServer = request.getfixturevalue(request.param)
+        server: S3Server | AzureServer | GcsServer = request.getfixturevalue(request.param)
         settings = server.settings(prefix=f"test/{uuid4()}")
     store = BlobStore.open(settings, tmp_path)
     yield store

@@ -19,7 +19,7 @@ import asyncpg
 
 from broker.blobs import BlobStore
 from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, Folder
-from schemas.settings import Settings
+from schemas.storage_settings import Storage
 from tests.platform import Platform
 from workers.database.pool import Pool
 from workers.storage.pool import LOGIN
@@ -29,6 +29,9 @@ PATIENCE_S = 60.0
 BUCKETS = ("first", "second")
 _SIZES = (0, 700, 9_000, 90_000, 1_300_000)
 _MOST_KEYS = 12
+_LOOKS_AT_ONCE = 16
+_SHORTEST_S, _LONGEST_S = 0.02, 0.4
+"""Pauses of a client whose requests come to nothing: whoever is down is not asked without end."""
 _LOST = (aiohttp.ClientError, TimeoutError, ConnectionError)
 _BUSY = """
 select count(*) from pg_stat_activity where usename = $1 and state <> 'idle' and pid <> pg_backend_pid()
@@ -69,6 +72,7 @@ class Client:
         self._random = random.Random(name)
         self._numbers = numbers
         self._own: list[str] = []
+        self._pause_s = _SHORTEST_S
 
     async def run(self, stop: asyncio.Event) -> None:
         """Do one thing after the other."""
@@ -150,17 +154,21 @@ class Client:
             async with session.request(method, self._url + path, **more) as answer:  # type: ignore[arg-type]  # as the library takes them
                 told = await answer.read()
         except _LOST:
-            self._known.lost += 1
-            await asyncio.sleep(0.02)  # whoever is down is not asked without end
+            await self._lost()
             return None
         if answer.status == 200:
             self._known.done += 1
+            self._pause_s = _SHORTEST_S
             return 200
         if answer.status < 500:
             self._known.odd.append(f"{method} {path}: {answer.status} {told[:200]!r}")
-        self._known.lost += 1
-        await asyncio.sleep(0.02)
+        await self._lost()
         return None
+
+    async def _lost(self) -> None:
+        self._known.lost += 1
+        await asyncio.sleep(self._pause_s * self._random.uniform(0.5, 1))
+        self._pause_s = min(2 * self._pause_s, _LONGEST_S)
 
 
 @asynccontextmanager
@@ -209,10 +217,10 @@ class Left:
     """How many blobs without a row the sweep found."""
 
 
-async def swept(platform: Platform) -> Left:
-    """Wait until nothing is under way, sweep without grace, and give what is left."""
+async def swept(platform: Platform, own: Storage | None = None) -> Left:
+    """Wait until nothing is under way, sweep without grace, and give what is left. `own` says where the bytes lie."""
     database_url = platform.values["DB_URL"].replace("//postgres:", f"//{LOGIN}:")
-    blobs = BlobStore.open(Settings().storage, platform.data)
+    blobs = BlobStore.open(own or Storage(), platform.data)
     pool = await Pool.open(database_url, 2)
     admin = await asyncpg.connect(database_url)
     try:
@@ -248,21 +256,20 @@ async def differences(platform: Platform, known: Known) -> list[str]:
     headers = {"apikey": key, "Authorization": f"Bearer {key}"}
     found: list[str] = []
     there: dict[str, bool] = {}
+    places = asyncio.Semaphore(_LOOKS_AT_ONCE)
+    expected: dict[str, set[int | None]] = {key: {None} for key in known.gone}
+    expected.update({key: {number} for key, number in known.held.items()})
+    expected.update(known.doubtful)
     async with aiohttp.ClientSession(headers=headers) as session:
 
         async def look(key: str, allowed: set[int | None]) -> None:
-            async with session.get(f"{platform.url}/storage/v1/object/{key}") as answer:
+            async with places, session.get(f"{platform.url}/storage/v1/object/{key}") as answer:
                 body = await answer.read()
             there[key] = answer.status == 200
             fits = body in [content(each) for each in allowed if each is not None]
             if not (fits if there[key] else None in allowed and answer.status == 400):
                 found.append(f"{key}: {answer.status}, {len(body)} bytes, allowed are {allowed}")
 
-        for key, number in known.held.items():
-            await look(key, {number})
-        for key in known.gone - known.held.keys() - known.doubtful.keys():
-            await look(key, {None})
-        for key, allowed in known.doubtful.items():
-            await look(key, allowed)
+        await asyncio.gather(*(look(key, allowed) for key, allowed in expected.items()))
     found += [f"{one} and {other}: both, or none" for one, other in known.moves if there[one] == there[other]]
     return found

@@ -1,16 +1,19 @@
-"""Parts of a platform are killed amid uploads, moves, copies and deletes: what was acknowledged stands, nothing half is left.
+"""Parts of a platform are killed amid uploads, moves, copies, deletes and renders: what was acknowledged stands, nothing half is left.
 
-No row without its blob at any time; no blob without a row once the sweep was there.
+No row without its blob at any time; no blob without a row once the sweep was there; no picture that is not whole, and none
+that outlives its object.
 """
 
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from tests.house.conftest import pid_of
+from tests.house.image_traffic import REFUSED, RIGHT, client, more_rendered
 from tests.house.storage_traffic import Known, differences, make_buckets, more_done, swept, traffic
 from tests.platform import Platform, platform
 
@@ -18,6 +21,7 @@ pytestmark = [pytest.mark.xdist_group("storage-crashes"), pytest.mark.timeout(24
 
 _KILLS = 3
 _BETWEEN = 60
+_PICTURES_BETWEEN, _PICTURE_CLIENTS = 25, 4
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +53,28 @@ async def test_everything_killed_at_once_loses_nothing_acknowledged(place: Platf
         await more_done(known, _BETWEEN)
 
     await _is_whole(place, known)
+
+
+async def test_a_killed_images_pool_gives_no_half_picture_and_leaves_none(place: Platform) -> None:
+    seen: Counter[str] = Counter()
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for number in range(_PICTURE_CLIENTS):
+            group.create_task(client(place, f"c{number}", seen, stop))
+        try:
+            for _ in range(_KILLS):
+                await more_rendered(seen, _PICTURES_BETWEEN)
+                os.kill(pid_of(place, "images"), signal.SIGKILL)
+            await more_rendered(seen, _PICTURES_BETWEEN)
+        finally:
+            stop.set()
+
+    left = await swept(place)
+    print(f"{dict(seen)}, with pictures {len(left.transforms)}, orphans {left.orphans}")
+    assert set(seen) <= {RIGHT, REFUSED}, seen
+    assert left.rows == left.blobs
+    assert left.transforms <= left.rows, "pictures of objects that are gone"
+    assert left.staging == []
 
 
 async def _is_whole(place: Platform, known: Known) -> None:

@@ -99,8 +99,16 @@ class Decoder:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be given another job."""
-        return self._process.returncode is None and self.jobs < _LONGEST_LIFE
+        """Whether it can be given another job: its end is seen at its socket, before anybody tells of the process."""
+        if self._process.returncode is not None or self.jobs >= _LONGEST_LIFE:
+            return False
+        try:
+            self._channel.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True  # it is silent, as at rest it should be
+        except OSError:
+            pass
+        return False
 
     async def render(self, job: Job, source: int, result: int) -> Made | Refused | None:
         """Give it a job with its open files; None: it has ended."""

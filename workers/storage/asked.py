@@ -84,6 +84,8 @@ class Asked:
     @property
     def query(self) -> dict[str, str]:
         """Give the parameters of the query by name. Raises: StorageError if there are far too many."""
+        if not self.request.query:
+            return {}
         try:
             pairs = parse_qsl(self.request.query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError:

@@ -29,6 +29,15 @@ class BlobsSwept(Observation, frozen=True):
     orphans: int
 
 
+class BlobsMissing(Observation, frozen=True):
+    """Rows name bytes that are not in the store: somebody took them from there, or a backup was not whole."""
+
+    level: ClassVar[str] = "error"
+    rows: int
+    versions: str
+    """Some of the versions; `select * from storage.objects where version = ...` tells the objects."""
+
+
 class RenditionsSwept(Observation, frozen=True):
     """Pictures made of objects were removed from the cache: they were too old, or too many."""
 

@@ -8,12 +8,13 @@ import os
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing
-from broker.blobs_names import transform
+from broker.blobs_names import Place, transform
 from broker.call import Calls
 from broker.subjects import IMAGES
 from schemas.blobs import Blob
@@ -66,9 +67,11 @@ class AskedImages:
 
 @dataclass(slots=True)
 class _Known:
-    """What was said of a picture, and when its file was last looked up."""
+    """What was said of a picture, where it lies, and when it was last looked up there."""
 
     rendered: Rendered
+    place: Place
+    path: Path | None
     seen_at: float = -math.inf
 
 
@@ -87,24 +90,25 @@ class Remembered:
         """Tell what lies under an order's key. Raises: as the other one; BlobStoreDown."""
         name = order.result
         known = self._known.get(name)
-        if known is not None and await self._is_there(name, known):
+        if known is not None and await self._is_there(known):
             self._known[name] = known
             self._known.move_to_end(name)
             return known.rendered
         rendered = await self._render(order, request_id, budget_ms)
-        self._known[name] = _Known(rendered)
+        place = transform(name.version, name.transform)
+        self._known[name] = _Known(rendered, place, self._blobs.local_path(place))
         if len(self._known) > self._most:
             self._known.popitem(last=False)
         return rendered
 
-    async def _is_there(self, name: Blob, known: _Known) -> bool:
+    async def _is_there(self, known: _Known) -> bool:
         """Tell whether the bytes lie there still: pictures are dropped with their version, and to make room."""
         if known.rendered.is_source:
             return True  # a row names it
-        place, now = transform(name.version, name.transform), time.monotonic()
-        path = self._blobs.local_path(place) if now - known.seen_at < _LATELY_S else None
+        now = time.monotonic()
+        path = known.path if now - known.seen_at < _LATELY_S else None
         try:
-            size = (await self._blobs.stat(place)).size if path is None else os.stat(path).st_size
+            size = (await self._blobs.stat(known.place)).size if path is None else os.stat(path).st_size
         except (BlobMissing, OSError):
             return False
         known.seen_at = now

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from workers.storage.errors import (
+    StorageError,
     feature_not_enabled,
     invalid_bucket_name,
     invalid_key,
@@ -20,15 +21,6 @@ from workers.storage.errors import (
 
 MOST_KEY_BYTES = 1024
 PLACEHOLDER = ".emptyFolderPlaceholder"
-
-
-class RuleKey(Struct, frozen=True):
-    """The rules of a bucket that an upload is held against."""
-
-    file_size_limit: int | None
-    allowed_mime_types: list[str] | None
-
-
 """End of the name of an object without bytes that stands for a folder."""
 LONGEST_MIME_TYPE = 1000
 LONGEST_BUCKET = 100
@@ -43,6 +35,13 @@ _SIZE_UNITS = {"b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000}
 _MOST_SIZE = 2**63 - 1
 _MIME_TYPE = re.compile(r"[\w!#$&^.+-]+/(?:\*|[\w!#$&^.+*-]+)(?:\s*;\s*charset=[\w\"'-]+)?|\*", re.ASCII)
 _SENDABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class RuleKey(Struct, frozen=True):
+    """The rules of a bucket that an upload is held against."""
+
+    file_size_limit: int | None
+    allowed_mime_types: list[str] | None
 
 
 def parse_key(text: str, *, is_unicode: bool) -> str:
@@ -68,6 +67,14 @@ def existing_key(text: str) -> str:
     if any(segment in (".", "..") for segment in _SEGMENT_ENDS.split(key)):
         raise invalid_key(text)
     return key
+
+
+def possible_key(text: str) -> str | None:
+    """Give the name of an object that may be there, in NFC; None for what never is: of a list, the rest counts."""
+    try:
+        return existing_key(text)
+    except StorageError:
+        return None
 
 
 def parse_prefix(text: str) -> str:

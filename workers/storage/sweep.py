@@ -5,6 +5,7 @@
     uploads       resumable ones whose time is over (tus/expiring.py), those in parts that nobody goes on with (s3/expiring.py);
                   and bytes of uploads that have no row any more, which count as orphans
     renditions    pictures made of objects that are too old, or too many (renditions.py)
+    missing       rows whose bytes are gone are told (missing.py)
     emptyings     buckets whose emptying was not finished by the worker that began (emptying.py)
 
 What was made of a version goes with it. Blobs go before their tombstone does: a worker that dies in between leaves work to
@@ -33,6 +34,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 from workers.storage.emptying import sweep_emptyings
+from workers.storage.missing import Missing
 from workers.storage.observations import BlobsSwept, SweepFailed
 from workers.storage.quotas import set_quota_in_all
 from workers.storage.renditions import Limits, sweep_renditions
@@ -62,6 +64,7 @@ class _Tombstone(Struct, frozen=True):
 async def sweep_forever(database: Pool, blobs: BlobStore, own: Storage) -> None:
     """Sweep now and then, until cancelled. A full batch is followed by the next at once."""
     loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
+    missing = Missing(database, blobs)
     cache = own.image_transformation
     limits = Limits(cache.cache_max_size, float(cache.cache_max_age))
     listed_at = loop.time() + _LISTING_PAUSE_S * random.random()
@@ -74,6 +77,7 @@ async def sweep_forever(database: Pool, blobs: BlobStore, own: Storage) -> None:
         if loop.time() >= listed_at:
             await _try("renditions", sweep_renditions(database, blobs, limits))
             await _try("orphans", orphans.sweep())
+            await _try("missing", missing.look())
             listed_at = loop.time() + _LISTING_PAUSE_S * random.uniform(0.5, 1.5)
         if count < _BATCH:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))

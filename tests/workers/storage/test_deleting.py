@@ -68,7 +68,10 @@ async def test_prefixes_are_names_and_needed(house: House) -> None:
         "InvalidRequest",
         "body/prefixes must NOT have fewer than 1 items",
     )
-    assert await house.ok("DELETE", f"/object/{bucket}", {"prefixes": ["dir", "dir/"]}) == []
+    nothing = ["dir", "dir/", "../dir/a", "", "dir/a\0", "x" * 1025]
+    assert await house.ok("DELETE", f"/object/{bucket}", {"prefixes": nothing}) == []
+    found = await house.ok("DELETE", f"/object/{bucket}", {"prefixes": [*nothing, "dir/a"]})
+    assert [each["name"] for each in found] == ["dir/a"]
 
 
 async def test_folder_is_deleted_with_all_that_is_in_it(house: House) -> None:

@@ -105,7 +105,8 @@ async def test_only_what_is_seen_can_be_signed(house: House) -> None:
     assert await house.refused("POST", f"/object/sign/{bucket}/b", {"expiresIn": 60}, ALICE) == hidden
     assert await house.refused("POST", f"/object/sign/{bucket}/a", {"expiresIn": 60}, ANON) == hidden
 
-    answer = await house.ok("POST", f"/object/sign/{bucket}", {"expiresIn": 60, "paths": ["a", "b"]}, ALICE)
+    paths = ["a", "b", "../a", "a\n"]
+    answer = await house.ok("POST", f"/object/sign/{bucket}", {"expiresIn": 60, "paths": paths}, ALICE)
     assert answer[0]["error"] is None
     assert answer[0]["path"] == "a"
     assert answer[0]["signedURL"].startswith(f"/object/sign/{bucket}/a?token=")
@@ -114,6 +115,7 @@ async def test_only_what_is_seen_can_be_signed(house: House) -> None:
         "path": "b",
         "signedURL": None,
     }
+    assert [(each["path"], each["signedURL"]) for each in answer[2:]] == [("../a", None), ("a\n", None)]
 
 
 @pytest.mark.parametrize(

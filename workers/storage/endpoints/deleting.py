@@ -13,7 +13,7 @@ from workers.storage.context import Store, switch
 from workers.storage.errors import access_denied, invalid_request, no_such_key
 from workers.storage.objects import SQL
 from workers.storage.reading import Reader
-from workers.storage.rules import existing_key, parse_prefix
+from workers.storage.rules import existing_key, parse_prefix, possible_key
 
 _BATCH = 1000
 _MOST_BATCHES = 200
@@ -40,7 +40,7 @@ async def many(store: Store, asked: Asked) -> Response:
         return await _folder(store, asked, read)
     names = read.texts("prefixes", least=1, needed=True)
     read.check()
-    listed = msgspec.json.encode([existing_key(name) for name in names])
+    listed = msgspec.json.encode([key for key in map(possible_key, names) if key is not None])
     rows = await store.run(asked.as_caller(), statement(SQL["delete_many"], asked.bucket, listed))
     return answer_raw(rows[0][0][0])
 

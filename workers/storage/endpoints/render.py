@@ -3,12 +3,14 @@
 Source: reference page "storage", section 8.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from schemas.blobs import Claim
 from schemas.http import Response
 from schemas.images import Order, Transform, is_negotiated, output_of, variant_etag, x_transformations
-from schemas.images_reading import BadTransform, transform_of_query, transform_of_token
+from schemas.images_reading import BadTransform, Sides, transform_of_query, transform_of_token
 from workers.storage.asked import Asked
 from workers.storage.context import Store
 from workers.storage.endpoints.download import opened
@@ -16,6 +18,8 @@ from workers.storage.endpoints.serving import caching, disposition, seconds
 from workers.storage.errors import feature_not_enabled, invalid_request
 from workers.storage.objects import ObjectRow, any_object, public_object, readable_object, reading_headers
 from workers.storage.signing import Claims, split_url
+
+_LONGEST_KEPT = 256
 
 
 async def openly(store: Store, asked: Asked) -> Response:
@@ -43,10 +47,18 @@ async def signed(store: Store, asked: Asked) -> Response:
 
 def _of_query(store: Store, asked: Asked) -> Transform:
     _refuse_if_off(store)
+    query = asked.request.query
+    read = _read_again if len(query) <= _LONGEST_KEPT else transform_of_query
     try:
-        return transform_of_query(asked.request.query, store.sides)
+        return read(query, store.sides)
     except BadTransform as error:
         raise invalid_request(str(error)) from None
+
+
+@lru_cache(maxsize=1024)
+def _read_again(query: str, sides: Sides) -> Transform:
+    """Read a query that comes again and again: pages ask for few sizes."""
+    return transform_of_query(query, sides)
 
 
 def _of_token(store: Store, claims: Claims) -> Transform:

@@ -12,7 +12,7 @@ from workers.storage.context import Store
 from workers.storage.endpoints.upload import about_of
 from workers.storage.errors import invalid_request
 from workers.storage.objects import SQL, readable_object
-from workers.storage.rules import existing_key, parse_key
+from workers.storage.rules import parse_key, possible_key
 from workers.storage.signing import LONGEST_S
 from workers.storage.uploads import Upload, probe_of
 
@@ -44,13 +44,13 @@ async def many(store: Store, asked: Asked) -> Response:
     lasts_s = read.integer("expiresIn", least=1, most=LONGEST_S, needed=True)
     paths = read.texts("paths", least=1, most=_MOST_PATHS, needed=True)
     read.check()
-    names = [existing_key(path) for path in paths]
-    listed = msgspec.json.encode(names)
+    names = [possible_key(path) for path in paths]
+    listed = msgspec.json.encode([name for name in names if name is not None])
     rows = await store.run(asked.as_caller(), statement(SQL["visible_names"], asked.bucket, listed))
     visible = set(msgspec.json.decode(rows[0][0][0] or b"[]", type=list[str]))
     return answer(
         [
-            _entry(store, asked.bucket, path, name, lasts_s, name in visible)
+            _entry(store, asked.bucket, path, name if name in visible else None, lasts_s)
             for path, name in zip(paths, names, strict=True)
         ]
     )
@@ -78,10 +78,8 @@ async def upload(store: Store, asked: Asked) -> Response:
     return answer({"url": _address("object/upload/sign", url, token), "token": token})
 
 
-def _entry(
-    store: Store, bucket: str, path: str, name: str, lasts_s: int, is_visible: bool
-) -> dict[str, str | None]:
-    if not is_visible:
+def _entry(store: Store, bucket: str, path: str, name: str | None, lasts_s: int) -> dict[str, str | None]:
+    if name is None:
         return {"error": _HIDDEN, "path": path, "signedURL": None}
     url = f"{bucket}/{name}"
     return {
