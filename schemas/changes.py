@@ -5,6 +5,7 @@ The stream CHANGES keeps three kinds of messages (broker/subjects.py):
     changes.<schema>.<table>    Batch: what one transaction did to one table, cut every so many changes
     messages.<pub|prv>.<room>   Sent: a row of realtime.messages, to be broadcast
     gaps.changes                Gap: changes were lost between two positions (the slot had to be made anew)
+                                Tick: nothing but a place, every minute, so that who follows a quiet table has a fresh one
 
 Every message has a place in one total order, `(lsn, number)`: the position of the commit in the log, then the number of the
 message within its transaction. The place is the message id too, so a message that is published twice is kept once.
@@ -110,6 +111,14 @@ class Sent(Struct, frozen=True, array_like=True, tag="sent"):
     payload: bytes
     """JSON text, or bytes when `is_binary`."""
     is_binary: bool = False
+
+
+class Tick(Struct, frozen=True, array_like=True, tag="tick"):
+    """Everything that was committed before this place is in the stream. One comes every so often, whether or not anything
+    happened, so that a position by which a client resumes is never older than what the stream keeps."""
+
+    lsn: int
+    number: int
 
 
 class Gap(Struct, frozen=True, array_like=True, tag="gap"):

@@ -148,7 +148,8 @@ class Table(Struct, frozen=True):
     """Position of the log at which this was true."""
     is_published: bool = True
     in_seconds: float = 0.0
-    """Where the log tells nothing of schema changes: after how long to ask again; 0: it does."""
+    """For how long it holds: the log tells nothing of roles (membership, BYPASSRLS), and not everywhere of the schema; 0: until
+    the schema changes."""
 
 
 class VisibleAsked(Struct, frozen=True):

@@ -1,7 +1,7 @@
 // A transport for supabase-js whose channels lose no row changes with a connection: after a reconnect each goes on behind
-// the last change it heard (the join option `resume`, docs/realtime.md). createClient(url, key, { realtime: { transport: resuming() } })
+// what it heard last (the join option `resume`, docs/realtime.md). createClient(url, key, { realtime: { transport: resuming() } })
 
-/** Make the transport out of a WebSocket class. It keeps, for each topic, the position of the last change. */
+/** Make the transport out of a WebSocket class. It keeps, for each topic, the position up to which nothing is missing. */
 export function resuming(Socket = globalThis.WebSocket) {
   const positions = new Map()
 
@@ -9,9 +9,12 @@ export function resuming(Socket = globalThis.WebSocket) {
     constructor(...given) {
       super(...given)
       this.addEventListener('message', ({ data }) => {
-        if (typeof data !== 'string' || !data.includes('"postgres_changes"')) return
+        if (typeof data !== 'string' || !data.includes('"position')) return
         const [, , topic, event, payload] = JSON.parse(data)
-        if (event === 'postgres_changes' && payload.data.position) positions.set(topic, payload.data.position)
+        if (event === 'postgres_changes') positions.set(topic, payload.data.position) // of a change
+        if (event === 'system' && payload.position) positions.set(topic, payload.position) // where the subscription begins
+        const idle = topic === 'phoenix' ? payload.response?.positions : {} // of those who heard nothing for long
+        for (const [each, position] of Object.entries(idle ?? {})) positions.set(each, position)
       })
     }
 

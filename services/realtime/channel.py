@@ -146,7 +146,7 @@ class Channel:
             )
         self.rights = rights
         self.state = State.JOINED
-        changes = [wanted.reply() for wanted in self.join.changes]
+        changes = [] if self.join.is_old else [wanted.reply() for wanted in self.join.changes]
         actions: list[Action] = [Reply(self._ref, "ok", _json({"postgres_changes": changes}))]
         if rights.replayed:
             actions.append(Replay(rights.replayed))
@@ -347,9 +347,9 @@ class Channel:
         return Tell("system", system_payload(self.name, extension, status, message))
 
 
-def system_payload(name: str, extension: str, status: str, message: str) -> bytes:
-    """Give the payload of a `system` message."""
-    return _json({"extension": extension, "status": status, "message": message, "channel": name})
+def system_payload(name: str, extension: str, status: str, message: str, **more: str) -> bytes:
+    """Give the payload of a `system` message; `more` are members of ours."""
+    return _json({"extension": extension, "status": status, "message": message, "channel": name, **more})
 
 
 def _object(payload: bytes) -> dict[str, Any]:

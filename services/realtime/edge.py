@@ -1,6 +1,6 @@
 """The realtime edge: sockets, broadcasts over HTTP, and what all of them share.
 
-    GET  /websocket                  the socket of the clients (`socket.py`)
+    GET  /websocket                  the socket of the clients (`socket.py`), also under /socket/websocket
     GET  /changes                    row changes as server-sent events (`sse.py`)
     POST /api/broadcast...           broadcasts over HTTP (`broadcasts.py`)
     GET  /api/ping, /api/tenants/<name>/health
@@ -44,6 +44,7 @@ from services.realtime.socket import Socket, Tally, Visitor
 from services.realtime.tokens import TokenRefused, Tokens, of_caller
 from services.realtime.tracker import Tracker
 
+_SOCKETS = ("/websocket", "/socket/websocket")
 _LOOK_EVERY_S = 5.0
 _DRAIN_S = 5.0
 _RESTARTING = "Realtime is restarting, please standby"
@@ -114,7 +115,7 @@ class Realtime:
 
     def is_socket(self, path: str) -> bool:
         """Tell whether a path is that of the sockets, which prove themselves otherwise than other requests."""
-        return path.rstrip("/") == "/websocket"
+        return path.rstrip("/") in _SOCKETS
 
     async def connect(self, asked: Asked) -> web.StreamResponse | Response:
         """Serve a socket to its end; give a refusal where there is none."""

@@ -3,7 +3,8 @@
 A database or broker that is away is tried again every few seconds; an entry that is refused for good is not. With the
 join option `resume` (a position, as in `data.position` of each change) everything after it comes first. Where that is
 impossible the client gets a `system` message, extension `postgres_changes`, status `error`, whose text begins with
-`gap: `: it must read its tables anew.
+`gap: `: it must read its tables anew. Where the subscription begins stands in the message that tells of it, and later ones
+in the answers to heartbeats (`socket.py`): who hears of no change for hours has a fresh position all the same.
 Source: reference page "realtime", sections 5 and 9; schemas/changes.py.
 """
 
@@ -11,6 +12,8 @@ import asyncio
 import random
 from collections.abc import Callable
 from typing import Protocol
+
+import msgspec
 
 from broker.observe import observe
 from schemas.changes import Position
@@ -37,8 +40,17 @@ class Seat(Protocol):
         """Send a frame."""
         ...
 
-    def system(self, status: str, message: str) -> None:
+    def system(self, status: str, message: str, **more: str) -> None:
         """Send a `system` message about row changes."""
+        ...
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that more should wait in the stream."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
         ...
 
 
@@ -53,6 +65,8 @@ class Following:
         wanted: tuple[Wanted, ...],
         since: Position | None,
         resume_error: str,
+        *,
+        is_old: bool = False,
     ) -> None:
         self.role = identity.role
         self.claims = identity.claims
@@ -61,9 +75,11 @@ class Following:
         self._wanted = wanted
         self._since = since
         self._resume_error = resume_error
+        self._frame = _old_frame if is_old else _frame
         self._subscription: Subscription | None = None
         self._is_closed = False
         self._is_told = False
+        self._delivered: Position | None = None
         self._task = asyncio.get_running_loop().create_task(self._begin())
 
     def renew(self, identity: Identity) -> None:
@@ -88,19 +104,34 @@ class Following:
         """Send a change: one frame for all on the same topic."""
         if self._is_closed:
             return
-        key = (self._seat.topic, self._seat.vsn)
+        key = (self._seat.topic, self._seat.vsn, self._frame)
         frame = delivery.frames.get(key)
         if frame is None:
-            payload = b'{"ids":%b,"data":%b}' % (frames.json_text(delivery.ids), delivery.data)
-            frame = frames.fanout(self._seat.vsn, self._seat.topic, "postgres_changes", payload)
-            delivery.frames[key] = frame
+            frame = delivery.frames[key] = self._frame(self._seat.vsn, self._seat.topic, delivery)
         self._seat.write(frame)
+        self._delivered = delivery.position
 
     def gap(self, since: Position | None) -> None:
         """Tell the client that changes are lost."""
         if not self._is_closed:
             after = f" after {since}" if since is not None else ""
             self._seat.system("error", f"gap: changes{after} are lost; read the tables anew")
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that more should wait in the stream."""
+        return not self._is_closed and self._seat.is_behind
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
+        await self._seat.caught_up()
+
+    @property
+    def position(self) -> Position | None:
+        """Up to where all changes are sent; None while that is not known."""
+        if self._subscription is None:
+            return None
+        return max(self._subscription.position, self._delivered or Position(0))
 
     # Its life
 
@@ -148,7 +179,7 @@ class Following:
                     self._seat.system("error", each.error)
             if not self._is_told and any(not each.error for each in checked):
                 self._is_told = True
-                self._seat.system("ok", SUBSCRIBED)
+                self._seat.system("ok", SUBSCRIBED, position=str(self.position))
             if all(each.is_final or not each.error for each in checked):
                 return
             await asyncio.sleep(random.uniform(*AGAIN_S))
@@ -165,6 +196,20 @@ class Following:
             "Unable to subscribe to changes with given parameters. An exception happened so please check your connect "
             f"parameters: {shown}. Exception: {reason}",
         )
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
+def _frame(vsn: Vsn, topic: str, delivery: Delivery) -> bytes:
+    payload = b'{"ids":%b,"data":%b}' % (frames.json_text(delivery.ids), delivery.data)
+    return frames.fanout(vsn, topic, "postgres_changes", payload)
+
+
+def _old_frame(vsn: Vsn, topic: str, delivery: Delivery) -> bytes:
+    """Give a change as clients of the first generation take it."""
+    return frames.fanout(vsn, topic, msgspec.json.decode(delivery.data, type=_Typed).type, delivery.data)
 
 
 def _shown(entry: Entry) -> str:

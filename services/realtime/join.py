@@ -1,6 +1,7 @@
 """The payload of a join -> what the client wants of the channel. Pure.
 
 Whatever is missing or of a wrong form counts as its default and is named in `ignored`: a join never fails for its form.
+Clients of the first generation send no `config`: their topic `realtime:schema[:table[:filter]]` is the subscription.
 Source: reference page "realtime", sections 4 and 9.
 """
 
@@ -13,6 +14,7 @@ import msgspec
 
 from schemas.changes import Position
 from schemas.realtime import Entry
+from services.realtime.rooms import PREFIX
 
 _EVENTS = frozenset({"INSERT", "UPDATE", "DELETE", "*"})
 _MOST_IDS = 2**27 - 1
@@ -56,6 +58,8 @@ class Join:
     """None: as the project has it by default."""
     presence_key: str = ""
     changes: tuple[Wanted, ...] = ()
+    is_old: bool = False
+    """The topic is the subscription; changes are pushed under the names of their events."""
     resume: Position | None = None
     resume_error: str = ""
     user_token: str | None = None
@@ -75,10 +79,11 @@ class Join:
         return None
 
 
-def parse_join(payload: bytes, new_key: str | None = None) -> Join:
-    """Read the payload of a join (JSON text). `new_key` is the presence key of a client that names none."""
+def parse_join(payload: bytes, new_key: str | None = None, topic: str = "") -> Join:
+    """Read the payload of a join (JSON text) to a topic. `new_key` is the presence key of a client that names none."""
     ignored: list[str] = []
     root = _table(_decoded(payload), "payload", ignored)
+    old = _changes_of(topic) if "config" not in root else ()
     config = _table(root.get("config"), "config", ignored)
     broadcast = _table(config.get("broadcast"), "broadcast", ignored)
     presence = _table(config.get("presence"), "presence", ignored)
@@ -92,7 +97,8 @@ def parse_join(payload: bytes, new_key: str | None = None) -> Join:
         replay=_replay(broadcast.get("replay")),
         presence=_flag(presence.get("enabled"), "enabled", ignored),
         presence_key=_key(presence.get("key")) or new_key or str(uuid.uuid4()),
-        changes=_changes(config.get("postgres_changes"), ignored),
+        changes=old or _changes(config.get("postgres_changes"), ignored),
+        is_old=bool(old),
         resume=resume,
         resume_error=resume_error,
         user_token=_text(root.get("user_token"), "user_token", ignored),
@@ -188,6 +194,15 @@ def _changes(value: Any, ignored: list[str]) -> tuple[Wanted, ...]:
         elif each is not None:
             ignored.append("postgres_changes")
     return tuple(found)
+
+
+def _changes_of(topic: str) -> tuple[Wanted, ...]:
+    """Read a topic as a subscription, if it looks like one: of all tables, of a schema and a table, of `public`."""
+    schema, _, rest = topic.removeprefix(PREFIX).partition(":")
+    table, _, filter = rest.partition(":")
+    if not table and schema not in ("*", "public"):
+        return ()
+    return (_wanted({"event": "*", "schema": schema, "table": table or "*", "filter": filter}),)
 
 
 def _wanted(sent: dict[str, Any]) -> Wanted:

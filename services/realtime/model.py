@@ -6,7 +6,7 @@ is made of it once (a frame, per topic and version of the protocol) is kept in i
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from schemas.changes import Position
 from schemas.realtime import CheckedEntry, Entry
@@ -40,6 +40,20 @@ class Subscriber(Protocol):
 
     def gap(self, since: Position | None) -> None:
         """Hear that changes after `since` are lost for good: beyond retention, or the slot was made anew."""
+        ...
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """A subscriber that can say how far its client is behind: what it missed is sent as fast as it is read."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that more should wait in the stream."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
         ...
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from broker.observe import observe, traceback_of
+from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.realtime import Replayed
 from services.realtime import frames
@@ -76,6 +77,15 @@ class Socket(Protocol):
         """Send a frame."""
         ...
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that more should wait in the stream."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
+        ...
+
     def forget(self, seat: "Seat") -> None:
         """Hear that a channel is over."""
         ...
@@ -119,9 +129,23 @@ class Seat:
         """End it because the client joins the topic anew."""
         self._act(self._channel.replaced())
 
-    def system(self, status: str, message: str) -> None:
+    def system(self, status: str, message: str, **more: str) -> None:
         """Send a `system` message about row changes."""
-        self._tell("system", system_payload(self._channel.name, "postgres_changes", status, message))
+        self._tell("system", system_payload(self._channel.name, "postgres_changes", status, message, **more))
+
+    @property
+    def position(self) -> Position | None:
+        """Up to where all row changes are sent; None where none are followed, or that is not known."""
+        return None if self._following is None else self._following.position
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that more should wait in the stream."""
+        return self._socket.is_behind
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
+        await self._socket.caught_up()
 
     def write(self, frame: bytes) -> None:
         """Send a frame."""
@@ -238,7 +262,13 @@ class Seat:
     def _follow(self) -> None:
         join = self._channel.join
         self._following = Following(
-            self, self._house.feed, self._channel.identity, join.changes, join.resume, join.resume_error
+            self,
+            self._house.feed,
+            self._channel.identity,
+            join.changes,
+            join.resume,
+            join.resume_error,
+            is_old=join.is_old,
         )
 
     def _renew(self) -> None:

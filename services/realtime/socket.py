@@ -1,7 +1,10 @@
 """One socket: frames of its client in, ready-made frames out, and its channels between.
 
 Nothing waits for a client: what it does not read in time is kept up to a bound, beyond which it is disconnected (1008).
-Frames are written to the transport as they are; a frame that goes to many sockets is made once.
+Frames are written to the transport as they are; a frame that goes to many sockets is made once. Only what a client missed
+waits for it (`is_behind`): that is read from the stream as fast as the client reads.
+The answer to a heartbeat names, for each channel with row changes, the position up to which they are sent (`positions`,
+ours), if it is another than before: so a client can resume where nothing happened for long.
 Source: reference page "realtime", sections 1 to 3.
 """
 
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from aiohttp import WSMessage, WSMsgType, web
 
 from broker.observe import observe
+from schemas.changes import Position
 from schemas.realtime_settings import Realtime
 from services.realtime import frames
 from services.realtime.channel import Bounds, Channel, system_payload
@@ -29,6 +33,7 @@ POLICY, GOING_AWAY, NORMAL = 1008, 1001, 1000
 _CLOSE_S = 2.0
 _EMPTY_S = 600.0
 _EVENTS_OVER_S = 10.0
+_LOOK_S = 0.02
 _UNMATCHED = b'{"reason":"unmatched topic"}'
 
 
@@ -78,7 +83,9 @@ class Socket:
         self._transport: asyncio.Transport | None = None
         self._outbox = outbox
         self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
         self._closing: asyncio.Task[None] | None = None
+        self._told: dict[str, Position] = {}
         self._socket = web.WebSocketResponse(
             timeout=_CLOSE_S, autoping=False, compress=False, max_msg_size=settings.max_frame
         )
@@ -113,10 +120,11 @@ class Socket:
             if not self._unsent:
                 self._outbox.add(self)
             self._unsent.append(frame)
+            self._unsent_bytes += len(frame)
 
     def flush(self) -> None:
         """Write what waits. Hot path."""
-        unsent, self._unsent = self._unsent, []
+        unsent, self._unsent, self._unsent_bytes = self._unsent, [], 0
         transport = self._transport
         if not self._is_open or not unsent or transport is None or transport.is_closing():
             return
@@ -125,10 +133,21 @@ class Socket:
         if transport.get_write_buffer_size() > self._max_unsent:
             self._too_slow(transport)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that what it missed should wait in the stream."""
+        return self._backlog() > self._max_unsent // 8
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
+        while self._is_open and self._backlog() > self._max_unsent // 32:  # noqa: ASYNC110 - a transport tells nobody but its own protocol
+            await asyncio.sleep(_LOOK_S)
+
     def forget(self, seat: Seat) -> None:
         """Hear that a channel is over."""
         if self._seats.get(seat.topic) is seat:
             del self._seats[seat.topic]
+            self._told.pop(seat.topic, None)
             if not self._seats:
                 self._empty_since = time.monotonic()
 
@@ -180,7 +199,7 @@ class Socket:
         if isinstance(push, Push):
             if push.topic == "phoenix":
                 if push.event == "heartbeat":
-                    self._reply(push, "ok", b"{}")
+                    self._reply(push, "ok", self._positions())
                 return
             if push.event == "phx_join":
                 self._join(push, seat)
@@ -193,6 +212,18 @@ class Socket:
         else:
             seat.stop("Too many messages per second")
 
+    def _positions(self) -> bytes:
+        """Give the answer to a heartbeat: positions that were not told yet."""
+        found = {
+            topic: position
+            for topic, seat in self._seats.items()
+            if (position := seat.position) is not None and position != self._told.get(topic)
+        }
+        if not found:
+            return b"{}"
+        self._told |= found
+        return frames.json_text({"positions": {topic: str(position) for topic, position in found.items()}})
+
     def _reply(self, push: Push | UserPush, status: str, response: bytes) -> None:
         self.write(frames.reply(self.vsn, push.topic, push.join_ref, push.ref, status, response))
 
@@ -200,7 +231,7 @@ class Socket:
         if not push.topic.startswith(PREFIX):
             self._reply(push, "error", _UNMATCHED)
             return
-        join = parse_join(push.payload)
+        join = parse_join(push.payload, topic=push.topic)
         if join.ignored:
             observe(InvalidJoinPayload(join.ignored))
         if before is not None:
@@ -227,6 +258,13 @@ class Socket:
         )
 
     # Its end
+
+    def _backlog(self) -> int:
+        """Give how many bytes wait for the client."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return 0
+        return transport.get_write_buffer_size() + self._unsent_bytes
 
     def _too_slow(self, transport: asyncio.Transport) -> None:
         self._tally.slow += 1

@@ -138,7 +138,8 @@ class _Stream:
         self._unsent: deque[bytes] = deque()
         self._bytes = 0
         self._is_slow = False
-        self._something = asyncio.Event()
+        self._is_over = False
+        self._something, self._less = asyncio.Event(), asyncio.Event()
         self._position: Position | None = None
 
     # As a subscriber of the feed
@@ -158,6 +159,17 @@ class _Stream:
         """Tell that changes are lost."""
         told = msgspec.json.encode({"since": None if since is None else str(since)})
         self._put(b"event: gap\ndata: %b\n\n" % told)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that what it missed should wait in the stream."""
+        return self._bytes > self._max_unsent // 8
+
+    async def caught_up(self) -> None:
+        """Come back when little waits for the client, or it is gone."""
+        while not self._is_over and self._bytes > self._max_unsent // 32:
+            self._less.clear()
+            await self._less.wait()
 
     # Towards the client
 
@@ -194,6 +206,8 @@ class _Stream:
                     await self._write(response, self._sign_of_life(subscription))
         finally:
             watching.cancel()
+            self._is_over = True
+            self._less.set()
         if self._is_slow:
             observe(SlowConsumer(self._bytes))
 
@@ -223,6 +237,7 @@ class _Stream:
             taken.append(event)
             size += len(event)
         self._bytes -= size
+        self._less.set()
         return b"".join(taken)
 
     def _sign_of_life(self, subscription: Subscription | None) -> bytes:

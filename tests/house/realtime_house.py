@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ class Follower:
     gaps: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     joins: int = 0
+    position: str = ""
     is_live: asyncio.Event = field(default_factory=asyncio.Event)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     socket: aiohttp.ClientWebSocketResponse | None = None
@@ -76,8 +79,8 @@ class Follower:
         url = f"{self.house.url}/realtime/v1/websocket?vsn=2.0.0&apikey={key}"
         async with session.ws_connect(url, timeout=aiohttp.ClientWSTimeout(ws_close=2)) as self.socket:
             config: dict[str, Any] = {"postgres_changes": [self.entry]}
-            if self.changes:
-                config["resume"] = self.changes[-1]["position"]
+            if self.position:
+                config["resume"] = self.position
             payload = {"config": config, "access_token": self.bearer or key}
             await self.socket.send_json(["1", "1", "realtime:follower", "phx_join", payload])
             self.joins += 1
@@ -89,7 +92,9 @@ class Follower:
     def _take(self, event: str, payload: dict[str, Any]) -> None:
         if event == "postgres_changes":
             self.changes.append(payload["data"])
+            self.position = payload["data"]["position"]
         elif event == "system" and payload["status"] == "ok":
+            self.position = payload["position"]
             self.is_live.set()
         elif event == "system" and payload["message"].startswith("gap: "):
             self.gaps.append(payload["message"])
@@ -110,6 +115,21 @@ async def following(*followers: Follower) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def kill(house: Platform, *parts: str) -> None:
+    """Kill parts of the platform, all at once; one that is being started again is waited for first."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            children = {
+                child["name"]: child
+                for child in json.loads((house.data / "state.json").read_text())["children"]
+            }
+            if all(children[part]["status"] == "running" for part in parts):
+                break
+            await asyncio.sleep(0.02)
+    for part in parts:
+        os.kill(children[part]["pid"], signal.SIGKILL)
 
 
 @dataclass

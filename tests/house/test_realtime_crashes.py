@@ -1,6 +1,8 @@
 """Row changes over sockets while parts of the house die: whoever resumes gets every committed change, in order, none twice."""
 
 import asyncio
+import contextlib
+import json
 import os
 import random
 import signal
@@ -8,12 +10,15 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import psutil
 import pytest
 
+from schemas.changes import Position
 from tests.house.conftest import pid_of
-from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, published
+from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, kill, published
 from tests.platform import Platform, platform
 
 pytestmark = [pytest.mark.xdist_group("realtime crashes"), pytest.mark.timeout(400)]
@@ -46,6 +51,7 @@ class Readers:
         self._environment = {name: value for name, value in child.environ().items() if name != _READY}
         self._started: list[tuple[subprocess.Popen[bytes], Path]] = []
         self._reader = child.pid
+        self._log, self._read = place.data / "logs" / "changes.log", 0
         self.killed: list[int] = []
         self._refill()
 
@@ -54,6 +60,9 @@ class Readers:
         async with asyncio.timeout(PATIENCE_S):
             while (reader := self._found()) is None:
                 await asyncio.sleep(0.02)
+        self._read = len(
+            self._log.read_bytes()
+        )  # what the next process of the platform says stands behind it
         os.kill(reader, signal.SIGKILL)
         self.killed.append(reader)
         self._refill()
@@ -68,16 +77,10 @@ class Readers:
         """Give who says that it leads and was not killed."""
         if not self.killed:
             return self._reader
-        child: int | None
-        try:
-            child = pid_of(self._place, "changes")
-        except StopIteration:
-            child = None  # about to be started again
-        logs = [(process.pid, log) for process, log in self._started]
-        last = (self._place.data / "logs" / "changes.log").read_bytes().rpartition(b'"ProcessReady"')[2]
-        leading = [pid for pid, log in logs if pid not in self.killed and _LEADS in log.read_bytes()]
-        if child is not None and child not in self.killed and _LEADS in last:
-            leading.append(child)
+        logs = [(process.pid, log.read_bytes()) for process, log in self._started]
+        with contextlib.suppress(StopIteration):  # about to be started again
+            logs.append((pid_of(self._place, "changes"), self._log.read_bytes()[self._read :]))
+        leading = [pid for pid, log in logs if pid not in self.killed and _LEADS in log]
         return leading[-1] if leading else None
 
     def _refill(self) -> None:
@@ -155,7 +158,7 @@ async def test_a_killed_part_loses_and_doubles_nothing(
     async with following(*followers):
         for number in range(1500):
             if number in (300, 900):
-                os.kill(pid_of(place, part), signal.SIGKILL)
+                await kill(place, part)
             if await writer.run(f"insert into {table} values ($1)", number):
                 acknowledged.append(number)
         written = sorted(await writer.fetch(f"select id from {table}"))
@@ -178,9 +181,79 @@ async def test_a_part_that_is_away_makes_no_one_forget(place: Platform, writer: 
         for number in range(200):
             assert await writer.run(f"insert into {table} values ($1)", number)
             if number == 50:  # all at once
-                for part in ("changes", "nats", "edges"):
-                    os.kill(pid_of(place, part), signal.SIGKILL)
+                await kill(place, "changes", "nats", "edges")
         await follower.until(lambda: len(follower.changes) >= 200, "not all came")
 
     assert follower.ids == list(range(200))
     assert follower.gaps == []
+
+
+async def test_a_heartbeat_tells_who_hears_nothing_where_to_resume(place: Platform, writer: Writer) -> None:
+    table, other = await published(writer), await published(writer)
+    entries = [{"event": "*", "schema": "public", "table": name} for name in (table, other)]
+    key = place.values["ANON_KEY"]
+    url = f"{place.url}/realtime/v1/websocket?vsn=2.0.0&apikey={key}"
+    async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+
+        async def until(event: str, topic: str) -> dict[str, Any]:
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    frame = json.loads((await socket.receive()).data)
+                    if frame[2:4] == [topic, event]:
+                        return dict(frame[4])
+
+        async def beat() -> dict[str, Any]:
+            await socket.send_json([None, "9", "phoenix", "heartbeat", {}])
+            return dict((await until("phx_reply", "phoenix"))["response"])
+
+        for number, entry in enumerate(entries):
+            name = f"realtime:{number}"
+            await socket.send_json([name, name, name, "phx_join", {"config": {"postgres_changes": [entry]}}])
+            begun = await until("system", name)
+            assert begun["position"]
+        first, second = await beat(), await beat()
+        assert await writer.run(f"insert into {other} values (1)")
+        change = (await until("postgres_changes", "realtime:1"))["data"]
+        third = await beat()
+
+    assert first["positions"].keys() == {"realtime:0", "realtime:1"}
+    assert second == {}
+    # Nothing happened to the first table; its position is as fresh as that of the other all the same.
+    assert Position.parse(third["positions"]["realtime:0"]) >= Position.parse(change["position"])
+    assert Position.parse(third["positions"]["realtime:1"]) >= Position.parse(change["position"])
+
+
+async def test_who_comes_back_far_behind_is_sent_what_it_missed_as_fast_as_it_reads(
+    place: Platform, writer: Writer
+) -> None:
+    table, many = await published(writer), 3000
+    entry = {"event": "*", "schema": "public", "table": table}
+    quick = Follower(place, entry)
+    async with following(quick):
+        pass
+    config = {"postgres_changes": [entry], "resume": quick.position}
+    for number in range(0, many, 300):  # 24 MB, three times what may wait for a socket
+        rows = (
+            f"insert into {table} select n, null, repeat('x', 8000) from generate_series($1::int, $2::int) n"
+        )
+        assert await writer.run(rows, number, number + 299)
+
+    url = f"{place.url}/realtime/v1/websocket?vsn=2.0.0&apikey={place.values['ANON_KEY']}"
+    async with aiohttp.ClientSession() as session, session.ws_connect(url) as slow:
+        await slow.send_json(["1", "1", "realtime:slow", "phx_join", {"config": config}])
+        async with following(quick):  # reads all of it while the other reads nothing
+            await quick.until(lambda: len(quick.changes) >= many, "not all came")
+        ids, told = [], []
+        async with asyncio.timeout(PATIENCE_S):
+            while len(ids) < many:
+                message = await slow.receive()
+                assert message.type is aiohttp.WSMsgType.TEXT, message
+                event, payload = json.loads(message.data)[3:]
+                if event == "postgres_changes":
+                    ids.append(payload["data"]["record"]["id"])
+                elif event == "system":
+                    told.append(payload["message"])
+
+    assert quick.ids == ids == list(range(many))
+    assert told == []
+    assert quick.gaps == []

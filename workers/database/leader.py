@@ -35,10 +35,20 @@ class Leadership:
         self._lost = asyncio.Event()
         connection.add_termination_listener(lambda _: self._lost.set())
 
-    async def ask(self, statement: str, *values: object) -> list[Any]:
+    @property
+    def is_busy(self) -> bool:
+        """Whether a question is underway."""
+        return self._turn.locked()
+
+    async def ask(
+        self,
+        statement: str,
+        *values: object,
+        timeout: float | None = _ANSWER_S,
+    ) -> list[Any]:
         """Ask the database, one question at a time. Raises: DatabaseError; LeadershipLost if there was no answer."""
         try:
-            async with self._turn, asyncio.timeout(_ANSWER_S):
+            async with self._turn, asyncio.timeout(timeout):
                 return await self._connection.fetch(statement, *values)
         except asyncpg.PostgresError as error:
             if self._connection.is_closed():
@@ -46,7 +56,7 @@ class Leadership:
             raise database_error_of(error) from None
         except asyncpg.DataError:
             raise unstorable_text() from None
-        except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError) as error:
             self._lost.set()
             raise LeadershipLost(f"no answer from the database: {type(error).__name__}") from None
 
@@ -57,7 +67,7 @@ class Leadership:
                 await self._connection.add_listener(channel, lambda *_: hear())
         except asyncpg.PostgresError as error:
             raise database_error_of(error) from None
-        except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError) as error:
             raise LeadershipLost(f"no answer from the database: {type(error).__name__}") from None
 
     async def work(self, *tasks: Callable[[], Awaitable[None]]) -> None:
@@ -83,7 +93,8 @@ class Leadership:
         """Notice that the session is silent where the network keeps that to itself."""
         while True:
             await asyncio.sleep(_PROBE_S)
-            await self.ask("select 1")
+            if not self.is_busy:
+                await self.ask("select 1")
 
 
 async def lead(
@@ -119,7 +130,7 @@ async def _connect(url: str, settings: Mapping[str, str]) -> asyncpg.Connection:
         return await asyncpg.connect(url, timeout=_CONNECT_S, server_settings=dict(settings))
     except asyncpg.PostgresError as error:
         raise Disconnected(str(error), error.sqlstate) from None
-    except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
+    except (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError) as error:
         raise Disconnected(f"no connection to the database: {type(error).__name__}") from None
 
 
@@ -128,7 +139,13 @@ async def close(connection: asyncpg.Connection, timeout_s: float = _CLOSE_S) -> 
     try:
         async with asyncio.timeout(timeout_s):
             await connection.close()
-    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+    except (
+        TimeoutError,
+        OSError,
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+    ):
         with suppress(asyncpg.InterfaceError):
             connection.terminate()
         return False

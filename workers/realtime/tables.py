@@ -21,6 +21,8 @@ from workers.sql.files import read_statements
 
 ASK_AGAIN_S = 1.0
 """How long an answer holds where schema changes are not marked in the log."""
+ROLES_S = 5.0
+"""How long it holds otherwise: roles belong to the whole server, so the log of a database tells nothing of their changes."""
 SETTLE_S = 2.0
 """How long a schema change may take from the log to the sight of others before the question is given up."""
 
@@ -91,7 +93,7 @@ async def describe_table(
 
 def table_of(described: Described | None, role: str, known: Known, numbers: Numbers) -> Table:
     """Give the answer (pure but for the count of policies). A table, or a role, that is not there shows nothing."""
-    in_seconds = 0.0 if known.is_marked else ASK_AGAIN_S
+    in_seconds = ROLES_S if known.is_marked else ASK_AGAIN_S
     if described is None:
         return Table([], [], False, False, Nobody(), known.lsn, False, in_seconds)
     selectable = {column.name: column.typname for column in described.columns if column.may_select}

@@ -32,7 +32,15 @@ from workers.replication.observations import (
     ReplicationStarted,
     RoomMessageDropped,
 )
-from workers.replication.outgoing import Outgoing, batch_of, gap_of, is_for_rooms, order, sent_of
+from workers.replication.outgoing import (
+    Outgoing,
+    batch_of,
+    gap_of,
+    is_for_rooms,
+    order,
+    sent_of,
+    tick_of,
+)
 from workers.replication.pgoutput import Begin, Type, decode
 from workers.replication.rows import Draft, Ended, Rows
 from workers.replication.slot import (
@@ -51,6 +59,8 @@ _SOURCE = "headwater-source"
 _NO_PUBLICATION = "42704"
 _IN_USE = "55006"
 _FIRST = "replication begins"
+_TICK_S = 60.0
+"""How often a place is told at least, where nothing else is; less, where changes are kept for a short time only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,8 @@ class Term:
         self._visible = Visible(lambda: ask(STATEMENTS["snapshot"]))
         self._last = (0, 0)
         self._reached = 0
+        self._tick_s = min(_TICK_S, float(settings.retention) / 4)
+        self._tick_at = 0.0
 
     @property
     def confirmed(self) -> int:
@@ -90,7 +102,7 @@ class Term:
         return self._ordered.unconfirmed if self._ordered else 0
 
     async def run(self, on_streaming: Callable[[], None] = lambda: None) -> None:
-        """Begin, then follow. Raises: Unfit, StreamLost, Unavailable, asyncpg.PostgresError, OSError."""
+        """Begin, then follow. Raises: Unfit, StreamLost, Unavailable, DatabaseError, LeadershipLost."""
         begun = await self._begin()
         async with Ordered(
             self._connection,
@@ -209,6 +221,7 @@ class Term:
                 if isinstance(frame, Alive):
                     if not rows.is_inside:
                         self._ordered.advance(frame.lsn)
+                        await self._tick(self._ordered, frame.lsn)
                     continue
                 message = decode(frame.payload)
                 if isinstance(message, Begin):
@@ -220,6 +233,7 @@ class Term:
                         await self._publish_draft(self._ordered, made)
                         continue
                     self._ended(made)
+                    await self._tick(self._ordered, made.end)
                     if made.is_marked and is_partial:
                         return
 
@@ -229,6 +243,14 @@ class Term:
         self._ordered.advance(transaction.end)
         if transaction.is_marked:
             self._tables.forget()
+
+    async def _tick(self, ordered: Ordered, reached: int) -> None:
+        """Now and then tell that all commits before a position of the log are in the stream."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._tick_at and (reached, 0) > self._last:
+            self._tick_at = now + self._tick_s
+            lsn, number = self._last
+            await self._publish(ordered, tick_of(reached, number + 1 if lsn == reached - 1 else 0))
 
     async def _publish_draft(self, ordered: Ordered, draft: Draft) -> None:
         """Publish a draft, unless the stream has it."""

@@ -25,6 +25,13 @@ class ReplicationLost(Observation, frozen=True):
     reason: str
 
 
+class ReplicationCrashed(Observation, frozen=True):
+    """Reading of the log ended by a defect of ours; it is tried again."""
+
+    level: ClassVar[str] = "error"
+    traceback: str
+
+
 class ReplicationRefused(Observation, frozen=True):
     """The log cannot be read: the server must be set up for it; everything else goes on."""
 

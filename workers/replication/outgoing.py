@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from broker import subjects
 from broker.codec import encode
 from broker.subjects import Subject
-from schemas.changes import Batch, Gap, RowChange, Sent, Values
+from schemas.changes import Batch, Gap, RowChange, Sent, Tick, Values
 from workers.replication.pgoutput import Row
 from workers.replication.rows import ROOMS, Change, Draft
 from workers.replication.tables import Table
@@ -106,6 +106,11 @@ def sent_of(draft: Draft, limit: int) -> tuple[list[Outgoing], int]:
 def gap_of(lsn: int, since: int, reason: str) -> Outgoing:
     """Give the message that changes are lost. Its place is before every commit at or after `lsn`, after those before."""
     return Outgoing(subjects.GAPS, lsn - 1, 0, encode(Gap(lsn - 1, 0, since, reason)))
+
+
+def tick_of(lsn: int, number: int) -> Outgoing:
+    """Give the message that the log was read up to `lsn`. Its place is that of a gap; `number` tells those of one place apart."""
+    return Outgoing(subjects.GAPS, lsn - 1, number, encode(Tick(lsn - 1, number)))
 
 
 def _encoded(draft: Draft, table: Table, changes: list[RowChange]) -> bytes:

@@ -2,38 +2,38 @@
 
 import asyncio
 import random
+import zlib
 from contextlib import suppress
 
-import asyncpg
-
 from broker.connection import Connection
-from broker.observe import observe
+from broker.observe import observe, traceback_of
 from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
+from workers.database.errors import DatabaseError, Disconnected
+from workers.database.leader import Leadership, LeadershipLost, lead
 from workers.replication.follow import Term
-from workers.replication.leader import Leadership, LeadershipLost, lead
-from workers.replication.observations import ReplicationLost, ReplicationRefused, ReplicationWaits
+from workers.replication.observations import (
+    ReplicationCrashed,
+    ReplicationLost,
+    ReplicationRefused,
+    ReplicationWaits,
+)
 from workers.replication.pgoutput import Malformed
 from workers.replication.slot import Unfit
-from workers.replication.stream import StreamLost
+from workers.replication.stream import SESSION, StreamLost
 from workers.replication.watch import Watch
 from workers.resources import Resources
 
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 5.0
 _UNFIT_PAUSE_S = 15.0
-_PASSING = (
-    StreamLost,
-    LeadershipLost,
-    Unavailable,
-    MessageTooLong,
-    Malformed,
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    OSError,
-    TimeoutError,
-)
-_REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+_PASSING = (StreamLost, LeadershipLost, Unavailable, MessageTooLong, Malformed, DatabaseError, Disconnected)
+_REFUSED = ("28000", "28P01", "3D000")
+"""SQLSTATEs of a server that does not let the role in: nothing that passes by itself."""
+_SPACE = 0x68776368
+"""First half of the number of the leader's lock; the second is made of the slot's name."""
+_NAME = "headwater changes leader"
+_SETTINGS = {**SESSION, "tcp_user_timeout": "20000"}
 
 
 async def serve_pool(resources: Resources) -> None:
@@ -52,6 +52,7 @@ class Replication:
 
     def __init__(self, connection: Connection, url: str, settings: Realtime) -> None:
         self._connection, self._url, self._settings = connection, url, settings
+        self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._watch = Watch(settings.slot_name)
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
@@ -82,13 +83,19 @@ class Replication:
     async def _try(self) -> float:
         """Lead until something breaks; give how long to wait before the next try."""
         try:
-            await lead(self._url, self._settings.slot_name, self._work, self._wait)
+            await lead(self._url, self._lock, self._work, self._wait, name=_NAME, settings=_SETTINGS)
         except Unfit as error:
             return self._refuse(str(error))
-        except _REFUSED as error:
-            return self._refuse(f"role {self._settings.login} cannot log in: {error}")
+        except Disconnected as error:
+            if error.code in _REFUSED:
+                return self._refuse(f"role {self._settings.login} cannot log in: {error}")
+            self._complain(str(error))
         except _PASSING as error:
             self._complain(str(error) or type(error).__name__)
+        except (
+            Exception
+        ) as error:  # the rim of a task that nobody else watches: what it does not survive, nobody reads
+            observe(ReplicationCrashed(traceback_of(error)))
         finally:
             self._watch.rest()
         self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)

@@ -6,8 +6,7 @@ gives it up; then it is made anew, and subscribers are told of a gap.
 
 from dataclasses import dataclass
 
-import asyncpg
-
+from workers.database.errors import DatabaseError
 from workers.replication.tables import Ask
 from workers.sql.files import read_statements
 
@@ -17,6 +16,9 @@ STATEMENTS = read_statements("workers.replication", "slot.sql")
 _TOLERANT = 180000
 """From this version on, a publication that is not there is skipped; before, reading fails at its absence."""
 _MIB = 1024 * 1024
+_NOT_ALLOWED = "42501"
+_CANNOT_BE_MADE = ("53400", "42602")
+"""No slot is free; the name is no name for a slot."""
 
 
 class Unfit(Exception):
@@ -48,11 +50,13 @@ class Slot:
 
 
 async def look_at_server(ask: Ask) -> Server:
-    """Give what is to be known of the server. Raises: Unfit; asyncpg.PostgresError."""
+    """Give what is to be known of the server. Raises: Unfit; DatabaseError."""
     try:
         (row,) = await ask(STATEMENTS["server"])
-    except asyncpg.InsufficientPrivilegeError as error:
-        raise Unfit(f"the role may not look at the server: {error}") from None
+    except DatabaseError as error:
+        if error.code != _NOT_ALLOWED:
+            raise
+        raise Unfit(f"the role may not look at the server: {error.message}") from None
     if row["wal_level"] != "logical":
         raise Unfit(
             f"wal_level is {row['wal_level']}: set it to logical and start the database server anew,"
@@ -66,7 +70,7 @@ async def look_at_server(ask: Ask) -> Server:
 
 
 async def look_at_slot(ask: Ask, name: str, database: str) -> Slot | None:
-    """Give the state of the slot; None if there is none. Raises: Unfit if it is somebody else's."""
+    """Give the state of the slot; None if there is none. Raises: Unfit if it is somebody else's; DatabaseError."""
     rows = await ask(STATEMENTS["slot"], name)
     if not rows:
         return None
@@ -82,9 +86,11 @@ async def make_slot(ask: Ask, name: str) -> int:
     try:
         if await ask(STATEMENTS["slot"], name):
             await ask(STATEMENTS["drop"], name)
-        (row,) = await ask(STATEMENTS["make"], name)
-    except (asyncpg.ConfigurationLimitExceededError, asyncpg.InvalidNameError) as error:
-        raise Unfit(f"the slot {name} cannot be made: {error}") from None
+        (row,) = await ask(STATEMENTS["make"], name, timeout=None)  # it waits for those who write now
+    except DatabaseError as error:
+        if error.code not in _CANNOT_BE_MADE:
+            raise
+        raise Unfit(f"the slot {name} cannot be made: {error.message}") from None
     confirmed: int = row["confirmed"]
     return confirmed
 

@@ -39,9 +39,6 @@ select pg_catalog.pg_terminate_backend(active_pid)
 from pg_catalog.pg_replication_slots
 where slot_name = $1 and active_pid is not null
 
--- name: try_lead
-select pg_catalog.pg_try_advisory_lock($1, $2)
-
 -- name: publications
 -- Of these, the publications there are.
 select pubname::text from pg_catalog.pg_publication where pubname = any($1::text[])

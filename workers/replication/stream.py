@@ -71,6 +71,7 @@ class Stream:
         self._received = self._confirmed = confirmed
         self._timer = self._loop.call_later(_STATUS_EVERY_S, self._tell_regularly)
         self._soon: asyncio.TimerHandle | None = None
+        self._waiting: asyncio.Future[None] | None = None
 
     @classmethod
     async def open(
@@ -101,7 +102,8 @@ class Stream:
         while True:
             if frames := self._arrived():
                 return frames
-            await _readable(self._connection)
+            self._waiting = self._loop.create_future()
+            await _readable(self._connection, self._waiting)
             try:
                 self._connection.consume_input()
             except Error as error:
@@ -154,22 +156,28 @@ class Stream:
         return _refused(self._connection, result)
 
     def _tell_regularly(self) -> None:
-        self._tell()
+        self._tell(asks=True)
         self._timer = self._loop.call_later(_STATUS_EVERY_S, self._tell_regularly)
 
-    def _tell(self) -> None:
-        """Send a status update. A connection that is gone is noticed where frames are taken."""
+    def _tell(self, *, asks: bool = False) -> None:
+        """Send a status update, and ask for a sign of life if wanted. A connection that is gone is noticed where frames are taken: it is woken, for the library
+        may have closed the socket on which it waits.
+        """
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
         now_us = int((time.time() - _EPOCH_S) * 1_000_000)
         try:
             self._connection.put_copy_data(
-                _STATUS.pack(b"r", self._received, self._confirmed, self._confirmed, now_us, 0)
+                _STATUS.pack(b"r", self._received, self._confirmed, self._confirmed, now_us, asks)
             )
             self._connection.flush()
         except Error:
-            return
+            is_lost = True
+        else:
+            is_lost = self._connection.status == pq.ConnStatus.BAD
+        if is_lost and self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 def lsn_text(lsn: int) -> str:
@@ -254,10 +262,10 @@ def _words(connection: pq.abc.PGconn) -> str:
     return connection.get_error_message().strip().partition("\n")[0] or "the server cannot be reached"
 
 
-async def _readable(connection: pq.abc.PGconn) -> None:
+async def _readable(connection: pq.abc.PGconn, ready: "asyncio.Future[None] | None" = None) -> None:
+    """Wait until there is something to read, or `ready` is done otherwise. Raises: StreamLost."""
     loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    socket = connection.socket
+    socket, ready = _socket(connection), ready or loop.create_future()
     loop.add_reader(socket, lambda: None if ready.done() else ready.set_result(None))
     try:
         await ready
@@ -267,13 +275,20 @@ async def _readable(connection: pq.abc.PGconn) -> None:
 
 async def _writable(connection: pq.abc.PGconn) -> None:
     loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    socket = connection.socket
+    socket, ready = _socket(connection), loop.create_future()
     loop.add_writer(socket, lambda: None if ready.done() else ready.set_result(None))
     try:
         await ready
     finally:
         loop.remove_writer(socket)
+
+
+def _socket(connection: pq.abc.PGconn) -> int:
+    """Give the socket of a connection. Raises: StreamLost when the library has closed it."""
+    try:
+        return connection.socket
+    except Error as error:
+        raise _lost(error) from None
 
 
 def _identifier(name: str) -> str:

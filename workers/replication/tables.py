@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import asyncpg
-
 from schemas.changes import Column, Values
+from workers.database.errors import DatabaseError
 from workers.replication import values
 from workers.replication.kinds import BUILT_IN, Kind, TypeRow, kinds_of
 from workers.replication.pgoutput import UNCHANGED, Relation, Row, Type
@@ -19,7 +18,7 @@ from workers.sql.files import read_statements
 _STATEMENTS = read_statements("workers.replication", "tables.sql")
 
 Ask = Callable[..., Awaitable[list[Any]]]
-"""Asks the database: statement and parameters in, rows out. Raises: asyncpg.PostgresError."""
+"""Asks the database: statement and parameters in, rows out. Raises: DatabaseError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Tables:
         self._kinds = dict(BUILT_IN)
 
     async def find(self, relation: Relation) -> Table:
-        """Give a table. Raises: asyncpg.PostgresError, OSError when the catalog cannot be asked."""
+        """Give a table. Raises: DatabaseError, LeadershipLost when the catalog cannot be asked."""
         table = self._tables.get(relation)
         if table is None:
             table = self._tables[relation] = await self._made(relation)
@@ -80,9 +79,7 @@ class Tables:
         decoded = [text.decode(errors="replace") for text in texts]
         try:
             return [row[0].encode() for row in await self._ask(statement, decoded)]
-        except asyncpg.PostgresError as error:
-            if isinstance(error, asyncpg.PostgresConnectionError):
-                raise
+        except DatabaseError:
             if len(texts) == 1:  # the type is another one now, or its cast fails: the text is all there is
                 return [values.string(texts[0])]
         return [value for text in texts for value in await self._by_sql(kind, [text])]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from broker.observe import gauge, observe
-from workers.replication.leader import Leadership, LeadershipLost
+from workers.database.leader import Leadership, LeadershipLost
 from workers.replication.observations import SlotHoldsMuch
 from workers.replication.slot import STATEMENTS
 
@@ -60,7 +60,7 @@ class Watch:
     async def look_regularly(self, leadership: Leadership) -> None:
         """Look at the slot every ten seconds; so it is noticed too that the session of the leader is silent.
 
-        Raises: LeadershipLost; asyncpg.PostgresError, OSError.
+        Raises: LeadershipLost, DatabaseError.
         """
         while True:
             if not leadership.is_busy:

@@ -11,6 +11,7 @@ close       nothing more is delivered
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from broker.call import Calls
 from broker.connection import Connection
@@ -21,11 +22,12 @@ from schemas.changes import Position
 from schemas.errors import Unavailable
 from schemas.realtime import CheckedEntry, Entry
 from schemas.realtime_settings import Realtime
+from services.realtime.changes import replay
 from services.realtime.changes.asking import Asking
 from services.realtime.changes.grants import Grants
 from services.realtime.changes.groups import Group, group_of
 from services.realtime.changes.intake import Ends, Intake, order
-from services.realtime.changes.pipeline import Pipeline
+from services.realtime.changes.pipeline import MOST_BYTES, Pipeline
 from services.realtime.changes.replay import Replays
 from services.realtime.changes.seats import Binding, Seat, binding_of
 from services.realtime.model import Subscriber
@@ -47,7 +49,9 @@ class ChangeFeed:
         self.live = self._pipeline(0, Position(0))
         self.intake = Intake(connection, self.live)
         self._ends = Ends(connection)
-        self._replays = Replays(connection, self.live, self.intake, self._pipeline)
+        self._replays = Replays(
+            connection, self.live, self.intake, partial(self._pipeline, most_bytes=replay.MOST_BYTES)
+        )
         self._forget_gauge = gauge(
             "headwater_change_subscriptions",
             "Subscriptions to row changes.",
@@ -97,13 +101,14 @@ class ChangeFeed:
         await self._grants.close()
         await self.asking.close()
 
-    def _pipeline(self, admitted: int, position: Position) -> Pipeline:
+    def _pipeline(self, admitted: int, position: Position, *, most_bytes: int = MOST_BYTES) -> Pipeline:
         return Pipeline(
             self.asking,
             self._grants,
             admitted=admitted,
             position=position,
             deletes_are_checked=self._deletes_are_checked,
+            most_bytes=most_bytes,
         )
 
     async def _place_of(self, since: Position, head: Head, end: Position | None) -> int | None:

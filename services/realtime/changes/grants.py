@@ -1,4 +1,8 @@
-"""What roles may see of tables, as far as it is known here, and as new as a change needs it."""
+"""What roles may see of tables, as far as it is known here, and as new as a change needs it.
+
+An answer holds until the schema changes, and for some seconds at most (`Table.in_seconds`): of changes of roles nobody
+tells. Where changes come all the time it is asked again before it is over, so that none of them has to wait.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,6 +20,8 @@ _GONE = Table([], [], False, True, Nobody(), 0, is_published=False, in_seconds=1
 class _Known:
     table: Table
     at: int
+    again: float
+    """From when on it is asked again in the background."""
     until: float
 
 
@@ -31,8 +37,10 @@ class Grants:
     def known(self, role: str, place: Place, at_least: int) -> Table | None:
         """Give what is known, if it is new enough."""
         found = self._known.get((role, place))
-        if found is None or found.at < at_least or found.until < self._loop.time():
+        if found is None or found.at < at_least or found.until < (now := self._loop.time()):
             return None
+        if found.again < now and (role, place) not in self._underway:
+            self._ask(role, place, at_least)
         return found.table
 
     async def table(self, role: str, place: Place, at_least: int) -> Table:
@@ -44,8 +52,7 @@ class Grants:
             return found
         underway = self._underway.get((role, place))
         if underway is None or underway[0] < at_least:
-            task = self._loop.create_task(self._learn(role, place, at_least))
-            underway = self._underway[role, place] = (at_least, task)
+            return await asyncio.shield(self._ask(role, place, at_least))
         return await asyncio.shield(underway[1])
 
     async def close(self) -> None:
@@ -54,6 +61,11 @@ class Grants:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ask(self, role: str, place: Place, at_least: int) -> asyncio.Task[Table]:
+        task = self._loop.create_task(self._learn(role, place, at_least))
+        self._underway[role, place] = (at_least, task)
+        return task
 
     async def _learn(self, role: str, place: Place, at_least: int) -> Table:
         asked_at = self._loop.time()
@@ -66,12 +78,15 @@ class Grants:
                 del self._underway[role, place]
         at = max(table.at, at_least)
         before = self._known.pop((role, place), None)
+        if before is not None and before.at > at:  # an older question, answered later
+            self._known[role, place] = before
+            return table
         if before is not None:
             if replace(before.table, at=0) == replace(table, at=0):
                 table = before.table  # what was made of it holds on
             at = max(at, before.at) if table is before.table else at
         if len(self._known) >= _MOST:
             self._known.pop(next(iter(self._known)))
-        until = asked_at + table.in_seconds if table.in_seconds else float("inf")
-        self._known[role, place] = _Known(table, at, until)
+        holds_s = table.in_seconds or float("inf")
+        self._known[role, place] = _Known(table, at, asked_at + holds_s / 2, asked_at + holds_s)
         return table

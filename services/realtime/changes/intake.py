@@ -15,7 +15,7 @@ from broker.connection import Connection
 from broker.observe import observe, traceback_of
 from broker.stream_reading import Head, MessagesLost, StreamReader, next_id, stream_head
 from broker.subjects import CHANGES_STREAM
-from schemas.changes import Batch, Gap, Position
+from schemas.changes import Batch, Gap, Position, Tick
 from schemas.errors import Unavailable
 from services.realtime.changes.interest import Pattern, subjects_for
 from services.realtime.changes.observed import ChangesMissed, ChangeUnreadable, FeedFailed, FeedWaits
@@ -26,7 +26,7 @@ LAST = 0xFFFFFFFF
 _PAUSE_S, _LAST_PAUSE_S = 0.05, 1.0
 _LINGER_S = 10.0
 
-decode: Decoder[Batch | Gap] = Decoder(Batch | Gap)  # type: ignore[arg-type]  # a union is no class; msgspec takes it
+decode: Decoder[Batch | Gap | Tick] = Decoder(Batch | Gap | Tick)  # type: ignore[arg-type]  # a union is no class; msgspec takes it
 
 
 class Intake:

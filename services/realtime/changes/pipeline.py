@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from broker.observe import observe, traceback_of
-from schemas.changes import Batch, Column, Gap, Kind, Position
+from schemas.changes import Batch, Column, Gap, Kind, Position, Tick
 from schemas.realtime import Table
 from services.realtime.changes import record
 from services.realtime.changes.asking import Asking
@@ -27,7 +27,7 @@ from services.realtime.changes.seats import Node, Seat
 from services.realtime.model import Delivery
 
 _MOST_SLOTS = 256
-_MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024
 _TURN = 6000
 """Deliveries after which others get their turn: some 10 ms. What one turn has for a socket leaves in one write."""
 _MOST_SHAPES = 4096
@@ -42,7 +42,7 @@ class _Slot:
     position: Position | None
     """None: that of the slot before."""
     size: int
-    ready: "Judged | _Lost | None" = None
+    ready: "Judged | _Lost | _Nothing | None" = None
     next: int = 0
     """The change to be delivered next."""
     task: "asyncio.Task[None] | None" = None
@@ -59,6 +59,13 @@ class _Lost:
     """None: for all."""
     is_another: bool = False
     """The numbers of the stream begin anew behind it."""
+
+
+class _Nothing:
+    """There is nothing in this slot but its position."""
+
+
+_NOTHING = _Nothing()
 
 
 @dataclass(slots=True)
@@ -85,7 +92,14 @@ class Pipeline:
     """Delivers what is admitted to the seats of its index."""
 
     def __init__(
-        self, asking: Asking, grants: Grants, *, admitted: int, position: Position, deletes_are_checked: bool
+        self,
+        asking: Asking,
+        grants: Grants,
+        *,
+        admitted: int,
+        position: Position,
+        deletes_are_checked: bool,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         self.index = Index()
         self.admitted = admitted
@@ -96,22 +110,24 @@ class Pipeline:
         self._deletes_are_checked = deletes_are_checked
         self._loop = asyncio.get_running_loop()
         self._slots: deque[_Slot] = deque()
-        self._bytes = 0
+        self._bytes, self._most_bytes = 0, most_bytes
         self._room = asyncio.Event()
         self._room.set()
         self._shapes = _Shapes()
         self._again: asyncio.Handle | None = None
         self._is_closed = False
 
-    def admit(self, seq: int, message: Batch | Gap, size: int) -> None:
+    def admit(self, seq: int, message: Batch | Gap | Tick, size: int) -> None:
         """Take the next message of the stream."""
         self.admitted = seq
-        if isinstance(message, Gap):
-            slot = _Slot(seq, Position(message.lsn, message.number, _LAST), size)
-            slot.ready = _Lost(Position(message.since) if message.since else None)
-        else:
-            slot = _Slot(seq, Position(message.lsn, message.number, _LAST), size)
-            self._evaluate(slot, message)
+        slot = _Slot(seq, Position(message.lsn, message.number, _LAST), size)
+        match message:
+            case Batch():
+                self._evaluate(slot, message)
+            case Gap():
+                slot.ready = _Lost(Position(message.since) if message.since else None)
+            case Tick():
+                slot.ready = _NOTHING
         self._enter(slot)
 
     def lose(self, seq: int, *, is_another: bool = False) -> None:
@@ -205,7 +221,7 @@ class Pipeline:
     def _enter(self, slot: _Slot) -> None:
         self._slots.append(slot)
         self._bytes += slot.size
-        if len(self._slots) >= _MOST_SLOTS or self._bytes >= _MOST_BYTES:
+        if len(self._slots) >= _MOST_SLOTS or self._bytes >= self._most_bytes:
             self._room.clear()
         if slot is self._slots[0]:
             self._deliver()
@@ -219,7 +235,7 @@ class Pipeline:
             slot = self._slots[0]
             if isinstance(slot.ready, Judged):
                 left = self._deliver_changes(slot, slot.ready, left)
-            elif slot.ready is not None:
+            elif isinstance(slot.ready, _Lost):
                 seats = list(self.index.seats) if slot.ready.seats is None else slot.ready.seats
                 for seat in seats:
                     seat.gap(slot.ready.since or self.position, slot.seq)
@@ -247,7 +263,7 @@ class Pipeline:
         self.position = slot.position or self.position
         for told in slot.at_end:
             told()
-        if len(self._slots) < _MOST_SLOTS and self._bytes < _MOST_BYTES:
+        if len(self._slots) < _MOST_SLOTS and self._bytes < self._most_bytes:
             self._room.set()
 
     def _deliver_changes(self, slot: _Slot, judged: Judged, left: int) -> int:

@@ -13,6 +13,7 @@ from services.realtime.model import Delivery, Subscriber
 
 _FOREVER = 1 << 63
 _MOST_HELD = 10_000
+_MOST_HELD_BYTES = 1024 * 1024
 _KINDS = frozenset(kind.value for kind in Kind)
 
 
@@ -57,6 +58,7 @@ class Seat:
     until: int = _FOREVER
     held: list[tuple[int, Delivery | None]] | None = None
     """Deliveries that wait for those before them, with the numbers of their messages; None stands for a gap."""
+    held_bytes: int = 0
     is_overfull: bool = False
     """More had to be held than is good: what was held is forgotten."""
     is_closed: bool = False
@@ -100,7 +102,8 @@ class Seat:
 
     def _hold(self, delivery: Delivery | None, seq: int) -> None:
         assert self.held is not None
-        if len(self.held) >= _MOST_HELD:
+        self.held_bytes += 0 if delivery is None else len(delivery.data)
+        if len(self.held) >= _MOST_HELD or self.held_bytes > _MOST_HELD_BYTES:
             self.is_overfull, self.held = True, []
         if not self.is_overfull:
             self.held.append((seq, delivery))

@@ -213,6 +213,21 @@ async def test_header_with_a_key_wins_over_the_query(house: House) -> None:
         assert await client.heartbeat() == []
 
 
+async def test_the_path_of_the_original_opens_a_socket(house: House) -> None:
+    async with house.session.ws_connect(f"{house.url}/socket/websocket?apikey={KEYS.anon_key}") as socket:
+        await socket.send_str('{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"1"}')
+
+        assert (await socket.receive_json())["payload"] == {"status": "ok", "response": {}}
+
+
+async def test_a_join_of_the_first_generation_subscribes_by_its_topic(house: House) -> None:
+    async with house.client(vsn="1.0.0") as client:
+        ref = await client.send("realtime:public:todos", "phx_join", {"user_token": token()})
+
+        assert await client.answer(ref) == {"status": "ok", "response": {"postgres_changes": []}}
+        assert (await client.until("system")).payload["extension"] == "postgres_changes"
+
+
 async def test_unknown_version_and_a_plain_request_are_refused(house: House) -> None:
     unknown = await house.refusal(f"apikey={KEYS.anon_key}&vsn=3.0.0")
     async with house.session.get(f"{house.url}/websocket?apikey={KEYS.anon_key}") as plain:

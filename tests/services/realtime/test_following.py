@@ -27,14 +27,23 @@ class Seat:
     topic: str = "realtime:room"
     told: list[tuple[str, str]] = field(default_factory=list)
     frames: list[bytes] = field(default_factory=list)
+    more: dict[str, str] = field(default_factory=dict)
     something: asyncio.Event = field(default_factory=asyncio.Event)
 
     def write(self, frame: bytes) -> None:
         self.frames.append(frame)
 
-    def system(self, status: str, message: str) -> None:
+    def system(self, status: str, message: str, **more: str) -> None:
         self.told.append((status, message))
+        self.more = more
         self.something.set()
+
+    @property
+    def is_behind(self) -> bool:
+        return False
+
+    async def caught_up(self) -> None:
+        return
 
     async def hears(self, count: int) -> list[tuple[str, str]]:
         async with asyncio.timeout(5):
@@ -179,3 +188,29 @@ async def test_gaps_are_told() -> None:
         ("error", "gap: changes after a-0-0 are lost; read the tables anew"),
         ("error", "gap: changes are lost; read the tables anew"),
     ]
+
+
+async def test_clients_of_the_first_generation_get_changes_under_their_names() -> None:
+    seat, feed = Seat(), Feed([[CheckedEntry()]])
+    join = parse_join(b"{}", topic="realtime:public:a")
+    one = Following(seat, lambda: feed, ADA, join.changes, None, "", is_old=join.is_old)
+    await seat.hears(1)
+    one.deliver(Delivery((3,), b'{"type":"DELETE","table":"a"}', Position(1), "public", "a"))
+
+    frame = read_frame(seat.frames[0][2:].decode())
+    assert (frame.event, frame.payload) == ("DELETE", {"type": "DELETE", "table": "a"})
+    one.close()
+
+
+async def test_the_position_is_told_at_the_beginning_and_grows() -> None:
+    seat, feed = Seat(), Feed([[CheckedEntry()] * 2], position=Position(7))
+    one = followed(seat, feed)
+    assert one.position is None
+    await seat.hears(1)
+
+    assert seat.more == {"position": "7-0-0"}
+    one.deliver(Delivery((3,), b'{"type":"DELETE"}', Position(8, 1), "public", "a"))
+    assert one.position == Position(8, 1)
+    feed.position = Position(9)
+    assert one.position == Position(9)
+    one.close()

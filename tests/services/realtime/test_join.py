@@ -128,3 +128,23 @@ def test_token_of_the_user_wins_and_opaque_keys_are_none(
 
     assert join.token == token
     assert "token" not in repr(join)
+
+
+@pytest.mark.parametrize(
+    ("topic", "entry"),
+    [("realtime:*", Entry("*", "*", "*")), ("realtime:public", Entry("*", "public", "*")),
+     ("realtime:public:todos", Entry("*", "public", "todos")), ("realtime:app:*", Entry("*", "app", "*")),
+     ("realtime:public:todos:at=eq.10:30", Entry("*", "public", "todos", "at=eq.10:30"))],
+)  # fmt: skip
+def test_a_topic_without_config_is_the_subscription(topic: str, entry: Entry) -> None:
+    join = parse_join(b'{"user_token":"t"}', topic=topic)
+
+    assert join.is_old
+    assert [wanted.entry for wanted in join.changes] == [entry]
+    assert parse_join(b'{"config":{}}', topic=topic).changes == ()
+
+
+def test_a_room_without_config_is_a_room() -> None:
+    join = parse_join(b"{}", topic="realtime:lobby")
+
+    assert (join.is_old, join.changes) == (False, ())

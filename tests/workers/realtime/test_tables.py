@@ -22,7 +22,7 @@ from schemas.realtime import (
 )
 from tests.workers.database.server import connected
 from tests.workers.realtime.house import House
-from workers.realtime.tables import describe_table
+from workers.realtime.tables import ROLES_S, describe_table
 
 SUB = IsClaim("owner", ["sub"], "uuid")
 COLUMNS = (
@@ -317,7 +317,7 @@ async def test_the_answer_knows_what_was_committed_before_its_position(house: Ho
 
     found = await house.ask(realtime.TABLE, TableAsked("anon", "public", table, at_least=lsn), Table)
 
-    assert (found.rule, found.in_seconds) == (Everybody(), 0.0)
+    assert (found.rule, found.in_seconds) == (Everybody(), ROLES_S)
     assert before < lsn <= found.at
 
 

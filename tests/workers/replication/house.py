@@ -13,7 +13,7 @@ import msgspec
 
 from broker.connection import Connection
 from broker.subjects import CHANGES_STREAM
-from schemas.changes import Batch, Gap, Kind, RowChange, Sent
+from schemas.changes import Batch, Gap, Kind, RowChange, Sent, Tick
 from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
 from schemas.settings import Settings
@@ -23,7 +23,7 @@ from workers.database.migrate import migrate
 from workers.replication.pool import Replication
 
 _LONGEST_S = 30.0
-Kept = Batch | Sent | Gap
+Kept = Batch | Sent | Gap | Tick
 _DECODE = msgspec.msgpack.Decoder(Kept).decode
 _NUMBERS = itertools.count(1)
 
@@ -113,6 +113,10 @@ class House:
         }
 
     async def stored(self) -> list[Stored]:
+        """Give all messages of the stream that tell of something, oldest first."""
+        return [each for each in await self.everything() if not isinstance(each.kept, Tick)]
+
+    async def everything(self) -> list[Stored]:
         """Give all messages of the stream, oldest first."""
         found: list[Stored] = []
         seq = 1
@@ -125,11 +129,22 @@ class House:
             found.append(_stored(message))
             seq = message.seq + 1
 
+    async def drop_slot(self) -> None:
+        """Drop the slot as soon as its last reader is gone from it, which may be a moment after it hung up."""
+        async with asyncio.timeout(_LONGEST_S):
+            while True:
+                with contextlib.suppress(asyncpg.ObjectInUseError):
+                    await self.admin.execute("select pg_drop_replication_slot($1)", self.settings.slot_name)
+                    return
+                await asyncio.sleep(0.02)
+
     async def streams(self) -> None:
-        """Wait until the replication reads the log."""
+        """Wait until the replication reads the log; the slot is active too while it is being made."""
         async with asyncio.timeout(_LONGEST_S):
             while not await self.admin.fetchval(
-                "select active from pg_replication_slots where slot_name = $1", self.settings.slot_name
+                "select exists (select from pg_replication_slots as s join pg_stat_replication as r on r.pid = s.active_pid"
+                " where s.slot_name = $1)",
+                self.settings.slot_name,
             ):
                 await asyncio.sleep(0.02)
 

@@ -156,3 +156,27 @@ async def test_a_leader_whose_session_is_ended_steps_down_and_another_goes_on(ow
         await writing
     await _check(house, table, 800)
     await second.close()
+
+
+async def test_two_who_both_hold_themselves_for_the_leader_double_nothing(own_house):
+    """As when one is cut off from the lock's session but not from the broker: each ends the other's reading again and again."""
+    house = own_house
+    table = await house.table("writer int, number int, primary key (writer, number)")
+    usurper = house.another()
+    usurper._lock = (usurper._lock[0], 1)
+    usurper.begin()
+    writing = asyncio.gather(*(_write(house, table, writer, 300) for writer in range(_WRITERS)))
+    readers: set[int] = set()
+    while not writing.done() or len(readers) < 6:
+        readers |= {
+            row[0]
+            for row in await house.admin.fetch(
+                "select pid from pg_stat_replication where state = 'streaming'"
+            )
+        }
+        await asyncio.sleep(0.01)
+    await writing
+
+    await house.replication.close()
+    await _check(house, table, 300 * _WRITERS)
+    await usurper.close()

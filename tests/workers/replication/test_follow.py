@@ -1,5 +1,9 @@
-from schemas.changes import Gap, Kind
+import asyncio
+
+from schemas.changes import Gap, Kind, Tick
 from tests.workers.replication.house import operations
+from workers.replication import follow
+from workers.replication.outgoing import order
 
 
 async def test_changes_of_a_row_are_published_in_order(house):
@@ -21,3 +25,28 @@ async def test_a_stream_begins_with_a_gap(house):
 
     assert isinstance(first.kept, Gap)
     assert first.kept.reason == "replication begins"
+
+
+async def test_a_place_is_told_now_and_then_though_nothing_of_ours_happens(own_house, monkeypatch):
+    house = own_house
+    await house.replication.close()
+    monkeypatch.setattr(follow, "_TICK_S", 0.05)
+    again = house.another()
+    again.begin()
+    await house.streams()
+    table = await house.table("id int primary key")
+    await house.admin.execute("create table public.foreign_one (id int)")
+    ticks = []
+    async with asyncio.timeout(60):
+        while len(ticks) < 5:
+            await house.admin.execute(
+                f"insert into foreign_one values (1); insert into {table} values ({len(ticks)})"
+                " on conflict do nothing"
+            )
+            everything = await house.everything()
+            ticks = [each for each in everything if isinstance(each.kept, Tick)]
+    await again.close()
+
+    places = [order(each.id) for each in everything]
+    assert places == sorted(set(places))
+    assert [(each.kept.lsn, each.kept.number) for each in ticks] == [order(each.id) for each in ticks]

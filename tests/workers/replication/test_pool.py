@@ -1,9 +1,11 @@
 """Replication as a part of the platform: its process, its health, its metrics, and being switched off."""
 
+import asyncio
 import time
 from pathlib import Path
 
 from tests.platform import headwater, platform
+from workers.replication.tables import Tables
 
 
 def test_a_platform_reads_its_log_until_realtime_is_switched_off():
@@ -29,3 +31,22 @@ def _until(holds) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_house, monkeypatch):
+    house = own_house
+    table = await house.table("id int primary key")
+    crashed = asyncio.Event()
+    find = Tables.find
+
+    async def fail_once(tables, relation):
+        if crashed.is_set():
+            return await find(tables, relation)
+        crashed.set()
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Tables, "find", fail_once)
+    await house.admin.execute(f"insert into {table} values (1)")
+
+    assert [change.new for change in await house.changes(table, 1)] == [[b"1"]]
+    assert crashed.is_set()

@@ -125,7 +125,7 @@ async def test_a_slot_that_somebody_dropped_is_made_anew_with_a_gap(own_house):
     house = own_house
     table = await house.table("id int primary key")
     await house.replication.close()
-    await house.admin.execute("select pg_drop_replication_slot($1)", SLOT)
+    await house.drop_slot()
     await house.admin.execute(f"insert into {table} values (1)")
 
     again = house.another()

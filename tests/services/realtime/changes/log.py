@@ -7,7 +7,7 @@ from broker.codec import encode
 from broker.connection import Connection
 from broker.jetstream import publish
 from broker.streams import StreamLimits, drop_stream, make_stream
-from schemas.changes import Batch, Column, Gap, Kind, Position, RowChange
+from schemas.changes import Batch, Column, Gap, Kind, Position, RowChange, Tick
 
 ITEMS = [
     Column("id", "int8", is_key=True),
@@ -79,6 +79,13 @@ class Log:
         self.lsn += 0x10
         gap = Gap(self.lsn, 0, since, "a test")
         await publish(self.connection, subjects.GAPS.name, encode(gap), id=f"{self.lsn:x}-0")
+
+    async def tick(self) -> Position:
+        """Publish a place; give it."""
+        self.lsn += 0x10
+        tick = Tick(self.lsn, 0)
+        await publish(self.connection, subjects.GAPS.name, encode(tick), id=f"{self.lsn:x}-0")
+        return Position(self.lsn, 0)
 
     def migrate(self) -> None:
         """Change the schema: every later batch carries it."""

@@ -2,8 +2,10 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from schemas.changes import Kind, Position, RowChange
-from schemas.realtime import BySql, Entry, IsClaim, TableAsked, VisibleAsked
+from schemas.realtime import BySql, Entry, IsClaim, Nobody, TableAsked, VisibleAsked
 from services.realtime.changes.feed import ChangeFeed
 from tests.services.realtime.changes.conftest import OpenFeed
 from tests.services.realtime.changes.listener import ALL, Listener
@@ -271,3 +273,25 @@ async def test_truncate_is_not_delivered(feed: ChangeFeed, log: Log) -> None:
     await listener.heard(1)
 
     assert listener.ids == [1]
+
+
+async def test_what_nobody_tells_of_is_seen_within_seconds(feed: ChangeFeed, pool: Pool, log: Log) -> None:
+    """Roles are no part of the log: what a role may see is asked again after a while, also where changes never cease."""
+    pool.tables["anon", "items"] = replace(table(), in_seconds=0.3)
+    listener = Listener()
+    await feed.subscribe(listener, [ALL, Entry("*", "public", "other")], [1, 2], None)
+    await log.commit(inserted(0))
+    await listener.heard(1)
+    pool.tables["anon", "items"] = replace(table(Nobody()), in_seconds=0.3)
+    number, asked = 0, pool.count(TableAsked)
+    async with asyncio.timeout(20):
+        while pool.count(TableAsked) < asked + 2:
+            number += 1
+            await log.commit(inserted(number))
+            await asyncio.sleep(0.01)
+
+    await log.commit(inserted(5000))
+    await log.commit(inserted(6000), table="other")
+    await listener.saw(6000)
+
+    assert 5000 not in listener.ids

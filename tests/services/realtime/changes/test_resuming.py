@@ -8,7 +8,7 @@ from broker.connection import Connection
 from schemas.changes import Position
 from schemas.errors import Unavailable
 from schemas.realtime import BySql, Entry, IsClaim, VisibleAsked
-from services.realtime.changes import seats
+from services.realtime.changes import replay, seats
 from services.realtime.changes.feed import ChangeFeed
 from tests.broker.server import NatsServer
 from tests.services.realtime.changes.conftest import OpenFeed
@@ -273,3 +273,84 @@ def _cut(connection: Connection) -> None:
     link = connection._link
     assert link is not None
     link.abort()
+
+
+async def test_a_position_is_fresh_though_nothing_happened_to_the_table(
+    feed: ChangeFeed, log: Log, open_one: OpenFeed
+) -> None:
+    idle, later = Listener(), Listener()
+    subscription, _ = await feed.subscribe(idle, [ALL], [1], None)
+    await log.commit(inserted(1), table="other")
+
+    tick = await log.tick()
+    async with asyncio.timeout(20):
+        while subscription.position < tick:
+            await asyncio.sleep(0.01)
+    await log.empty(keep=1)
+    other_edge = await open_one()
+    await other_edge.subscribe(later, [ALL], [1], subscription.position)
+    await log.commit(inserted(2))
+    await later.heard(1)
+
+    assert (later.ids, later.gaps, idle.gaps) == ([2], [], [])
+
+
+class Slow(Listener):
+    """A listener that reads a little at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most = self.read = 0
+        self.rests = 0
+
+    @property
+    def is_behind(self) -> bool:
+        self.most = max(self.most, len(self.got) - self.read)
+        return len(self.got) - self.read > 100
+
+    async def caught_up(self) -> None:
+        self.rests += 1
+        await asyncio.sleep(0)
+        self.read = len(self.got)
+
+
+async def test_what_was_missed_is_sent_as_fast_as_it_is_read(
+    feed: ChangeFeed, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "_LOOK_BYTES", 1000)
+    since = await log.commit(inserted(0))
+    for number in range(0, 3000, 10):
+        await log.commit(*(inserted(each) for each in range(number, number + 10)))
+    slow, quick, asked, witness = Slow(), Listener(), Slow(), Listener()
+    await feed.subscribe(witness, [ALL], [1], None)  # what the role may see is known from here on
+    await log.commit(inserted(3000))
+    await witness.heard(1)
+
+    async def write() -> None:
+        for number in range(3001, 3201):
+            await log.commit(inserted(number))
+
+    await asyncio.gather(write(), *(feed.subscribe(each, [ALL], [1], since) for each in (slow, quick, asked)))
+    for each in (slow, quick, asked):
+        await each.saw(3200)
+        assert each.ids == list(range(3201))
+    for behind in (slow, asked):
+        assert behind.rests > 5
+        assert behind.most < 400
+
+
+async def test_who_never_reads_waits_alone_and_leaves_nothing_behind(feed: ChangeFeed, log: Log) -> None:
+    since = await log.commit(inserted(0))
+    for number in range(1, 400):
+        await log.commit(inserted(number))
+    stuck, other = Slow(), Listener()
+    never = asyncio.Event()
+    stuck.caught_up = never.wait  # type: ignore[method-assign,assignment]  # it does not read
+    waiting = asyncio.ensure_future(feed.subscribe(stuck, [ALL], [1], since))
+    await feed.subscribe(other, [ALL], [1], since)
+    await stuck.heard(100)
+
+    assert other.ids == list(range(1, 400))
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert len(feed.live.index.seats) == 1

@@ -1,0 +1,51 @@
+"""The connection that streams the log, where it breaks."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+from tests.workers.replication.house import House
+from workers.replication.slot import PUBLICATIONS
+from workers.replication.stream import Stream, StreamLost
+
+
+async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house: House) -> None:
+    """It does where writing fails: no sign of that socket would ever come."""
+    house = own_house
+    await house.replication.close()
+    stream = await _opened(house)
+    await _take_all(stream)
+    taking = asyncio.ensure_future(stream.take())
+    await asyncio.sleep(0)
+    stream._connection.finish()
+    stream._tell()
+
+    with pytest.raises(StreamLost):
+        await asyncio.wait_for(taking, 10)
+
+
+async def test_a_connection_that_is_gone_is_told_in_our_words(own_house: House) -> None:
+    house = own_house
+    await house.replication.close()
+    stream = await _opened(house)
+    stream._connection.finish()
+
+    with pytest.raises(StreamLost):
+        await stream.take()
+
+
+async def _opened(house: House) -> Stream:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await Stream.open(house.url, house.settings.slot_name, PUBLICATIONS, 0, 0)
+            except StreamLost:  # the reader of before is not gone from it yet
+                await asyncio.sleep(0.02)
+
+
+async def _take_all(stream: Stream) -> None:
+    """Take what is there, until nothing has come for a moment."""
+    with contextlib.suppress(TimeoutError):
+        while True:
+            await asyncio.wait_for(stream.take(), 0.3)
