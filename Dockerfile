@@ -1,11 +1,12 @@
 FROM python:3.13-slim AS build
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE CHANGELOG.md ./
+COPY pyproject.toml constraints.txt README.md LICENSE THIRD_PARTY_LICENSES.md CHANGELOG.md ./
+COPY deploy/grafana.json deploy/prometheus.yml deploy/
 COPY schemas schemas
 COPY broker broker
 COPY services services
 COPY workers workers
-RUN python -m venv /opt/headwater && /opt/headwater/bin/pip install --no-cache-dir -c constraints.txt .
+RUN python -m venv /opt/headwater && /opt/headwater/bin/pip install --no-cache-dir -c constraints.txt ".[telemetry]"
 
 FROM python:3.13-slim
 ENV PATH=/opt/headwater/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

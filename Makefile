@@ -8,13 +8,15 @@ ARGS ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test check bench clean
+.PHONY: help setup start test check docs bench release clean
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
 	@echo "make test    run all tests"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
+	@echo "make docs    the documentation as a site, in build/docs"
+	@echo "make release wheel, source archive and bill of materials, in dist"
 	@echo "make bench   measure requests a second and CPU per request: BENCH=rest (default), auth, storage, images..."
 	@echo "make clean   remove the environment and what tools left; data folders stay"
 	@echo
@@ -34,7 +36,19 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/configuration --check
+	$(BIN)/python scripts/third-party --check
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+docs: $(VENV)/.dev
+	$(BIN)/python scripts/configuration
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+	@echo "build/docs/index.html"
+
+release: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python scripts/third-party --bom dist/headwater-$$($(BIN)/python -m hatchling version).cdx.json
+	@ls dist
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.$(or $(BENCH),rest) $(ARGS)

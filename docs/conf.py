@@ -1,0 +1,33 @@
+"""The documentation as a site: `make docs` writes it to build/docs. Nothing is fetched, neither now nor by its readers."""
+
+import tomllib
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from pygments.lexers.sql import PostgresLexer
+from sphinx.application import Sphinx
+
+project = "Headwater"
+author = "the authors of Headwater"
+release = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]["version"]
+
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+exclude_patterns = ["_build"]
+
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"Headwater {release}"
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {"top_of_page_buttons": []}
+highlight_language = "none"
+
+
+def setup(app: Sphinx) -> None:
+    """Read SQL as Postgres does, and the requests of our pages, which stand without a version of HTTP, as plain text."""
+    app.add_lexer("sql", PostgresLexer)
+    app.add_lexer("http", TextLexer)
