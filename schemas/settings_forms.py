@@ -73,6 +73,11 @@ def holds_secret(kind: Any) -> bool:
     return kind is Secret or any(holds_secret(each) for each in get_args(kind))
 
 
+def takes_text(kind: Any) -> bool:
+    """Say whether any text can stand in a key, alone, in a list or in a table."""
+    return kind is str or any(takes_text(each) for each in get_args(kind))
+
+
 def made(kind: type, value: Any) -> Any:
     """Make the values that the library does not know. Raises: ValueError, TypeError for what is none."""
     if kind in (Duration, Quota, Size):

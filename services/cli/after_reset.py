@@ -1,9 +1,10 @@
 """What follows a reset: the buckets of config.toml are made and filled again."""
 
+import importlib
+
 import click
 
 from schemas.settings import Settings
-from services.supervisor.buckets import load_buckets
 from services.supervisor.folder import DataFolder
 from services.supervisor.project_work import project_of
 from services.supervisor.state import State
@@ -32,4 +33,5 @@ async def refill_buckets(folder: DataFolder, state: State) -> None:
     url, key = state.values.get("API_URL"), state.values["SERVICE_ROLE_KEY"]
     if settings.storage.buckets and settings.storage.enabled and url:
         top = project.config.parent if project.config else project.root
-        await load_buckets(settings.storage.buckets, url, key, top, Said())
+        buckets = importlib.import_module("services.supervisor.buckets")  # brings the HTTP client along
+        await buckets.load_buckets(settings.storage.buckets, url, key, top, Said())

@@ -1,5 +1,6 @@
 """`headwater start`: run a platform in this terminal, or in the background."""
 
+import errno
 import sys
 from pathlib import Path
 
@@ -103,7 +104,18 @@ def start(
         except SupervisorError as error:
             report.warn(str(error))
             return error.exit_code
+        except OSError as error:
+            report.warn(_unusable(error))
+            return 1
         return 0
 
     terminal = Terminal(detached=detach)
     sys.exit(run_detached(run, terminal) if detach else run(terminal))
+
+
+def _unusable(error: OSError) -> str:
+    """Say what the machine refused, and what to do."""
+    place = f": {error.filename}" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full{place}. Free some space and start again."
+    return f"The machine refused it: {error.strerror or error}{place}. Mend that and start again."

@@ -3,19 +3,22 @@
     roles.sql  -->  migrations in the order of their names  -->  seeds that never ran
     (new databases)  (one transaction each, with its row)        (one transaction each, with path and SHA-256)
 
+Before all of them the secrets of `[db.vault]` are put into the vault (vault.py).
 A file that fails ends the work; what was applied before it stays, and is told.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas.secret import Secret
 from schemas.settings import Settings
 from workers.project import history
 from workers.project.apply import Door, run_script
 from workers.project.errors import Refused
 from workers.project.folder import Migration, Script, read_migrations, read_roles, read_seeds
 from workers.project.history import Comparison
+from workers.project.vault import fill_vault
 
 Tell = Callable[[str], None]
 
@@ -28,18 +31,19 @@ class Local:
     seeds: Sequence[Script]
     roles: Script | None
     notices: Sequence[str] = field(default=())
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to bring into a database."""
-        return not (self.migrations or self.seeds or self.roles)
+        return not (self.migrations or self.seeds or self.roles or self.secrets)
 
 
 def read_local(folder: Path, settings: Settings) -> Local:
     """Read the folder as far as the settings want it. Raises: Refused."""
     migrations, notices = read_migrations(folder) if settings.db.migrations.enabled else ([], [])
     seeds, more = read_seeds(folder, settings.db.seed.sql_paths) if settings.db.seed.enabled else ([], [])
-    return Local(migrations, seeds, read_roles(folder), [*notices, *more])
+    return Local(migrations, seeds, read_roles(folder), [*notices, *more], settings.db.vault)
 
 
 async def start_project(door: Door, local: Local, tell: Tell, warn: Tell, *, with_seeds: bool) -> None:
@@ -51,6 +55,7 @@ async def start_project(door: Door, local: Local, tell: Tell, warn: Tell, *, wit
         warn(notice)
     if local.is_empty:
         return
+    await fill_vault(door, local.secrets, tell, warn)
     applied = await history.applied_versions(door.connection)
     hashes = await history.seed_hashes(door.connection)
     found = history.compare(local.migrations, applied)
@@ -85,6 +90,7 @@ async def push(
         raise Refused(reason)
     pending = planned(found, up_to)
     await history.make_history(door.connection)
+    await fill_vault(door, local.secrets, tell, tell)
     if roles and local.roles:
         await apply_roles(door, local.roles, tell)
     await apply_migrations(door, pending, tell)

@@ -7,6 +7,9 @@
 The name must be `postgres` while migrations run: they say `alter database postgres set ...`. Who was connected is
 disconnected; the pools connect again by themselves, and the reader of the log makes itself a new slot. Roles belong to
 the server and stay. A reset that was killed is taken back by the next start (`recover`).
+
+Two things make it quick: nothing is waited for until it is on the disk but the last step, which brings all before it there
+too; and the server drops the old database behind our back, for a checkpoint belongs to that.
 """
 
 import asyncio
@@ -23,6 +26,7 @@ from workers.project import history
 from workers.project.bring_up import Local, Tell, apply_migrations, apply_roles, apply_seeds
 from workers.project.door import Links, in_database, open_connection, open_door
 from workers.project.errors import Refused
+from workers.project.vault import fill_vault
 from workers.sql import compose
 from workers.sql.files import read_statements
 
@@ -35,6 +39,9 @@ _LOCK = 0x68656166
 _ASIDE = "template1"
 _ALONE_S = 15.0
 _PAUSE_S = 0.05
+_DROP_S = 0.5
+_SETTING = "synchronous_commit=off"
+"""Setting of the sessions that fill the new database."""
 
 
 async def reset(
@@ -83,7 +90,7 @@ async def replace_database(owner: str, fill: Callable[[], Awaitable[None]]) -> N
             raise
         await _rename(aside, BEFORE, REPLACED)
         await aside.execute(f"grant connect, temporary on database {compose.quoted(name)} to public")
-        await _drop(aside, REPLACED)
+        await _drop_behind(aside, owner)
 
 
 async def recover(links: Links) -> bool:
@@ -105,10 +112,11 @@ def run_recover(environment: Mapping[str, str]) -> None:
 async def _fill(
     links: Links, settings: Settings, local: Local, tell: Tell, *, up_to: str | None, seeds: bool
 ) -> None:
-    await migrate(links.owner, settings)
+    await migrate(_hasty(links.owner), settings)
     tell("The platform's schemas are there")
-    async with open_door(links.project, tell) as door:
+    async with open_door(_hasty(links.project), tell) as door:
         await history.make_history(door.connection)
+        await fill_vault(door, local.secrets, tell, tell)
         if local.roles:
             await apply_roles(door, local.roles, tell)
         wanted = [each for each in local.migrations if up_to is None or each.version <= up_to]
@@ -160,6 +168,25 @@ async def _drop(aside: asyncpg.Connection, name: str) -> None:
     await _alone(aside, name, f"drop database if exists {compose.quoted(name)} with (force)")
 
 
+async def _drop_behind(aside: asyncpg.Connection, owner: str) -> None:
+    """Have the database that was replaced dropped, and do not wait for a slow disk.
+
+    A session that loses its client still ends its statement. What is left after all is dropped by the next start.
+    """
+    await aside.fetchval(_STATEMENTS["end_sessions"], REPLACED)
+    with suppress(asyncpg.ObjectInUseError):
+        await aside.fetch(_STATEMENTS["drop_slots"], REPLACED)
+    async with _aside(owner) as other:
+        task = asyncio.ensure_future(other.execute(f"drop database if exists {REPLACED} with (force)"))
+        await asyncio.wait({task}, timeout=_DROP_S)
+        is_slow = not task.done()
+        if is_slow:
+            other.terminate()
+        failure = (await asyncio.gather(task, return_exceptions=True))[0]
+    if isinstance(failure, Exception) and not is_slow:
+        await _drop(aside, REPLACED)
+
+
 async def _alone(aside: asyncpg.Connection, name: str, statement: str) -> None:
     """Run a statement that wants a database without sessions: end them, and again those that come meanwhile."""
     try:
@@ -173,6 +200,11 @@ async def _alone(aside: asyncpg.Connection, name: str, statement: str) -> None:
                 await asyncio.sleep(_PAUSE_S)
     except TimeoutError:
         raise Refused(f"Somebody keeps connecting to database {name}: it cannot be reset.") from None
+
+
+def _hasty(url: str) -> str:
+    """Add the setting to a URL."""
+    return f"{url}{'&' if '?' in url else '?'}{_SETTING}"
 
 
 def _database(url: str) -> str:

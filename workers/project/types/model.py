@@ -28,7 +28,7 @@ class Column(Struct, frozen=True):
     is_nullable: bool = True
     has_default: bool = False
     is_always_made: bool = False
-    """Generated always as identity: the client must not give it."""
+    """Generated, or always as identity: the client must not give it."""
     is_updatable: bool = True
 
 
@@ -39,7 +39,10 @@ class Relation(Struct, frozen=True):
     name: str
     kind: str
     columns: list[Column]
+    is_insertable: bool = False
+    """Rows can be inserted into this view, by rule or trigger perhaps."""
     is_updatable: bool = False
+    """Rows of this view can be updated."""
 
 
 class Argument(Struct, frozen=True):
@@ -61,6 +64,8 @@ class Function(Struct, frozen=True):
     returns_set: bool
     is_one: bool = False
     """It returns at most one row: `rows 1`."""
+    signature: str = ""
+    """Its arguments as SQL spells them: overloads stand in this order."""
 
 
 class Link(Struct, frozen=True):

@@ -60,7 +60,7 @@ def python(database: Database) -> str:
     ]
     relations = [each for one in schemas for each in (*one.composites, *one.tables, *one.views)]
     models = [_model(database, each) for each in relations]
-    written = [each for each in relations if each.kind in TABLES or each.is_updatable]
+    written = [each for each in relations if each.kind in TABLES or each.is_updatable or each.is_insertable]
     dictionaries = [_dictionary(database, each, what) for each in written for what in ("Insert", "Update")]
     return "\n\n".join([_HEAD, *enums, *models, *dictionaries]) + "\n"
 

@@ -10,7 +10,8 @@ select pg_catalog.json_agg(pg_catalog.json_build_object(
   'schema', space.nspname,
   'name', relation.relname,
   'kind', relation.relkind,
-  'is_updatable', relation.relkind = 'v' and pg_catalog.pg_relation_is_updatable(relation.oid, false) & 20 = 20,
+  'is_insertable', relation.relkind = 'v' and pg_catalog.pg_relation_is_updatable(relation.oid, true) & 8 = 8,
+  'is_updatable', relation.relkind = 'v' and pg_catalog.pg_relation_is_updatable(relation.oid, true) & 4 = 4,
   'columns', coalesce((
     select pg_catalog.json_agg(pg_catalog.json_build_object(
       'name', attribute.attname,
@@ -18,9 +19,15 @@ select pg_catalog.json_agg(pg_catalog.json_build_object(
       'is_nullable', not (attribute.attnotnull or (kind.typtype = 'd' and kind.typnotnull)),
       'has_default', attribute.atthasdef or attribute.attidentity <> ''
         or (kind.typtype = 'd' and kind.typdefault is not null),
-      'is_always_made', attribute.attidentity = 'a',
+      'is_always_made', attribute.attidentity = 'a' or attribute.attgenerated <> '',
       'is_updatable', relation.relkind <> 'v' or pg_catalog.pg_column_is_updatable(relation.oid, attribute.attnum, false)
-    ))
+        or exists (  -- a trigger or rule in place of the statement takes whole rows
+          select from pg_catalog.pg_trigger
+          where tgrelid = relation.oid and tgtype & 64 <> 0 and tgtype & 20 <> 0 and not tgisinternal)
+        or exists (
+          select from pg_catalog.pg_rewrite
+          where ev_class = relation.oid and ev_type in ('2', '3') and is_instead and ev_qual = '<>')
+    ) order by attribute.attnum)
     from pg_catalog.pg_attribute as attribute
     join pg_catalog.pg_type as kind on kind.oid = attribute.atttypid
     where attribute.attrelid = relation.oid and attribute.attnum > 0 and not attribute.attisdropped
@@ -30,7 +37,6 @@ from pg_catalog.pg_class as relation
 join pg_catalog.pg_namespace as space on space.oid = relation.relnamespace
 where space.nspname = any($1::text[])
   and relation.relkind in ('r', 'p', 'f', 'v', 'm', 'c')
-  and not relation.relispartition
 
 -- name: functions
 select pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -38,7 +44,8 @@ select pg_catalog.json_agg(pg_catalog.json_build_object(
   'name', function.proname,
   'returns', function.prorettype::bigint,
   'returns_set', function.proretset,
-  'is_one', function.proretset and function.prorows = 1,
+  'is_one', function.proretset and function.prorows <= 1,
+  'signature', pg_catalog.pg_get_function_arguments(function.oid),
   'arguments', coalesce((
     select pg_catalog.json_agg(pg_catalog.json_build_object(
       'name', coalesce(function.proargnames[place], ''),

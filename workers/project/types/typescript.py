@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 
-from workers.project.types.model import Column, Database, Function, Link, Relation, Type
+from workers.project.types.model import Argument, Column, Database, Function, Link, Relation, Type
 from workers.project.types.shape import (
     COMPOSITE,
     TABLES,
@@ -23,15 +23,18 @@ from workers.project.types.shape import (
     plain,
     relation_of,
     schemas_of,
+    takes_row,
 )
 
 _WIDTH = 80
 _NONE = "[_ in never]: never"
+_NO_ARGUMENTS = "Record<PropertyKey, never>"
+"""Not `never`: to the clients that would be a computed field of every table."""
 _WORD = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "numeric")
 _TEXTS = (
     "bytea", "bpchar", "varchar", "date", "text", "citext", "time", "timetz", "timestamp", "timestamptz", "uuid",
-    "vector",
+    "vector", "interval",
 )  # fmt: skip
 _KNOWN = {
     "bool": "boolean",
@@ -70,7 +73,7 @@ def ts_type(database: Database, id: int) -> str:
         inner = ts_type(database, kind.element)
         return f"({inner})[]" if "|" in inner else f"{inner}[]"
     if kind.kind == "e":
-        labels = " | ".join(map(json.dumps, kind.labels)) or "never"
+        labels = " | ".join(map(_text, kind.labels)) or "never"
         return _path(kind, "Enums") if kind.schema in database.schemas else labels
     if kind.relation_kind == COMPOSITE:
         return _path(kind, "CompositeTypes") if kind.schema in database.schemas else "unknown"
@@ -99,22 +102,35 @@ def _schema(database: Database, schema: Schema) -> Lines:
 def _relation(database: Database, relation: Relation) -> Lines:
     columns = columns_of(relation)
     row = [f"{_key(column.name)}: {_of(database, column)}" for column in columns]
-    row += [
-        f"{_key(each.name)}: {ts_type(database, each.returns)} | null"
-        for each in computed_of(database, relation)
-    ]
+    row += [line for each in computed_of(database, relation) for line in _computed(database, each)]
     parts = _block("Row:", row)
     if relation.kind in TABLES:
         parts += _block("Insert:", [_given(database, column, must=_must(column)) for column in columns])
         parts += _block("Update:", [_given(database, column, must=False) for column in columns])
-    elif relation.is_updatable:
-        shown = [_through_view(database, column) for column in columns]
-        parts += [*_block("Insert:", shown), *_block("Update:", shown)]
+    shown = [_through_view(database, column) for column in columns]
+    parts += _block("Insert:", shown) if relation.is_insertable else []
+    parts += _block("Update:", shown) if relation.is_updatable else []
     return _block(f"{_key(relation.name)}:", [*parts, *_relationships(links_of(database, relation))])
 
 
+def _computed(database: Database, function: Function) -> Lines:
+    """Give a function of a relation's row as a column of it."""
+    rows = _rows(database, function)
+    if rows is not None:
+        return _block(f"{_key(function.name)}:", rows, end="} | null")
+    return [f"{_key(function.name)}: {_or_null(ts_type(database, function.returns))}"]
+
+
 def _of(database: Database, column: Column) -> str:
-    return ts_type(database, column.type) + (" | null" if column.is_nullable else "")
+    shown = ts_type(database, column.type)
+    if column.is_nullable:
+        return _or_null(shown)
+    return f"NonNullable<{shown}>" if shown == "Json" else shown
+
+
+def _or_null(shown: str) -> str:
+    """Add null; what is not known may be it anyway."""
+    return shown if shown == "unknown" else f"{shown} | null"
 
 
 def _must(column: Column) -> bool:
@@ -130,7 +146,7 @@ def _given(database: Database, column: Column, *, must: bool) -> str:
 def _through_view(database: Database, column: Column) -> str:
     if not column.is_updatable:
         return f"{_key(column.name)}?: never"
-    return f"{_key(column.name)}?: {ts_type(database, column.type)} | null"
+    return f"{_key(column.name)}?: {_or_null(ts_type(database, column.type))}"
 
 
 def _relationships(links: Sequence[Link]) -> Lines:
@@ -153,58 +169,111 @@ def _relationships(links: Sequence[Link]) -> Lines:
 def _functions(database: Database, name: str, functions: Sequence[Function]) -> Lines:
     """Give a function; overloads are a union."""
     if len(functions) == 1:
-        return _hung(f"{_key(name)}:", _function(database, functions[0]))
+        return _hung(f"{_key(name)}:", _function(database, functions[0], functions))
     lines = [f"{_key(name)}:"]
     for function in functions:
-        first, *rest = _hung("|", _function(database, function))
+        first, *rest = _hung("|", _function(database, function, functions))
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     return lines
 
 
-def _function(database: Database, function: Function) -> Lines:
+def _function(database: Database, function: Function, overloads: Sequence[Function]) -> Lines:
     """Give what stands between the braces of one function."""
     inputs = [
         f"{_key(each.name)}{'?' if each.has_default else ''}: {ts_type(database, each.type)}"
         for each in inputs_of(function)
     ]
-    arguments = _hung("Args:", inputs) if inputs else ["Args: never"]
+    arguments = _hung("Args:", inputs) if inputs else [f"Args: {_NO_ARGUMENTS}"]
     returned, options = _returned(database, function)
+    if refusal := _refusal(database, function, overloads):
+        returned = ["Returns: {", "  error: true", f"}} & {_text(refusal)}"]
     return [*arguments, *returned, *options]
 
 
+def _refusal(database: Database, function: Function, overloads: Sequence[Function]) -> str | None:
+    """Say what a call by name is refused with: of an overload that arguments cannot tell from another, or of a column."""
+    name, inputs = f"{function.schema}.{function.name}", inputs_of(function)
+    rivals = [each for each in overloads if each is not function and _is_rival(inputs, inputs_of(each))]
+    if rivals:
+        given = sorted([inputs, *map(inputs_of, rivals)], key=lambda each: each[0].type if each else 0)
+        shown = ", ".join(f"{name}({_spelled(database, each)})" for each in given)
+        return (
+            f"Could not choose the best candidate function between: {shown}. Try renaming the parameters "
+            "or the function itself in the database so function overloading can be resolved"
+        )
+    if takes_row(database, function) and _target(database, function) is None:
+        return f"{name} takes a row: it is read as a column of it, and cannot be called by name"
+    return None
+
+
+def _is_rival(mine: Sequence[Argument], other: Sequence[Argument]) -> bool:
+    if len(other) != 1:
+        return False
+    if not mine:
+        return not other[0].name and other[0].has_default
+    return (
+        len(mine) == 1
+        and bool(mine[0].name)
+        and mine[0].name == other[0].name
+        and mine[0].type != other[0].type
+    )
+
+
+def _spelled(database: Database, inputs: Sequence[Argument]) -> str:
+    kinds = ((each.name, database.types.get(each.type)) for each in inputs)
+    return ", ".join(f"{name} => {kind.name if kind else 'unknown'}" for name, kind in kinds)
+
+
 def _returned(database: Database, function: Function) -> tuple[Lines, Lines]:
-    """Give what a function returns; and for rows of a table, what the clients need to embed from them."""
-    many = "[]" if function.returns_set else ""
+    """Give what a function returns; and for rows, what the clients need to select and embed from them."""
     if outputs := outputs_of(function):
         rows = [f"{_key(each.name)}: {ts_type(database, each.type)}" for each in outputs]
-        return _block("Returns:", rows, end=f"}}{many}"), []
-    kind = plain(database, function.returns)
-    relation = relation_of(database, kind)
-    if relation is None:
-        shown = ts_type(database, function.returns)
-        return [f"Returns: {f'({shown})' if many and '|' in shown else shown}{many}"], []
-    rows = [f"{_key(column.name)}: {_of(database, column)}" for column in columns_of(relation)]
-    inputs = inputs_of(function)
-    taken = relation_of(database, plain(database, inputs[0].type)) if len(inputs) == 1 else None
+        return _block("Returns:", rows, end=f"}}{'[]' if function.returns_set else ''}"), []
+    target = _target(database, function)
     is_one = not function.returns_set or function.is_one
+    many = "" if not function.returns_set or (target and is_one) else "[]"
+    options = _options(database, function, target, is_one=is_one) if target else []
+    columns = _rows(database, function)
+    if columns is not None:
+        return _block("Returns:", columns, end=f"}}{many}"), options
+    shown = ts_type(database, function.returns)
+    return [f"Returns: {f'({shown})' if many and '|' in shown else shown}{many}"], options
+
+
+def _options(database: Database, function: Function, target: str, *, is_one: bool) -> Lines:
+    given = database.types.get(function.arguments[0].type) if len(function.arguments) == 1 else None
     options = [
-        f"from: {json.dumps(taken.name if taken else '*')}",
-        f"to: {json.dumps(relation.name)}",
+        f"from: {json.dumps(given.name if given and given.relation_kind else '*')}",
+        f"to: {json.dumps(target)}",
         f"isOneToOne: {json.dumps(is_one)}",
         f"isSetofReturn: {json.dumps(function.returns_set)}",
     ]
-    return _block("Returns:", rows, end=f"}}{many}"), _block("SetofOptions:", options)
+    return _block("SetofOptions:", options)
+
+
+def _target(database: Database, function: Function) -> str | None:
+    """Name the relation or composite type whose rows a function returns."""
+    kind = plain(database, function.returns)
+    return kind.name if kind and kind.relation_kind and kind.schema in database.schemas else None
+
+
+def _rows(database: Database, function: Function) -> Lines | None:
+    """Give the columns of the relation whose rows a function returns; None if it returns others."""
+    relation = relation_of(database, plain(database, function.returns))
+    if relation is None:
+        return None
+    return [f"{_key(column.name)}: {_of(database, column)}" for column in columns_of(relation)]
 
 
 def _enum(kind: Type) -> Lines:
-    line = f"{_key(kind.name)}: {' | '.join(map(json.dumps, kind.labels)) or 'never'}"
+    line = f"{_key(kind.name)}: {' | '.join(map(_text, kind.labels)) or 'never'}"
     if len(line) + 6 <= _WIDTH:
         return [line]
-    return [f"{_key(kind.name)}:", *(f"  | {json.dumps(label)}" for label in kind.labels)]
+    return [f"{_key(kind.name)}:", *(f"  | {_text(label)}" for label in kind.labels)]
 
 
 def _composite(database: Database, relation: Relation) -> Lines:
-    rows = [f"{_key(each.name)}: {ts_type(database, each.type)} | null" for each in relation.columns]
+    rows = [f"{_key(each.name)}: {_or_null(ts_type(database, each.type))}" for each in relation.columns]
     return _block(f"{_key(relation.name)}:", rows)
 
 
@@ -220,10 +289,10 @@ def _constants(schemas: Iterable[Schema]) -> Lines:
 
 
 def _list(kind: Type) -> Lines:
-    line = f"{_key(kind.name)}: [{', '.join(map(json.dumps, kind.labels))}],"
+    line = f"{_key(kind.name)}: [{', '.join(map(_text, kind.labels))}],"
     if len(line) + 6 <= _WIDTH:
         return [line]
-    return [f"{_key(kind.name)}: [", *(f"  {json.dumps(label)}," for label in kind.labels), "],"]
+    return [f"{_key(kind.name)}: [", *(f"  {_text(label)}," for label in kind.labels), "],"]
 
 
 def _block(head: str, lines: Iterable[str], end: str = "}") -> Lines:
@@ -235,6 +304,14 @@ def _hung(head: str, lines: Sequence[str]) -> Lines:
     one = f"{head} {{ {'; '.join(lines)} }}"
     is_short = len(one) + 8 <= _WIDTH and not any(line.endswith("{") for line in lines)
     return [one] if is_short else _block(head, lines)
+
+
+def _text(value: str) -> str:
+    """Quote a text with the sign that needs fewer escapes."""
+    shown = json.dumps(value)
+    if value.count('"') <= value.count("'"):
+        return shown
+    return "'" + shown[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"
 
 
 def _key(name: str) -> str:

@@ -32,3 +32,52 @@ create function public.moods() returns setof mood language sql as $$ select 'ok'
 create function public.hidden() returns trigger language plpgsql as 'begin return new; end';
 create schema api;
 create table api.things (id int primary key, mood public.mood);
+create type public.address as (street text, zip int, mood public.mood);
+create type public.empty_status as enum ('a_rather_long_label_one', 'a_rather_long_label_two', 'a_rather_long_label_three', 'a_rather_long_label_four');
+create table public."Odd Table" (
+  id int primary key generated always as identity, "Camel" text, "with space" int not null default 1,
+  doc json not null, docs jsonb[], matrix int[][], moods mood[] not null, home address, homes address[], span int4range,
+  ip inet, raw bytea, iv interval, bits bit(3), money money, ts tstzrange, xm xml, vec tsvector, ch char(2), nm name, "default" int
+);
+create table public.members (team int, person uuid references authors, role mood not null, primary key (team, person));
+create table public.badges (team int, person uuid, label text, foreign key (team, person) references members, unique (team, person));
+create table public.likes (member uuid references authors, post bigint references posts, primary key (member, post));
+create table public.parted (id int, at date not null) partition by range (at);
+create table public.parted_1 partition of public.parted for values from ('2020-01-01') to ('2021-01-01');
+create view public.grouped as select author, count(*) n from posts group by author;
+create view public.joined_profiles as select p.author, p.bio, a.name from profiles p join authors a on a.id = p.author;
+create function public.full_author(posts) returns setof authors rows 1 language sql stable as $$ select * from authors where id = $1.author $$;
+create function public.author_posts(authors) returns setof posts language sql stable as $$ select * from posts where author = $1.id $$;
+create function public.addr() returns address language sql as $$ select null::address $$;
+create function public.addrs() returns setof address language sql as $$ select null::address $$;
+create function public.arr(a int[], m mood default 'ok') returns int[] language sql as $$ select a $$;
+create function public.outs(a int, out b text, out c int) language sql as $$ select 'a', 1 $$;
+create function public.one_out(a int, out b text) language sql as $$ select 'a' $$;
+create function public.inout_(inout a int) language sql as $$ select 1 $$;
+create function public.rec() returns record language sql as $$ select 1, 2 $$;
+create function public.recs() returns setof record language sql as $$ select 1, 2 $$;
+create function public.vary(variadic a text[]) returns text language sql as $$ select 'a' $$;
+create function public.unnamed(int) returns int language sql as $$ select 1 $$;
+create function public.unnamed_two(int, text) returns int language sql as $$ select 1 $$;
+create function public.unnamed_text(text) returns int language sql as $$ select 1 $$;
+create function public.unnamed_mixed(jsonb) returns int language sql as $$ select 1 $$;
+create function public.unnamed_mixed(text) returns int language sql as $$ select 1 $$;
+create function public.amb(a int default 1) returns int language sql as $$ select 1 $$;
+create function public.amb(b text default 'x') returns text language sql as $$ select 'x' $$;
+create function public.amb2(a int) returns int language sql as $$ select 1 $$;
+create function public.amb2(a bigint) returns int language sql as $$ select 1 $$;
+create function public.view_rows() returns setof titles language sql as $$ select * from titles $$;
+create function public.mood_of(authors) returns mood language sql stable as $$ select 'ok'::mood $$;
+create function public.over(posts) returns text language sql stable as $$ select 'a' $$;
+create function public.over(authors) returns text language sql stable as $$ select 'a' $$;
+create function public.tab_arg(a authors, b int) returns int language sql as $$ select 1 $$;
+create function public.js() returns json language sql as $$ select '{}'::json $$;
+create function public.jsset() returns setof jsonb language sql as $$ select '{}'::jsonb $$;
+create function public.dom(e email) returns email language sql as $$ select e $$;
+create function public.poly(a anyelement) returns anyelement language sql as $$ select a $$;
+create procedure public.proc(a int) language sql as $$ select 1 $$;
+create function public.nullable_mood() returns mood language sql as $$ select null::mood $$;
+create function public.tbl_nulls(a int default null) returns table ("Key One" text, m mood, arr mood[], j jsonb, h address) language sql as $$ select 'a', 'ok'::mood, null::mood[], null::jsonb, null::address $$;
+create view public.by_trigger as select author, count(*) n from posts group by author;
+create function public.take() returns trigger language plpgsql as 'begin return new; end';
+create trigger take instead of insert on public.by_trigger for each row execute function public.take();
