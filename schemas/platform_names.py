@@ -2,7 +2,7 @@
 
 PLATFORM_SCHEMAS = (
     "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "net", "pgbouncer", "pgmq",
-    "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
+    "pgsodium", "pgtle", "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
 )  # fmt: skip
 """Schemas that every platform, or one of its extensions, makes itself."""
 
@@ -10,6 +10,9 @@ PLATFORM_ROLES = frozenset({
     "anon", "authenticated", "authenticator", "dashboard_user", "pgbouncer", "postgres", "service_role",
     "supabase_admin", "supabase_auth_admin", "supabase_etl_admin", "supabase_functions_admin",
     "supabase_read_only_user", "supabase_realtime_admin", "supabase_replication_admin", "supabase_storage_admin",
-    "headwater_scheduler",
+    "headwater_http", "headwater_scheduler",
 })  # fmt: skip
 """Roles that every platform makes itself."""
+
+LOGIN_PREFIXES = ("headwater_job_", "headwater_http_")
+"""How names of logins begin that a database makes for itself: its owners' jobs, its requests over HTTP."""

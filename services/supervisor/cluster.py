@@ -1,6 +1,7 @@
 """Where the embedded database lies, and making it.
 
-A cluster's home holds `data/` (Postgres' own folder), `extension/` (control files, extensions.py) and `socket/`.
+A cluster's home holds `data/` (Postgres' own folder), `extension/` (control files, extensions.py), `vault.key`
+(vault_key.py) and `socket/`.
 Usually the home is `postgres/` in the data folder. When root starts the platform in a folder that the server's user
 cannot reach (below root's own), the home is `/var/lib/headwater/clusters/<id>/`: a file `cluster` in the data folder points
 to it and a file `owner` in the home points back (shelter.py).

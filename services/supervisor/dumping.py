@@ -7,7 +7,7 @@ triggers, its publications) is left out, and what may be there is made only wher
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from schemas.platform_names import PLATFORM_ROLES, PLATFORM_SCHEMAS
+from schemas.platform_names import LOGIN_PREFIXES, PLATFORM_ROLES, PLATFORM_SCHEMAS
 
 WITH_DATA = ("auth", "storage")
 """Those of them whose rows are the project's."""
@@ -81,6 +81,8 @@ def role_text(lines: Iterable[str]) -> Iterator[str]:
         if found is None:
             continue
         named = found[1] or found[3]
+        if named.startswith(LOGIN_PREFIXES):
+            continue
         if line.startswith("ALTER ROLE") and " SET " in line:
             if named not in PLATFORM_ROLES:
                 yield line

@@ -1,7 +1,8 @@
 """The extension folder of the embedded server, named to it by `extension_control_path`.
 
-It holds the extensions the server's wheel lacks (`schemas/extensions/`), and copies of the server's own ones marked
-`trusted`, so that role `postgres`, which is no superuser, may create them. Source: reference page "platform", section 5.
+It holds copies of the server's own extensions marked `trusted`, so that role `postgres`, which is no superuser, may
+create them, and what the server lacks: the editions in SQL of `schemas/extensions/`, and names and refusals of what cannot be
+had (absent_extensions.py). What the server has compiled is never replaced. Source: reference page "platform", section 5.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
+from services.supervisor.absent_extensions import absent_files, read_absent
 from services.supervisor.cluster import Cluster
 
 KEEP_UNTRUSTED = frozenset({
@@ -40,7 +42,8 @@ def fill_extension_folder(cluster: Cluster) -> None:
 
 
 def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
-    """Give name and content of every file: the server's own extensions made trusted, then ours."""
+    """Give name and content of every file: the server's own extensions made trusted, then ours that it lacks."""
+    compiled = {control.stem for control in server.glob("*.control")}
     for control in sorted(server.glob("*.control")):
         text = control.read_text()
         if control.stem in KEEP_UNTRUSTED or _DEFAULT_TRUSTED.search(text):
@@ -48,11 +51,22 @@ def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
         yield control.name, trusted(text).encode()
         for script in sorted(server.glob(f"{control.stem}--*.sql")):
             yield script.name, script.read_bytes()
-    for entry in sorted(
-        resources.files("schemas").joinpath("extensions").iterdir(), key=lambda each: each.name
-    ):
-        if entry.name.endswith((".control", ".sql")):
-            yield entry.name, entry.read_bytes()
+    for name, content in sorted({**_own_files(), **_absent_files()}.items()):
+        if name.removesuffix(".control").partition("--")[0] not in compiled:
+            yield name, content
+
+
+def _own_files() -> dict[str, bytes]:
+    folder = resources.files("schemas").joinpath("extensions")
+    return {
+        entry.name: entry.read_bytes()
+        for entry in folder.iterdir()
+        if entry.name.endswith((".control", ".sql"))
+    }
+
+
+def _absent_files() -> dict[str, bytes]:
+    return {name: text.encode() for name, text in absent_files(read_absent())}
 
 
 def trusted(control: str) -> str:

@@ -16,6 +16,7 @@ from services.supervisor.extensions import fill_extension_folder
 from services.supervisor.folder import DataFolder
 from services.supervisor.report import Reporter
 from services.supervisor.system_user import may_reach, server_user
+from services.supervisor.vault_key import keep_vault_key
 
 _SOCKET_PATH_LIMIT = 90
 """Longest folder of a Unix socket: the system allows 107 bytes for the whole path, 103 on some."""
@@ -79,6 +80,7 @@ def prepare_cluster(
         report.say(f"Making a new database in {cluster.data}")
         make_cluster(cluster, password)
     fill_extension_folder(cluster)
+    keep_vault_key(cluster.home, cluster.user)
     (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra))
     (cluster.data / "pg_hba.conf").write_text(_ACCESS)
 

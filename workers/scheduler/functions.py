@@ -14,27 +14,11 @@ from schemas.errors import ApiError
 from schemas.http import Request
 from schemas.settings import Settings
 from workers.database.leader import Leadership
-from workers.scheduler.observations import FunctionCalled, FunctionCallFailed, ScheduleUnreadable
+from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
 from workers.scheduler.statements import JOBS
-from workers.scheduler.times import BadSchedule, Schedule, parse_schedule
 from workers.scheduler.timetable import Due
 
 PREFIX = "function "
-
-
-def read_function_schedules(settings: Settings) -> dict[str, Schedule]:
-    """Give the schedules of `[functions.<name>]` by key. One that cannot be read is told and left out."""
-    found: dict[str, Schedule] = {}
-    if not settings.edge_runtime.enabled:
-        return found
-    for name, function in settings.functions.items():
-        if not function.enabled or not function.schedule:
-            continue
-        try:
-            found[f"{PREFIX}{name}"] = parse_schedule(function.schedule, function.timezone)
-        except BadSchedule as error:
-            observe(ScheduleUnreadable(f"{PREFIX}{name}", str(error)))
-    return found
 
 
 class FunctionCalls:

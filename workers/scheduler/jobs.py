@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from broker.observe import observe
 from schemas.scheduler_settings import Scheduler
+from schemas.schedules import BadSchedule, Schedule, parse_schedule
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost
 from workers.database.script import run_script
 from workers.scheduler.logins import Logins
 from workers.scheduler.observations import JobFailed, JobRan, ScheduleUnreadable
 from workers.scheduler.statements import JOBS
-from workers.scheduler.times import BadSchedule, Schedule, parse_schedule
 from workers.scheduler.timetable import Due
 
 PREFIX = "job "

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from broker.observe import observe
 from schemas.scheduler_settings import Net
-from schemas.settings import Settings
+from schemas.settings import Settings, gateway_scheme
 from workers.database.errors import DatabaseError
 from workers.database.leader import Leadership
 from workers.outgoing import Fetched, FetchFailed, Outgoing
@@ -29,7 +29,7 @@ _SWEEP_S = 600.0
 _AT_ONCE = 200
 _DROPPED = ("42P01", "3F000")
 """Codes of an error that says that the extension is gone."""
-_NOT_OURS_TO_SEND = frozenset(
+NOT_OURS_TO_SEND = frozenset(
     {"content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer"}
 )
 """Headers by which a request could be framed in two ways."""
@@ -197,7 +197,7 @@ def read_headers(text: str | None) -> dict[str, str]:
     return {
         name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
         for name, value in given.items()
-        if name.lower() not in _NOT_OURS_TO_SEND and value is not None
+        if name.lower() not in NOT_OURS_TO_SEND and value is not None
     }
 
 
@@ -205,7 +205,7 @@ def guard_of(settings: Settings) -> Guard:
     """Give the guard for requests of SQL. Raises: ValueError for an entry of `net.allow` that cannot be read."""
     port = settings.api.port
     host = "127.0.0.1" if settings.gateway.host in _EVERYWHERE else settings.gateway.host
-    own = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    own = f"{gateway_scheme(settings)}://{f'[{host}]' if ':' in host else host}:{port}"
     # Names under which jobs and triggers of projects call the official local stack from inside its database.
     aliases = [
         "http://kong:8000",

@@ -96,3 +96,17 @@ class RequestNotAnswered(Observation, frozen=True):
     level: ClassVar[str] = "debug"
     id: int
     reason: str
+
+
+class WaitingAnswered(Observation, frozen=True):
+    """A request of extension http was answered."""
+
+    level: ClassVar[str] = "debug"
+    status: int
+
+
+class WaitingNotAnswered(Observation, frozen=True):
+    """A request of extension http got no answer; the session that waits is told why."""
+
+    level: ClassVar[str] = "debug"
+    reason: str

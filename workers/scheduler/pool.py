@@ -5,7 +5,9 @@ import random
 from contextlib import suppress
 
 from broker.call import Calls
+from broker.connection import Connection
 from broker.observe import gauge, observe
+from schemas.schedules import BadSchedule, parse_schedule
 from schemas.settings import Settings, SettingsError
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost, lead
@@ -14,7 +16,6 @@ from workers.resources import Resources
 from workers.scheduler.net import guard_of
 from workers.scheduler.observations import SchedulerLost, SchedulerWaits
 from workers.scheduler.term import Term
-from workers.scheduler.times import BadSchedule, parse_schedule
 
 LOGIN = "headwater_scheduler"
 LOCK = (0x68776373, 1)
@@ -28,7 +29,7 @@ async def serve_pool(resources: Resources) -> None:
     if not settings.scheduler.enabled:
         return
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
-    scheduler = Standing(resources.url_as(LOGIN, settings.db.password), calls, settings)
+    scheduler = Standing(resources.url_as(LOGIN, settings.db.password), resources.connection, calls, settings)
     resources.process.on_drain(scheduler.close)
     scheduler.begin()
 
@@ -36,7 +37,7 @@ async def serve_pool(resources: Resources) -> None:
 class Standing:
     """Leads or stands by from `begin` to `close`, over failures of the database. Raises: SettingsError."""
 
-    def __init__(self, url: str, calls: Calls, settings: Settings) -> None:
+    def __init__(self, url: str, connection: Connection, calls: Calls, settings: Settings) -> None:
         try:
             self._outgoing = Outgoing(guard_of(settings))
         except ValueError as error:
@@ -45,7 +46,8 @@ class Standing:
             parse_schedule("* * * * *", settings.scheduler.timezone)
         except BadSchedule as error:
             raise SettingsError(f"scheduler.timezone: {error}") from None
-        self._url, self._calls, self._settings = url, calls, settings
+        self._url, self._settings = url, settings
+        self._connection, self._calls = connection, calls
         self._term: Term | None = None
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
@@ -89,7 +91,9 @@ class Standing:
             self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
 
     async def _lead(self, leadership: Leadership) -> None:
-        self._term = Term(leadership, self._url, self._calls, self._outgoing, self._settings)
+        self._term = Term(
+            leadership, self._url, self._connection, self._calls, self._outgoing, self._settings
+        )
         self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
         try:
             await self._term.run()

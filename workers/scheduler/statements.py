@@ -4,3 +4,4 @@ from workers.sql.files import read_statements
 
 JOBS = read_statements("workers.scheduler", "jobs.sql")
 NET = read_statements("workers.scheduler", "net.sql")
+WAITING = read_statements("workers.scheduler", "waiting.sql")

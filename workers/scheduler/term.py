@@ -1,24 +1,28 @@
-"""One term of leadership: the clock, the lines of runs, the sender of requests, until the lead is lost or given back."""
+"""One term of leadership: the clock, the lines of runs, the senders of requests, until the lead is lost or given back."""
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
 
 from broker.call import Calls
+from broker.connection import Connection
 from broker.observe import observe
+from schemas.schedules import Schedule
 from schemas.settings import Settings
 from workers.database.errors import DatabaseError
 from workers.database.leader import Leadership, LeadershipLost
 from workers.outgoing import Outgoing
+from workers.scheduler.function_schedules import FunctionSchedules
 from workers.scheduler.functions import PREFIX as FUNCTION
-from workers.scheduler.functions import FunctionCalls, read_function_schedules
+from workers.scheduler.functions import FunctionCalls
 from workers.scheduler.jobs import Jobs
 from workers.scheduler.lines import Lines
 from workers.scheduler.net import Sender
 from workers.scheduler.observations import RunDropped, RunMissed, SchedulerLeads
 from workers.scheduler.statements import JOBS
-from workers.scheduler.times import Schedule
 from workers.scheduler.timetable import Due, Timetable
+from workers.scheduler.waiting import CHANNEL as WAITING_CHANNEL
+from workers.scheduler.waiting import Waiting
 
 JOBS_CHANNEL, NET_CHANNEL = "headwater_cron", "headwater_net"
 _LOOK_S = 60.0
@@ -34,6 +38,7 @@ class Term:
         self,
         leadership: Leadership,
         url: str,
+        connection: Connection,
         calls: Calls,
         outgoing: Outgoing,
         settings: Settings,
@@ -42,8 +47,9 @@ class Term:
         self._leadership, self._settings, self._clock = leadership, settings, clock
         self._jobs = Jobs(leadership, url, settings.scheduler)
         self._functions = FunctionCalls(leadership, calls, settings)
-        self._of_functions = read_function_schedules(settings)
+        self._of_functions = FunctionSchedules(connection, calls, settings, self._change)
         self._sender = Sender(leadership, outgoing, settings.net)
+        self._waiting = Waiting(leadership, outgoing, settings.net)
         self._lines = Lines(
             self._run,
             at_a_time=settings.scheduler.max_running_jobs,
@@ -64,13 +70,21 @@ class Term:
         """Work until stopped. Raises: LeadershipLost, DatabaseError."""
         await self._leadership.listen(JOBS_CHANNEL, self._change)
         await self._leadership.listen(NET_CHANNEL, self._sender.wake)
+        await self._leadership.listen(WAITING_CHANNEL, self._waiting.wake)
         try:
             await self._leadership.work(
-                self._tick, self._sender.take_all, self._sender.write_answers, self._sender.sweep
+                self._tick,
+                self._of_functions.follow,
+                self._sender.take_all,
+                self._sender.write_answers,
+                self._sender.sweep,
+                self._waiting.take_all,
+                self._waiting.write_replies,
             )
         finally:
             await self._lines.stop()
             await self._sender.stop()
+            await self._waiting.stop()
 
     def _change(self) -> None:
         self._is_changed = True
@@ -90,7 +104,9 @@ class Term:
                 observe(RunMissed(each.key, round(self._clock() - each.moment, 1)))
             await self._sleep()
         within_s = self._settings.pools.drain_timeout * _SHARE_OF_DRAIN
-        await asyncio.gather(self._lines.finish(within_s), self._sender.finish(within_s))
+        await asyncio.gather(
+            self._lines.finish(within_s), self._sender.finish(within_s), self._waiting.finish(within_s)
+        )
 
     async def _sleep(self) -> None:
         moment = self._timetable.next_moment()
@@ -107,7 +123,7 @@ class Term:
         if serves and not self._serves_jobs:
             observe(SchedulerLeads(await self._jobs.take_over()))
         self._serves_jobs = serves
-        return {**self._of_functions, **(await self._jobs.read() if serves else {})}
+        return {**self._of_functions.schedules, **(await self._jobs.read() if serves else {})}
 
     async def _run(self, due: Due) -> None:
         runner = self._functions if due.key.startswith(FUNCTION) else self._jobs

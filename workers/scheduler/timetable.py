@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from workers.scheduler.times import Every, Schedule
+from schemas.schedules import Every, Schedule
 
 LATE_S = 60.0
 """A moment longer ago than this is missed."""

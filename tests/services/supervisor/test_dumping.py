@@ -37,6 +37,8 @@ def test_rows_are_written_with_triggers_and_foreign_keys_at_rest():
         ('CREATE ROLE "anon";\n', False),
         ('ALTER ROLE "authenticator" SET "lock_timeout" TO \'8s\';\n', False),
         ('GRANT "anon" TO "authenticator";\n', False),
+        ('CREATE ROLE "headwater_http_16384";\n', False),
+        ('GRANT "postgres" TO "headwater_job_5_16384";\n', False),
         ("SET x = 1;\n", False),
     ],
 )

@@ -25,6 +25,7 @@ import asyncpg
 from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.extensions import extension_files
 from services.supervisor.system_user import SystemUser, run_as, server_user
+from services.supervisor.vault_key import keep_vault_key
 
 OUTSIDE = Path(os.environ["HEADWATER_TEST_POSTGRES"]) if "HEADWATER_TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
@@ -130,6 +131,8 @@ def start_server(
         configuration["extension_control_path"] = f"{folder}:$system"
     for path in (folder, *folder.rglob("*")):
         _give(user, path)
+    if programs is None:
+        keep_vault_key(folder, user)
     data = folder / "data"
     made = subprocess.run(
         [

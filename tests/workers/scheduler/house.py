@@ -32,8 +32,8 @@ class House:
         return self.server.url(role, PASSWORD, self.name)
 
     async def close(self) -> None:
-        for one in self.schedulers:
-            await one.close()
+        while self.schedulers:
+            await self.schedulers.pop().close()
 
     async def run_of(self, job: str) -> asyncpg.Record:
         """Give the first run of a job, once it has ended."""

@@ -9,12 +9,12 @@ from broker.connection import Connection
 from broker.serve import Body, serve
 from broker.subjects import FUNCTIONS
 from schemas.caller import Service
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.functions_settings import FunctionSettings
 from schemas.http import Request, Response, header
 from schemas.settings import Settings
 from tests.workers.scheduler.house import House
-from workers.scheduler.functions import read_function_schedules, scheduled_call
-from workers.scheduler.observations import FunctionCalled, FunctionCallFailed, ScheduleUnreadable
+from workers.scheduler.functions import scheduled_call
+from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
 from workers.scheduler.pool import Standing
 
 
@@ -28,6 +28,8 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
     heard: list[Request] = []
 
     async def answer(request: Request, body: Body) -> Response:
+        if request.path == "/_internal/functions":
+            return Response(200, body=b"[]")
         heard.append(request)
         return Response(200 if len(heard) > 1 else 500)
 
@@ -54,19 +56,6 @@ async def test_where_nobody_serves_functions_the_failure_is_told(
     await house.until("select from headwater.last_runs where due > $1", row["due"])
 
     assert any(isinstance(each, FunctionCallFailed) for each in seen)
-
-
-def test_schedules_of_functions_are_read(seen: list[Struct]):
-    on, off = FunctionSettings(schedule="*/5 * * * *", timezone="Europe/Berlin"), FunctionSettings()
-    broken = FunctionSettings(schedule="nonsense")
-    disabled = FunctionSettings(schedule="* * * * *", enabled=False)
-    settings = with_functions(on=on, off=off, broken=broken, disabled=disabled)
-
-    assert list(read_function_schedules(settings)) == ["function on"]
-    assert [each.schedule for each in seen if isinstance(each, ScheduleUnreadable)] == ["function broken"]
-    assert (
-        read_function_schedules(Settings(functions={"on": on}, edge_runtime=EdgeRuntime(enabled=False))) == {}
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import asyncpg
 import pytest
 
 from schemas.scheduler_settings import Scheduler
+from schemas.schedules import BadSchedule, parse_schedule
 from schemas.setting_types import Duration
 from schemas.settings import Settings
 from tests.workers.scheduler.house import House
@@ -205,3 +206,55 @@ def test_a_failure_is_told_with_all_its_lines():
 
     assert told(error) == "ERROR:  duplicate\nDETAIL:  Key (a)=(1)\nHINT:  another\nCONTEXT:  in f()"
     assert told(Disconnected("gone")) == "connection failed: gone"
+
+
+_ITEMS = [
+    "*",
+    "0",
+    "5",
+    "31",
+    "60",
+    "1-3",
+    "3-1",
+    "*/2",
+    "*/0",
+    "1-9/4",
+    "$",
+    "jan",
+    "dec-feb",
+    "sun",
+    "mon-fri",
+    "7",
+    "1,2",
+    "x",
+    "1-",
+    "05",
+]
+
+
+async def test_what_the_database_takes_as_a_schedule_the_scheduler_reads(
+    house: House, project: asyncpg.Connection
+):
+    texts = [" ".join([*["*"] * place, item, *["*"] * (4 - place)]) for place in range(5) for item in _ITEMS]
+    texts += [
+        "1 seconds",
+        "59 SECONDS",
+        "1 second",
+        "60 seconds",
+        "@hourly",
+        "@Daily",
+        "@reboot",
+        "* * * *",
+        "* * * * * *",
+        "",
+    ]
+    taken = await project.fetch(
+        "select text, cron.headwater_is_schedule(text) as is_one from unnest($1::text[]) as text", texts
+    )
+
+    for text, is_one in taken:
+        if is_one:
+            parse_schedule(text, "GMT")
+        else:
+            with pytest.raises(BadSchedule):
+                parse_schedule(text, "GMT")

@@ -1,6 +1,6 @@
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import asyncpg
 import pytest
@@ -8,12 +8,30 @@ import pytest
 from schemas.scheduler_settings import Net
 from schemas.setting_types import Duration, Size
 from schemas.settings import Api, Settings
+from tests.broker.server import NatsServer
+from tests.workers.database.server import Server
+from tests.workers.scheduler.conftest import opened_house
 from tests.workers.scheduler.house import House, Service
 from workers.scheduler.net import guard_of, read_headers
 from workers.scheduler.pool import Standing
 
 Begin = Callable[..., Standing]
 LOCAL = ["127.0.0.0/8"]
+
+
+@pytest.fixture(scope="module")
+async def shared(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[House]:
+    """One database for these tests: making one takes longer than any of them."""
+    async with opened_house(cluster, template, broker) as one:
+        yield one
+
+
+@pytest.fixture
+async def house(shared: House) -> AsyncIterator[House]:
+    """The database without anything of another test in it."""
+    yield shared
+    await shared.close()
+    await shared.admin.execute("truncate net.http_request_queue, net._http_response; delete from cron.job")
 
 
 async def response(house: House, id: int) -> asyncpg.Record:

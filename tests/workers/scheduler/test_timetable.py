@@ -1,4 +1,4 @@
-from workers.scheduler.times import Every, parse_schedule
+from schemas.schedules import Every, parse_schedule
 from workers.scheduler.timetable import LATE_S, Due, Timetable
 
 MINUTE = parse_schedule("* * * * *", "GMT")

@@ -11,7 +11,8 @@ from workers.scheduler.pool import Standing
 
 async def main(url: str, nats_url: str) -> None:
     """Stand until killed; tell when this one leads."""
-    scheduler = Standing(url, Calls(await Connection.open(nats_url, name="scheduler")), Settings())
+    connection = await Connection.open(nats_url, name="scheduler")
+    scheduler = Standing(url, connection, Calls(connection), Settings())
     scheduler.begin()
     while not scheduler.is_leader:
         await asyncio.sleep(0.01)
