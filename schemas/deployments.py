@@ -54,6 +54,7 @@ class Listed(Struct, frozen=True):
     verify_jwt: bool = True
     schedule: str = ""
     sha256: str = ""
+    timezone: str = "UTC"
 
 
 class Deployed(Struct, frozen=True):

@@ -43,6 +43,8 @@ class FunctionSettings(Struct, frozen=True):
     """Processes it may have at a time. Unset: as `edge_runtime.max_instances`."""
     allow_net: list[str] | None = None
     """Hosts it may reach, as `api.example.com` or `10.0.0.1:443`. Unset: all but the platform's inner parts."""
+    database: bool | None = None
+    """It is told SUPABASE_DB_URL and may reach the database. Unset: as `edge_runtime.database`."""
 
 
 class EdgeRuntime(Struct, frozen=True):
@@ -60,6 +62,10 @@ class EdgeRuntime(Struct, frozen=True):
     """Folder of the functions. Unset: `functions` beside `config.toml`."""
     db_url: Secret | None = None
     """SUPABASE_DB_URL of functions. Unset: the embedded database as role postgres, or the one of `db.url`."""
+    database: bool = True
+    """Functions are told SUPABASE_DB_URL and may reach the database. Off: its address is closed to them."""
+    allow_inner: list[str] = field(default_factory=list)
+    """Metadata and link-local addresses that functions may reach all the same, as `169.254.169.254`."""
     memory_mb: Count = 256
     """Memory of a process, in MiB; beyond: 546."""
     cpu_ms: Count = 2000

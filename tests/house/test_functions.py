@@ -29,16 +29,28 @@ CALLS_BACK = """Deno.serve(async () => {
   return new Response(String(answer.status));
 });"""
 COUNTS = """Deno.serve(async (req) => { let n = 0; for await (const piece of req.body!) n += piece.length; return new Response(String(n)); });"""
-SECRETS = "Deno.serve(() => Response.json({ greeting: Deno.env.get('GREETING'), missing: Deno.env.get('MISSING') ?? null }));"
+SECRETS = "Deno.serve(() => Response.json({ greeting: Deno.env.get('GREETING'), own: Deno.env.get('OWN') ?? null, missing: Deno.env.get('MISSING') ?? null }));"
+EVENTS = """let go = (_: unknown) => {};
+Deno.serve((req) => { if (req.method === "POST") { go(0); return new Response(); }
+  return new Response(new ReadableStream({ async start(c) { c.enqueue("data: 1\\n\\n"); await new Promise((r) => go = r); c.enqueue("data: 2\\n\\n"); c.close(); } })
+    .pipeThrough(new TextEncoderStream()), { headers: { "content-type": "text/event-stream" } }); });"""
+PEEKS = """Deno.serve(async () => { const answer = await fetch(Deno.env.get("SUPABASE_URL") + "/metrics");
+  await answer.body?.cancel(); return new Response(String(answer.status)); });"""
+SECRET = {"HOUSE_GREETING": "greeting-of-the-house", "HOUSE_OWN": "own-of-one-function"}
+METRICS = {"HEADWATER_GATEWAY_METRICS_TOKEN": "a token for the metrics"}
 CONFIG = """
 [edge_runtime.secrets]
-GREETING = "hello"
+GREETING = "env(HOUSE_GREETING)"
 MISSING = "env(THERE_IS_NO_SUCH_NAME)"
 [functions.open]
 verify_jwt = false
 [functions.socket]
 verify_jwt = false
 [functions.secrets]
+verify_jwt = false
+[functions.secrets.env]
+OWN = "env(HOUSE_OWN)"
+[functions.events]
 verify_jwt = false
 [functions.off]
 enabled = false
@@ -51,7 +63,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("functions")
     sources = {
         "hello": HELLO, "open": OPEN, "cors": CORS, "calls": CALLS_BACK, "counts": COUNTS, "off": OPEN,
-        "socket": SOCKET, "secrets": SECRETS,
+        "socket": SOCKET, "secrets": SECRETS, "others": SECRETS, "events": EVENTS, "peeks": PEEKS,
     }  # fmt: skip
     for name, source in sources.items():
         write(folder, name, source)
@@ -62,7 +74,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(project: Path) -> Iterator[Platform]:
     """A platform of that project."""
-    with platform("--project", str(project)) as one:
+    with platform("--project", str(project), environment=SECRET | METRICS) as one:
         wait_for(lambda: one.get("/functions/v1/hello")[0] == 200)
         yield one
 
@@ -209,7 +221,30 @@ async def test_the_settings_of_the_project_hold(served: Platform, http: aiohttp.
     async with http.get("functions/v1/off", headers={"apikey": served.values["ANON_KEY"]}) as answer:
         assert answer.status == 404
     async with http.get("functions/v1/secrets") as answer:
-        assert await answer.json() == {"greeting": "hello", "missing": None}
+        assert await answer.json() == {
+            "greeting": SECRET["HOUSE_GREETING"], "own": SECRET["HOUSE_OWN"], "missing": None,
+        }  # fmt: skip
+    async with http.get("functions/v1/others", headers={"apikey": served.values["ANON_KEY"]}) as answer:
+        assert await answer.json() == {"greeting": SECRET["HOUSE_GREETING"], "own": None, "missing": None}
+    logs = b"".join(file.read_bytes() for file in (served.data / "logs").rglob("*") if file.is_file())
+    assert b"functions" in logs
+    assert not [value for value in SECRET.values() if value.encode() in logs]
+
+
+async def test_events_come_through_the_door_one_by_one(http: aiohttp.ClientSession) -> None:
+    async with asyncio.timeout(30), http.get("functions/v1/events") as answer:
+        assert answer.content_type == "text/event-stream"
+        assert await answer.content.readuntil(b"\n\n") == b"data: 1\n\n"
+        async with http.post("functions/v1/events") as told:
+            assert told.status == 200
+        assert await answer.content.read() == b"data: 2\n\n"
+
+
+async def test_metrics_are_not_for_functions_where_they_have_a_token(
+    served: Platform, http: aiohttp.ClientSession
+) -> None:
+    async with http.get("functions/v1/peeks", headers={"apikey": served.values["ANON_KEY"]}) as answer:
+        assert await answer.text() == "403"
 
 
 def test_the_first_function_of_a_project_is_found_while_it_runs() -> None:

@@ -130,6 +130,7 @@ class Admin:
                     settings.verify_jwt if settings else True,
                     settings.schedule if settings else "",
                     one.sha256 if one else "",
+                    settings.timezone if settings else "UTC",
                 )
             )
         return found

@@ -34,6 +34,8 @@ class Crew:
         self.function = function
         self.limits = limits
         self.instances: list[Instance] = []
+        self.leaving: set[Instance] = set()
+        """Those that finish what they have and end."""
         self._around = around
         self._starting: set[asyncio.Task[None]] = set()
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -77,9 +79,10 @@ class Crew:
         if instance in self.instances:
             self.instances.remove(instance)
         grace = self.limits.wall_s if grace_s is None else grace_s
+        self.leaving.add(instance)
         task = asyncio.get_running_loop().create_task(instance.retire(reason, grace))
         self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        task.add_done_callback(lambda ended: self._ended(ended, instance))
 
     async def drain(self, reason: str, grace_s: float | None = None) -> None:
         """End all processes; return when they are gone. Who waits for one is sent to the next version."""
@@ -165,6 +168,10 @@ class Crew:
             program=places.deno,
             offline=self._around.is_offline,
         )
+
+    def _ended(self, task: asyncio.Task[None], instance: Instance) -> None:
+        self._ending.discard(task)
+        self.leaving.discard(instance)
 
     def _gone(self, instance: Instance) -> None:
         if instance in self.instances:

@@ -26,6 +26,8 @@ from broker.observe import observe
 from schemas.deployments import MOST_SECRETS, Deployed, KnownSecret, Session, Version, secret_fault
 from schemas.errors import Unavailable
 from schemas.events import FunctionsChanged
+from schemas.functions_settings import FunctionSettings
+from schemas.schedules import BadSchedule, parse_schedule
 from workers.functions.admin_errors import DeployRefused, NoVersion, SecretRefused
 from workers.functions.bundles import BundleRefused, lay, read_bundle
 from workers.functions.overlay import Laid, Overlay
@@ -123,9 +125,10 @@ class Deployments:
         """Take a bundle and run it. Raises: DeployRefused, BlobError."""
         sha256 = hashlib.sha256(data).hexdigest()
         try:
-            await asyncio.to_thread(read_bundle, data, name)
+            bundle = await asyncio.to_thread(read_bundle, data, name)
         except BundleRefused as refused:
             raise DeployRefused(str(refused)) from None
+        _check_schedule(bundle.manifest.settings)
         async with self._deploying:
             versions = await self._store.versions(name)
             number = versions[0].number + 1 if versions else 1
@@ -254,6 +257,10 @@ class Deployments:
         root = folder / "functions"
         return Laid(active.name, active.number, active.sha256, active.at, root, manifest.settings)
 
+    def announce(self) -> None:
+        """Tell all who follow functions that this worker answers now."""
+        self._tell("")
+
     def _tell(self, name: str) -> None:
         if self._connection is not None:
             with contextlib.suppress(Unavailable):  # the others look by themselves, later
@@ -283,3 +290,12 @@ class Deployments:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         self._folder.chmod(0o755)
+
+
+def _check_schedule(settings: FunctionSettings) -> None:
+    """Refuse a schedule that would never run. Raises: DeployRefused."""
+    if settings.schedule:
+        try:
+            parse_schedule(settings.schedule, settings.timezone)
+        except BadSchedule as error:
+            raise DeployRefused(str(error)) from None

@@ -12,11 +12,12 @@ import msgspec
 
 from schemas.auth_settings_keys import listed_keys
 from schemas.legacy_keys import legacy_key
-from schemas.settings import Settings
+from schemas.settings import Settings, gateway_scheme
 from workers.functions.registry import Function
 
 LOOPBACK = "127.0.0.1"
 _PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "LD_LIBRARY_PATH")
+_DATABASE_URL = "SUPABASE_DB_URL"
 _FOR_DENO = ("NPM_CONFIG_REGISTRY", "DENO_CERT", "DENO_TLS_CA_STORE", "NODE_EXTRA_CA_CERTS")
 
 
@@ -47,6 +48,13 @@ class Platform:
     """What every function is told of the platform."""
 
     variables: Mapping[str, str] = field(repr=False)
+    gives_database: bool = True
+    """Functions may use the database unless their settings say otherwise."""
+
+    def opens_database(self, function: Function) -> bool:
+        """Tell whether a function is told the database's address, and may reach it."""
+        own = function.settings.database
+        return self.gives_database if own is None else own
 
 
 def platform_of(
@@ -55,7 +63,8 @@ def platform_of(
     """Make what all functions are told. `environment` is that of this process."""
     keys, own = keys_of(settings), settings.edge_runtime
     variables = {
-        "SUPABASE_URL": settings.api.external_url.rstrip("/") or f"http://{LOOPBACK}:{settings.api.port}",
+        "SUPABASE_URL": settings.api.external_url.rstrip("/")
+        or f"{gateway_scheme(settings)}://{LOOPBACK}:{settings.api.port}",
         "SUPABASE_ANON_KEY": keys.anon,
         "SUPABASE_SERVICE_ROLE_KEY": keys.service_role,
         "SUPABASE_PUBLISHABLE_KEYS": _named(keys.publishable),
@@ -63,12 +72,12 @@ def platform_of(
         "SUPABASE_JWKS": msgspec.json.encode({"keys": list(public_keys)}).decode(),
         "SB_REGION": own.region,
     }
-    if url := _database_url(settings):
-        variables["SUPABASE_DB_URL"] = url
+    if url := database_url(settings):
+        variables[_DATABASE_URL] = url
     passed = {name: environment[name] for name in (*_PASSED_ON, *_FOR_DENO) if environment.get(name)}
     if "SSL_CERT_FILE" in passed:  # which Deno itself does not read
         passed.setdefault("DENO_CERT", passed["SSL_CERT_FILE"])
-    return Platform(passed | variables)
+    return Platform(passed | variables, own.database)
 
 
 def variables_of(function: Function, platform: Platform, execution_id: str) -> dict[str, str]:
@@ -77,10 +86,14 @@ def variables_of(function: Function, platform: Platform, execution_id: str) -> d
         "SB_EXECUTION_ID": execution_id,
         "DENO_DEPLOYMENT_ID": f"{function.name}_{function.version}",
     }
-    return {**function.env, **platform.variables, **own}
+    told = dict(platform.variables)
+    if not platform.opens_database(function):
+        told.pop(_DATABASE_URL, None)
+    return {**function.env, **told, **own}
 
 
-def _database_url(settings: Settings) -> str:
+def database_url(settings: Settings) -> str:
+    """Give the address of the database for functions."""
     if settings.edge_runtime.db_url:
         return settings.edge_runtime.db_url.reveal()
     if settings.db.url:

@@ -12,8 +12,6 @@ from pathlib import Path
 from workers.functions.imports import Prepared
 from workers.functions.registry import Function
 
-METADATA_HOSTS = ("169.254.169.254", "[fd00:ec2::254]", "metadata.google.internal", "100.100.100.200")
-"""Where clouds tell a machine its own credentials."""
 _EVERY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104 - denied, not bound
 _SYS = ("hostname", "osRelease", "osUptime", "loadavg", "systemMemoryInfo", "cpus", "uid", "gid")
 
@@ -48,7 +46,7 @@ def command(
     memory_mb: int,
     denied: Iterable[str],
 ) -> Command:
-    """Give the command of a function's process. `denied` are hosts with ports that it must not reach."""
+    """Give the command of a function's process. `denied` are places that it must not reach (inner.py)."""
     argv = [
         str(place.deno),
         "run",
@@ -84,7 +82,7 @@ def _permissions(function: Function, place: Place, denied: Iterable[str]) -> lis
     else:
         net = []
     if net:
-        net.append(f"--deny-net={_listed([*denied, *METADATA_HOSTS, *_EVERY_ADDRESS])}")
+        net.append(f"--deny-net={_listed([*denied, *_EVERY_ADDRESS])}")
     return [
         "--allow-env",
         *net,

@@ -2,7 +2,8 @@
 
 A process is looked at every 100 ms while it works. Its processor time is shared out to the requests under way; one whose
 share is beyond the limit ends the process, and so does a process that computes for that long without a sign of life: an
-endless loop holds up every request, so no share would tell. The numbers are those of the kernel (/proc); where there is
+endless loop holds up every request, so no share would tell. It computes also while it waits for a processor that others
+have: on a machine with too much to do a loop is still one. The numbers are those of the kernel (/proc); where there is
 none, the limits of the heap and of the whole process still hold.
 """
 
@@ -63,6 +64,8 @@ class Sample:
 
     cpu_s: float
     memory_bytes: int
+    queued_s: float = 0.0
+    """Time in which its first thread, which runs its script, could have run and had no processor."""
 
 
 def sample(pid: int) -> Sample | None:
@@ -74,8 +77,14 @@ def sample(pid: int) -> Sample | None:
             status = file.read()
     except OSError:
         return None
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            queued_s = int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        queued_s = 0.0  # a kernel that does not count it
     fields = stat.rpartition(b")")[2].split()
-    return Sample((int(fields[11]) + int(fields[12])) * _TICK_S, _size(status, _ANON) + _size(status, _SHMEM))
+    memory = _size(status, _ANON) + _size(status, _SHMEM)
+    return Sample((int(fields[11]) + int(fields[12])) * _TICK_S, memory, queued_s)
 
 
 def _size(status: bytes, name: bytes) -> int:
@@ -101,6 +110,7 @@ class Meter:
     memory_bytes: int = 0
     silent_s: float = 0.0
     """Processor time since the last sign of life."""
+    _queued_s: float = 0.0
     _at: float | None = None
 
     def progress(self) -> None:
@@ -111,12 +121,13 @@ class Meter:
         """Take a sample; give the limit that was broken: `cpu`, `memory`, or `age` for one that has worked for long."""
         before, self._at = self._at, now
         spent = max(seen.cpu_s - self.used_s, 0.0)
-        self.used_s, self.memory_bytes = seen.cpu_s, seen.memory_bytes
+        queued = max(seen.queued_s - self._queued_s, 0.0)
+        self.used_s, self.memory_bytes, self._queued_s = seen.cpu_s, seen.memory_bytes, seen.queued_s
         if seen.memory_bytes > self.limits.memory_mb * 1024 * 1024:
             return "memory"
         if before is None:  # the time of its start is nobody's
             return None
-        if spent < _BUSY * (now - before):
+        if spent + queued < _BUSY * (now - before):
             self.silent_s = 0.0
         else:
             self.silent_s += spent

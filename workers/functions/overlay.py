@@ -2,7 +2,8 @@
 
     functions of the folder  <  deployed ones of the same name      variables of files  <  secrets  <  those of a session
 
-A deployed function brings its settings along; the variables that the server's `config.toml` gives it stay.
+A deployed function brings its settings along; the variables that the server's `config.toml` gives it stay, and so does
+whether it may use the database, which it can give up and not ask for.
 """
 
 import hashlib
@@ -46,7 +47,7 @@ def read_all(
     found, warnings = read_functions(root, named, runtime, overlay.secrets)
     for name, laid in overlay.laid.items():
         found.pop(name, None)
-        own = msgspec.structs.replace(laid.settings, env=named[name].env if name in named else {})
+        own = _held_to(named.get(name, FunctionSettings()), laid.settings)
         deployed, told = read_functions(laid.root, {name: own}, runtime, overlay.secrets)
         warnings += [each for each in told if each not in warnings]
         if name in deployed:
@@ -55,6 +56,12 @@ def read_all(
     if overlay.session is not None:
         found = {name: _in_session(function, overlay.session) for name, function in found.items()}
     return found, [*warnings, *overlay.warnings]
+
+
+def _held_to(own: FunctionSettings, brought: FunctionSettings) -> FunctionSettings:
+    """Give the settings of a deployed function: what it brought, but for what is the server's to say."""
+    database = False if brought.database is False else own.database
+    return msgspec.structs.replace(brought, env=own.env, database=database)
 
 
 def _in_session(function: Function, session: Session) -> Function:

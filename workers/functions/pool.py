@@ -4,7 +4,6 @@ It stands in a process of its own, `python -P -m workers functions`.
 """
 
 import asyncio
-import contextlib
 import os
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +18,6 @@ from broker.observe import gauge, observe
 from broker.process import Process, data_folder
 from broker.serve import Body, serve
 from broker.streams import StreamLimits
-from broker.wire import parse_servers
 from schemas.auth_settings_keys import named_keys
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
@@ -29,7 +27,8 @@ from schemas.settings import Settings, SettingsError
 from schemas.signing import public_keys
 from workers.functions.admin import Admin
 from workers.functions.assembling import deployments_of
-from workers.functions.environment import keys_of, platform_of
+from workers.functions.environment import database_url, keys_of, platform_of
+from workers.functions.inner import inner_places
 from workers.functions.log_reading import LogReading
 from workers.functions.logs import Journal
 from workers.functions.places import leave, settle
@@ -60,7 +59,7 @@ async def run_pool(process: Process, settings: Settings) -> None:
         places,
         platform_of(settings, _public_keys(settings), os.environ),
         Journal(connection, runtime.log_lines),
-        _inner_addresses(settings),
+        await asyncio.to_thread(inner_places, settings, database_url(settings)),
         runtime.offline,
     )
     shelf = Shelf(functions_folder(settings), settings.functions, runtime)
@@ -96,6 +95,7 @@ async def run_pool(process: Process, settings: Settings) -> None:
         await health.stop()
 
     process.on_drain(drain)
+    deployments.announce()
     process.ready()
     await process.stopped()
 
@@ -155,15 +155,6 @@ def _public_keys(settings: Settings) -> list[dict[str, object]]:
         return public_keys(listed.reveal()) if listed else []
     except ValueError as error:
         raise SettingsError(f"the JWT keys cannot be used: {error}") from None
-
-
-def _inner_addresses(settings: Settings) -> tuple[str, ...]:
-    """Give the hosts with ports that functions must not reach: the broker's."""
-    found: list[str] = []
-    with contextlib.suppress(ValueError):
-        servers = parse_servers(settings.broker.url.reveal() if settings.broker.url else "")
-        found = [f"{f'[{each.host}]' if ':' in each.host else each.host}:{each.port}" for each in servers]
-    return tuple(found)
 
 
 def _show_numbers(worker: FunctionsWorker) -> None:

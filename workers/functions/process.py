@@ -1,7 +1,10 @@
 """One process of a function: started, ready when its socket answers, asked, ended in order or killed.
 
-start --> listening --> requests --> retire: no new ones, SIGTERM, what is under way is finished --> gone
+start --> listening --> requests --> retire: no new ones; what is under way is finished, then waitUntil --> gone
       `-> ended before: BootFailed, with what it said             `-> still there after its grace: SIGKILL
+
+A process that retires is told so at once (`beforeunload`) and shut only when the last request that it was given has been
+answered: one that is on its way into the socket, or whose body is still to come, is finished by it.
 """
 
 import asyncio
@@ -20,6 +23,7 @@ from workers.functions import http_wire
 from workers.functions.confine import confinement
 from workers.functions.environment import Platform, variables_of
 from workers.functions.imports import Prepared
+from workers.functions.inner import Inner
 from workers.functions.launch import Command, Place, command
 from workers.functions.limits import Limits, Meter, Sample, Share
 from workers.functions.logs import (
@@ -33,7 +37,7 @@ from workers.functions.logs import (
 )
 from workers.functions.places import Places
 from workers.functions.registry import Function
-from workers.functions.relay import Exchange, Relay
+from workers.functions.relay import Exchange, Relay, Unreached
 
 _READ = 64 * 1024
 _REMEMBERED = 40
@@ -41,6 +45,8 @@ _SEE_OFF_S = 2.0
 _OUT_OF_MEMORY = ("out of memory", "heap limit", "Array buffer allocation failed")
 _IDLE_HINTS = ("warning: Detected export default { fetch }",)
 """What the runtime says about things that are in order here."""
+_TOLD, _SHUT = signal.SIGTERM, signal.SIGUSR2
+"""What the preload hears: that the end has begun; that no request is under way any more."""
 _CRASHES = (-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL)
 _SPENT = (-signal.SIGXCPU, -signal.SIGKILL)
 
@@ -52,7 +58,7 @@ class Surroundings:
     places: Places
     platform: Platform = field(repr=False)
     journal: Journal
-    denied: tuple[str, ...]
+    inner: Inner
     is_offline: bool = False
     """No host is asked for modules but the registry of packages."""
 
@@ -68,6 +74,8 @@ class Instance:
         self.last_used = time.monotonic()
         self.is_retired = False
         self.gone = asyncio.Event()
+        self._is_free = asyncio.Event()
+        self._is_free.set()
         self.on_gone: Callable[[Instance], None] = lambda _: None
         self._around = around
         self._socket = around.places.run / f"{self.execution[:13]}.sock"
@@ -107,7 +115,7 @@ class Instance:
             place,
             variables,
             memory_mb=self.limits.memory_mb,
-            denied=self._around.denied,
+            denied=self._denied(),
         )
         try:
             await self._spawn(made)
@@ -130,12 +138,15 @@ class Instance:
         """Take a place for a request; `give_back` ends it."""
         share = Share()
         self.meter.shares.add(share)
+        self._is_free.clear()
         return share
 
     def give_back(self, share: Share) -> None:
         """End a request."""
         self.meter.shares.discard(share)
         self.last_used = time.monotonic()
+        if not self.meter.shares:
+            self._is_free.set()
 
     async def ask(
         self,
@@ -146,9 +157,12 @@ class Instance:
         is_chunked: bool,
         is_raw: bool,
     ) -> Exchange:
-        """Send a request and give its answer. Raises: FunctionError; what the body raises."""
+        """Send a request and give its answer. Raises: Unreached, then it is retired; FunctionError; what the body raises."""
         try:
             return await self._relay.ask(head, body, is_head=is_head, is_chunked=is_chunked, is_raw=is_raw)
+        except Unreached:
+            self.is_retired = True
+            raise
         except (http_wire.WireBroken, OSError):
             raise await self.failure() from None
 
@@ -176,17 +190,25 @@ class Instance:
         self._say("error", f"ended: it is beyond its limit of {limit}", "limit")
         self._signal(signal.SIGKILL)
 
-    async def retire(self, reason: str, grace_s: float, number: int = signal.SIGTERM) -> None:
-        """Let it finish what it has begun, and see it end; what takes longer than its grace is killed."""
+    async def retire(self, reason: str, grace_s: float) -> None:
+        """Let it finish what it was given, and see it end; what takes longer than its grace is killed."""
         self.is_retired = True
         self._reason = self._reason or reason
-        self._signal(number)
+        self._signal(_TOLD)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
+                await _first(self._is_free, self.gone)
+                if not self.gone.is_set():
+                    self._signal(_SHUT)
                 await self.gone.wait()
         if not self.gone.is_set():
             self._signal(signal.SIGKILL)
             await self.gone.wait()
+
+    def _denied(self) -> tuple[str, ...]:
+        inner = self._around.inner
+        is_open = self._around.platform.opens_database(self.function)
+        return inner.always if is_open else (*inner.always, *inner.database)
 
     async def _spawn(self, made: Command) -> None:
         out, its_out = os.pipe()
@@ -241,17 +263,14 @@ class Instance:
 
     async def _ready(self) -> None:
         """Wait until it listens. Raises: BootFailed if it ends before."""
-        listening = asyncio.ensure_future(self._listening.wait())
-        gone = asyncio.ensure_future(self.gone.wait())
-        try:
-            await asyncio.wait({listening, gone}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            listening.cancel()
-            gone.cancel()
+        await _first(self._listening, self.gone)
         if not self._listening.is_set():
             self._say("error", "the function did not start", "boot_error")
             raise BootFailed
-        (await self._relay.connect()).finish()
+        try:
+            (await self._relay.connect()).finish()
+        except Unreached:
+            raise BootFailed from None
 
     async def _end_badly(self) -> None:
         self._reason = self._reason or "boot_error"
@@ -283,6 +302,16 @@ class Instance:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait until one of them is set."""
+    waiting = [asyncio.ensure_future(each.wait()) for each in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
 
 
 def _follow(descriptor: int, lines: Lines, at_end: Callable[[], None] = lambda: None) -> None:

@@ -24,6 +24,10 @@ _CONNECT_S = 5.0
 _MOST_RESTING = 32
 
 
+class Unreached(Exception):
+    """Nobody listens any more: the request was not sent, and may be sent elsewhere."""
+
+
 class Wire(asyncio.Protocol):
     """One connection to a process. `progress` is called whenever bytes arrive."""
 
@@ -201,10 +205,13 @@ class Relay:
         self._is_closed = False
 
     async def connect(self) -> Wire:
-        """Open a connection. Raises: OSError, TimeoutError."""
+        """Open a connection. Raises: Unreached, OSError, TimeoutError."""
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(_CONNECT_S):
-            _, wire = await loop.create_unix_connection(lambda: Wire(self._progress), self._path)
+            try:
+                _, wire = await loop.create_unix_connection(lambda: Wire(self._progress), self._path)
+            except (ConnectionRefusedError, FileNotFoundError):
+                raise Unreached from None
         return wire
 
     async def ask(
@@ -218,7 +225,7 @@ class Relay:
     ) -> Exchange:
         """Send a request, and give its answer as soon as its head is there. `is_raw`: the body follows 101 as it is.
 
-        Raises: WireBroken, OSError if the process is gone; what the body raises.
+        Raises: Unreached if the process is gone and was asked nothing; WireBroken, OSError; what the body raises.
         """
         wire = self._take() or await self.connect()
         sending: asyncio.Task[None] | None = None

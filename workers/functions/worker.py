@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from broker.body import BodyBroken
 from broker.serve import Body, Streamed
+from broker.tracing import STATE
 from schemas.functions_errors import NameMissing, NoAnswer, NoFunction
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Request, Response, header
@@ -25,7 +26,7 @@ from workers.functions.environment import Keys
 from workers.functions.limits import REST_SAMPLE_S, SAMPLE_S, Limits, Share, limits_of, sample
 from workers.functions.process import Instance, Surroundings
 from workers.functions.registry import NAME, Function
-from workers.functions.relay import Exchange
+from workers.functions.relay import Exchange, Unreached
 from workers.functions.shelf import Shelf
 from workers.functions.tokens import check_token, with_token
 
@@ -44,7 +45,7 @@ class FunctionsWorker:
         self._runtime = runtime
         self._around = around
         self._crews: dict[str, Crew] = {}
-        self._draining: set[asyncio.Task[None]] = set()
+        self._draining: dict[asyncio.Task[None], Crew] = {}
         self._guarding: asyncio.Task[None] | None = None
         self.admin: Admin | None = None
         shelf.on_change = self._replace
@@ -64,9 +65,7 @@ class FunctionsWorker:
             self._guarding.cancel()
             await asyncio.wait([self._guarding])
         crews = [crew.drain("early_drop", _LAST_GRACE_S) for crew in self._crews.values()]
-        await asyncio.gather(*crews)
-        for task in self._draining:
-            task.cancel()
+        await asyncio.gather(*crews, *(each.retire("early_drop", _LAST_GRACE_S) for each in self._leaving()))
 
     async def answer(self, request: Request, body: Body) -> Response | Streamed:
         """Answer one request. Raises: FunctionError."""
@@ -90,18 +89,9 @@ class FunctionsWorker:
         head, content, is_chunked, upgrade = self._message(request, body)
         try:
             async with asyncio.timeout(limits.timeout_s):
-                crew, instance, share = await self._place(function)
-                try:
-                    exchange = await instance.ask(
-                        head,
-                        content,
-                        is_head=request.method == "HEAD",
-                        is_chunked=is_chunked,
-                        is_raw=bool(upgrade),
-                    )
-                except BaseException:
-                    _leave(crew, instance, share)
-                    raise
+                crew, instance, share, exchange = await self._exchange(
+                    function, head, content, request.method == "HEAD", is_chunked, bool(upgrade)
+                )
         except TimeoutError:
             raise NoAnswer from None
         job = _Job(crew, instance, share, exchange, began, limits)
@@ -116,6 +106,8 @@ class FunctionsWorker:
         """Give the head of the message for the function, its body, whether that goes in chunks, and its upgrade."""
         headers = [each for each in with_token(request, self._keys) if each[0] != "x-request-id"]
         headers.append(("x-request-id", request.id))
+        if STATE.tracing is not None and (trace := STATE.tracing.headers()):
+            headers = [each for each in headers if each[0] not in ("traceparent", "tracestate")] + trace
         upgrade = header(request.headers, "upgrade") or ""
         length = header(request.headers, "content-length")
         size: int | None
@@ -134,6 +126,29 @@ class FunctionsWorker:
         host = header(headers, "x-forwarded-host") or header(headers, "host") or "localhost"
         head = http_wire.request_head(request.method, target, host, headers, size, upgrade)
         return head, content, size == -1, upgrade
+
+    async def _exchange(
+        self,
+        function: Function,
+        head: bytes,
+        content: bytes | AsyncIterator[bytes],
+        is_head: bool,
+        is_chunked: bool,
+        is_raw: bool,
+    ) -> tuple[Crew, Instance, Share, Exchange]:
+        """Have a process take the request; one that has just died was asked nothing, so another is. Raises: FunctionError."""
+        while True:
+            crew, instance, share = await self._place(function)
+            try:
+                exchange = await instance.ask(
+                    head, content, is_head=is_head, is_chunked=is_chunked, is_raw=is_raw
+                )
+                return crew, instance, share, exchange
+            except Unreached:
+                _leave(crew, instance, share)
+            except BaseException:
+                _leave(crew, instance, share)
+                raise
 
     async def _place(self, function: Function) -> tuple[Crew, Instance, Share]:
         """Take a place in a process of the function's newest version. Raises: FunctionError."""
@@ -169,8 +184,12 @@ class FunctionsWorker:
 
     def _end(self, crew: Crew) -> None:
         task = asyncio.get_running_loop().create_task(crew.drain("early_drop"))
-        self._draining.add(task)
-        task.add_done_callback(self._draining.discard)
+        self._draining[task] = crew
+        task.add_done_callback(lambda done: self._draining.pop(done, None))
+
+    def _leaving(self) -> list[Instance]:
+        """Give the processes that are to end: their limits hold until they have."""
+        return [each for crew in (*self._crews.values(), *self._draining.values()) for each in crew.leaving]
 
     async def _guard(self) -> None:
         """Look at the processes: often at those that work, now and then at all."""
@@ -179,7 +198,7 @@ class FunctionsWorker:
             await asyncio.sleep(SAMPLE_S)
             now = time.monotonic()
             is_round = now - rested >= REST_SAMPLE_S
-            for each in self.instances:
+            for each in [*self.instances, *self._leaving()]:
                 if (each.in_flight or is_round) and (seen := sample(each.pid)) is not None:
                     each.judge(seen, now)
             if is_round:

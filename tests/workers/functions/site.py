@@ -20,6 +20,7 @@ from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.http import Headers, Request
 from schemas.settings import Settings
 from workers.functions.environment import keys_of, platform_of
+from workers.functions.inner import METADATA, Inner
 from workers.functions.logs import Journal
 from workers.functions.places import leave, settle
 from workers.functions.process import Surroundings
@@ -117,7 +118,7 @@ async def site(
     runtime: EdgeRuntime | None = None,
     functions: Mapping[str, FunctionSettings] | None = None,
     settings: Settings | None = None,
-    denied: tuple[str, ...] = (),
+    inner: Inner | None = None,
 ) -> AsyncIterator[Site]:
     """Start a worker over a new project, on a broker of this URL."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-functions-"))
@@ -127,7 +128,13 @@ async def site(
     whole = settings or Settings()
     connection = await Connection.open(url, name="functions-test")
     places = settle(folder / "data")
-    around = Surroundings(places, platform_of(whole, [], {}), Journal(connection, runtime.log_lines), denied)
+    whole = msgspec.structs.replace(whole, edge_runtime=runtime)
+    around = Surroundings(
+        places,
+        platform_of(whole, [], {}),
+        Journal(connection, runtime.log_lines),
+        inner or Inner(METADATA, ()),
+    )
     shelf = Shelf(root, functions or {}, runtime)
     worker = FunctionsWorker(shelf, keys_of(whole), runtime, around)
     await shelf.start()

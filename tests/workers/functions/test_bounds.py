@@ -2,14 +2,21 @@
 
 import asyncio
 import os
+import resource
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from schemas.functions_settings import EdgeRuntime
+from schemas.errors import Unavailable
+from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.secret import Secret
+from schemas.settings import Settings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import Site, site
 from tests.workers.functions.test_worker import HELLO, until
+from workers.functions.inner import inner_places
 
 LOOP = "Deno.serve((req) => { if (req.url.endsWith('/spin')) for (;;); return new Response('fine'); });"
 HEAP = "Deno.serve(() => { const all: unknown[] = []; for (;;) all.push(new Array(1000).fill({})); });"
@@ -32,7 +39,18 @@ Deno.serve(async (req) => {
     ffi: await tried(() => Deno.dlopen("libc.so.6", {})),
     broker: await tried(() => Deno.connect({ hostname: "127.0.0.1", port })),
     brokerByName: await tried(() => Deno.connect({ hostname: "localhost", port })),
+    brokerByOther: await tried(() => Deno.connect({ hostname: "127.0.0.2", port })),
+    brokerMapped: await tried(() => Deno.connect({ hostname: "::ffff:127.0.0.1", port })),
+    brokerByNode: await tried(async () => { const net = await import("node:net"); return await new Promise((done, fail) => net.connect(port, "127.0.0.1", () => done(0)).on("error", fail)); }),
+    every: await tried(() => Deno.connect({ hostname: "0.0.0.0", port })),
     metadata: await tried(() => fetch("http://169.254.169.254/latest/meta-data/")),
+    metadataByNumber: await tried(() => fetch("http://2852039166/latest/meta-data/")),
+    metadataOfTasks: await tried(() => fetch("http://169.254.170.2/v2/credentials")),
+    fork: await tried(async () => { const { spawn } = await import("node:child_process"); return await new Promise((done, fail) => spawn("/usr/bin/id").on("error", fail).on("exit", done)); }),
+    worker: await tried(() => new Worker("file:///etc/passwd", { type: "module" })),
+    preload: await tried(async () => { const f = `/proc/self/cmdline`; return await Deno.readTextFile(f); }),
+    chdir: await tried(() => Deno.readDirSync("..").next()),
+    link: await tried(() => Deno.symlinkSync("/etc/passwd", "./mine")),
     listen: await tried(() => Deno.listen({ port: 0 })),
     socket: await tried(async () => { const all = []; for (const e of Deno.readDirSync("/tmp")) all.push(e.name); return all; }),
     env_names: Object.keys(Deno.env.toObject()),
@@ -83,7 +101,8 @@ async def test_work_behind_an_answer_is_measured_too(place: Site) -> None:
 
 
 async def test_a_function_reaches_no_more_than_it_may(own_nats: NatsServer) -> None:
-    async with site(own_nats.url, denied=(f"127.0.0.1:{own_nats.port}",)) as place:
+    settings = Settings(broker=msgspec.structs.replace(Settings().broker, url=Secret(own_nats.url)))
+    async with site(own_nats.url, inner=inner_places(settings, "")) as place:
         place.write("tries/data.txt", "mine\n")
         place.write("other/secret.txt", "not yours")
         place.write(".env", "SHARED=1\nSUPABASE_URL=http://evil\n")
@@ -108,9 +127,32 @@ async def test_a_function_reaches_no_more_than_it_may(own_nats: NatsServer) -> N
             "HEADWATER_FUNCTION_SOCKET",
         }
         assert {
-            each: said for each, said in seen.items() if said not in ("NotCapable", "PermissionDenied")
+            each: said
+            for each, said in seen.items()
+            if said not in ("NotCapable", "PermissionDenied", "NotSupported")
         } == {}
         assert os.path.exists(f"/proc/{victim}")
+
+
+async def test_the_database_is_for_functions_that_are_given_it(own_nats: NatsServer) -> None:
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    url = f"postgresql://postgres:secret@localhost:{port}/postgres"
+    runtime = EdgeRuntime(watch=0, database=False, db_url=Secret(url))
+    named = {"given": FunctionSettings(database=True)}
+    source = f"""Deno.serve(async () => {{
+      const tried = await Promise.all(["127.0.0.1", "localhost", "127.0.0.9"].map(async (hostname) => {{
+        try {{ (await Deno.connect({{ hostname, port: {port} }})).close(); return "done"; }} catch (e) {{ return (e as Error).name; }} }}));
+      return Response.json([Deno.env.get("SUPABASE_DB_URL") ?? null, ...tried]); }});"""
+    inner = inner_places(Settings(), url)
+    async with server, site(own_nats.url, runtime=runtime, functions=named, inner=inner) as place:
+        await place.add("given", source)
+        await place.add("other", source)
+
+        given, other = (await place.ask("/given")).json, (await place.ask("/other")).json
+
+    assert given[:3] == [url, "done", "done"]
+    assert other == [None, "NotCapable", "NotCapable", "NotCapable"]
 
 
 async def test_a_process_is_another_user_than_root_in_a_folder_of_its_own(place: Site) -> None:
@@ -165,3 +207,105 @@ async def test_a_request_that_finds_no_room_is_refused(own_nats: NatsServer) -> 
 
         assert {reply.status for reply in replies} == {200, 503}
         assert {reply.json["code"] for reply in replies if reply.status == 503} == {"WORKER_BUSY"}
+
+
+async def until_fine(place: Site, path: str) -> None:
+    """Have a function started, however long that takes."""
+    async with asyncio.timeout(30):
+        while (await place.ask(path)).body != b"fine":
+            pass
+
+
+async def test_an_answer_that_never_ends_is_cut_and_one_that_crashes_breaks_off(own_nats: NatsServer) -> None:
+    runtime = EdgeRuntime(watch=0, wall_s=2, timeout_s=2)
+    endless = "Deno.serve((req) => req.url.endsWith('/fine') ? new Response('fine') : new Response(new ReadableStream({ async pull(c) { await new Promise((r) => setTimeout(r, 20)); c.enqueue(new Uint8Array(10)); } })));"
+    crashing = """Deno.serve((req) => req.url.endsWith("/fine") ? new Response("fine") : new Response(new ReadableStream({ async start(c) {
+      c.enqueue(new Uint8Array(10)); await new Promise((r) => setTimeout(r, 50)); Deno.exit(7); } })));"""
+    async with site(own_nats.url, runtime=runtime) as place:
+        await place.add("endless", endless)
+        await place.add("crashing", crashing)
+        await place.add("bystander", HELLO)
+
+        for name in ("endless", "crashing"):
+            await until_fine(place, f"/{name}/fine")
+            broken = asyncio.ensure_future(place.ask(f"/{name}"))
+            beside = [await place.ask("/bystander") for _ in range(20)]
+            with pytest.raises(Unavailable):
+                await broken
+            assert {reply.body for reply in beside} == {b"hello"}
+
+        assert (await place.ask("/crashing/fine")).body == b"fine"
+        await until(lambda: any("exit 7" in text for text in place.said("crashing", "shutdown")))
+
+
+async def test_a_body_of_a_gigabyte_passes_and_leaves_no_memory_behind(place: Site) -> None:
+    await place.add(
+        "gigabyte",
+        "Deno.serve(async (req) => { let n = 0; for await (const piece of req.body!) n += piece.length; return new Response(String(n)); });",
+    )
+    await place.add("bystander", HELLO)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    piece = bytes(1 << 20)
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(1024):
+            yield piece
+
+    sending = asyncio.ensure_future(place.ask("/gigabyte", method="POST", pieces=body(), budget_ms=90_000))
+    beside = [await place.ask("/bystander") for _ in range(20)]
+
+    assert (await sending).body == str(1 << 30).encode()
+    assert {reply.body for reply in beside} == {b"hello"}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 128 * 1024
+
+
+async def test_variables_of_one_function_are_not_those_of_another(own_nats: NatsServer) -> None:
+    named = {"mine": FunctionSettings(env={"OWN": Secret("value-of-mine")}), "thief": FunctionSettings()}
+    runtime = EdgeRuntime(watch=0, secrets={"SHARED": Secret("value-of-all")})
+    source = """const read = async (path: string) => { try { return await Deno.readTextFile(path); } catch (e) { return (e as Error).name; } };
+      Deno.serve(async (req) => { const pid = await req.text(); return Response.json([Deno.env.get("OWN") ?? null, Deno.env.get("SHARED"),
+        await read(`/proc/${pid}/environ`), await read(`/proc/${pid}/cmdline`)]); });"""
+    async with site(own_nats.url, runtime=runtime, functions=named) as place:
+        await place.add("mine", source)
+        await place.add("thief", source)
+        own = (await place.ask("/mine", method="POST", body=b"1")).json
+        victim = next(each for each in place.worker.instances if each.function.name == "mine")
+
+        stolen = (await place.ask("/thief", method="POST", body=str(victim.pid).encode())).json
+
+        assert own[:2] == ["value-of-mine", "value-of-all"]
+        assert stolen == [None, "value-of-all", "NotCapable", "NotCapable"]
+        told = repr([place.lines, victim.function, victim._around.platform, named, runtime])
+        assert "value-of" not in told
+        command = Path(f"/proc/{victim.pid}/cmdline").read_bytes()
+        assert b"value-of" not in command
+
+
+async def test_import_maps_and_static_files_of_the_settings_hold_at_run_time(own_nats: NatsServer) -> None:
+    named = {
+        "uses": FunctionSettings(import_map="./functions/maps/own.json", static_files=["./pages/*.html"])
+    }
+    async with site(own_nats.url, functions=named) as place:
+        place.write("maps/own.json", '{"imports": {"words": "../_shared/words.ts"}}')
+        place.write("_shared/words.ts", "export const word = 'mapped';")
+        place.write("../pages/a.html", "<p>page</p>")
+        place.write("../pages/a.key", "hidden")
+        await place.add(
+            "uses",
+            """import { word } from "words";
+               const read = async (name: string) => { try { return await Deno.readTextFile(new URL(`../../pages/${name}`, import.meta.url)); } catch (e) { return (e as Error).name; } };
+               Deno.serve(async () => Response.json([word, await read("a.html"), await read("a.key")]));""",
+        )
+
+        assert (await place.ask("/uses")).json == ["mapped", "<p>page</p>", "NotCapable"]
+
+
+async def test_a_web_worker_is_refused_and_ends_no_process(place: Site) -> None:
+    await place.add(
+        "threads",
+        "Deno.serve((req) => { if (req.url.endsWith('/try')) new Worker('data:,', { type: 'module' }); return new Response('fine'); });",
+    )
+
+    assert (await place.ask("/threads/try")).status == 500
+    assert (await place.ask("/threads")).body == b"fine"
+    assert len(place.said("threads", "boot")) == 1

@@ -4,6 +4,7 @@ from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.settings import Settings
 from workers.functions.environment import platform_of, variables_of
 from workers.functions.imports import Prepared
+from workers.functions.inner import METADATA
 from workers.functions.launch import Place, command
 from workers.functions.registry import Function
 
@@ -19,7 +20,9 @@ def function(**settings: object) -> Function:
 
 
 def argv(one: Function, prepared: Prepared | None = None) -> tuple[str, ...]:
-    made = command(one, prepared or Prepared(), PLACE, {}, memory_mb=128, denied=["127.0.0.1:4222"])
+    made = command(
+        one, prepared or Prepared(), PLACE, {}, memory_mb=128, denied=["127.0.0.1:4222", *METADATA]
+    )
     return made.argv
 
 
@@ -34,7 +37,7 @@ def test_a_process_may_do_no_more_than_it_must() -> None:
     assert "--allow-write=/r/1.sock" in words
     denied = next(word for word in words if word.startswith("--deny-net="))
     assert "127.0.0.1:4222" in denied
-    assert "169.254.169.254" in denied
+    assert "169.254.0.0/16" in denied
     assert not any(word.startswith(("--allow-all", "-A", "--allow-run", "--allow-ffi")) for word in words)
 
 

@@ -22,6 +22,15 @@ def test_a_process_that_computes_without_a_sign_of_life_is_over_its_limit() -> N
     assert not any(verdicts[:9])
 
 
+def test_a_loop_is_one_also_where_others_have_the_processor() -> None:
+    one = meter()
+
+    verdicts = [one.judge(Sample(5.0 + 0.1 * n, 0, 0.9 * n), float(n)) for n in range(1, 12)]
+
+    assert verdicts[-1] == "cpu"
+    assert not any(verdicts[:9])
+
+
 def test_signs_of_life_and_rest_clear_what_was_silent() -> None:
     one = meter(Share(), Share(), Share())
 

@@ -3,8 +3,10 @@
 // - Whatever address the function names, it listens on the socket that the pool chose, and only there.
 // - Its handler gets a Request whose URL has the public scheme and host; over a unix socket Deno gives `http+unix:`.
 // - What it prints leaves as frames, one a line: RS, then JSON [level, request id, text]. Other lines are the runtime's.
-// - EdgeRuntime.waitUntil keeps the process alive after an answer; a signal begins its end: no new requests,
-//   `beforeunload` with the reason, then what is awaited, then `unload`.
+// - EdgeRuntime.waitUntil keeps the process alive after an answer. Its end has two signals: SIGTERM fires `beforeunload`
+//   with the reason while requests that it was given go on; SIGUSR2 says that there are none: no new ones are taken, what
+//   is awaited settles, then `unload`.
+// - A Response of another library (a polyfill, an npm package that brings its own) becomes one of the runtime.
 // - `export default { fetch }` is served when the module has been read and nothing serves.
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -51,6 +53,9 @@ function shown(error: unknown): string {
 const PUBLIC_SCHEME = "x-forwarded-proto";
 const LOCAL_SCHEME = "http+unix";
 const RealRequest = globalThis.Request;
+const RealResponse = globalThis.Response;
+const RealHeaders = globalThis.Headers;
+const RealStream = globalThis.ReadableStream;
 const realFetch = globalThis.fetch;
 const realClone = RealRequest.prototype.clone;
 const realUrl = Object.getOwnPropertyDescriptor(RealRequest.prototype, "url")!.get!;
@@ -100,7 +105,68 @@ const FAILED = JSON.stringify({ code: "WORKER_ERROR", message: "Function exited 
 
 function failed(error: unknown): Response {
   tell("error", shown(error));
-  return new Response(FAILED, { status: 500, headers: { "content-type": "application/json" } });
+  return new RealResponse(FAILED, { status: 500, headers: { "content-type": "application/json" } });
+}
+
+/** Give a Response of the runtime for one that is only like it: status, headers, body. */
+async function native(given: any): Promise<Response> {
+  if (given instanceof RealResponse) return given;
+  const isAlike = typeof given === "object" && given !== null && Number.isInteger(given.status) &&
+    typeof given.headers === "object" && given.headers !== null;
+  if (!isAlike) throw new TypeError("The handler did not return a Response.");
+  if (given.bodyUsed) throw new TypeError("The body of the Response that the handler returned was read already.");
+  const headers = new RealHeaders();
+  for (const [name, value] of fields(given.headers)) headers.append(name, value);
+  const body = NO_BODY.includes(given.status) ? null : await content(given);
+  return new RealResponse(body, { status: given.status, statusText: given.statusText || "", headers });
+}
+
+const NO_BODY = [101, 204, 205, 304];
+
+/** Give the fields of headers of any kind; several cookies stay several. */
+function fields(headers: any): [string, string][] {
+  if (typeof headers.raw === "function") { // node-fetch
+    return Object.entries(headers.raw()).flatMap(([name, all]) => [all].flat().map((one): [string, string] => [name, String(one)]));
+  }
+  let found: [string, string][] = [];
+  if (typeof headers[Symbol.iterator] === "function") found = [...headers] as [string, string][];
+  else if (typeof headers.forEach === "function") headers.forEach((value: string, name: string) => found.push([name, value]));
+  else found = Object.entries(headers);
+  const cookies: string[] = typeof headers.getSetCookie === "function" ? headers.getSetCookie() : [];
+  if (cookies.length === 0) return found;
+  return [...found.filter(([name]) => name.toLowerCase() !== "set-cookie"), ...cookies.map((one): [string, string] => ["set-cookie", one])];
+}
+
+/** Give the body of a foreign Response in a form that the runtime takes: a stream as it is made, else its bytes. */
+async function content(given: any): Promise<BodyInit | null> {
+  const body = given.body;
+  if (body === null) return null;
+  if (typeof body === "string" || body instanceof RealStream || body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob) {
+    return body as BodyInit;
+  }
+  if (typeof body?.[Symbol.asyncIterator] === "function") return RealStream.from(bytes(body));
+  if (typeof body?.getReader === "function") return RealStream.from(bytes(readAll(body.getReader())));
+  if (typeof given.arrayBuffer === "function") return new Uint8Array(await given.arrayBuffer());
+  if (typeof given.text === "function") return await given.text();
+  if (body === undefined) return null;
+  throw new TypeError("The handler returned a Response whose body cannot be read.");
+}
+
+async function* readAll(reader: any): AsyncGenerator<unknown> {
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel?.();
+  }
+}
+
+async function* bytes(pieces: AsyncIterable<unknown>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const piece of pieces) {
+    if (typeof piece === "string") yield encoder.encode(piece);
+    else if (piece instanceof ArrayBuffer) yield new Uint8Array(piece);
+    else if (ArrayBuffer.isView(piece)) yield new Uint8Array(piece.buffer as ArrayBuffer, piece.byteOffset, piece.byteLength);
+    else throw new TypeError("The body of the Response holds what is neither text nor bytes.");
+  }
 }
 
 function listening(): void {
@@ -124,13 +190,11 @@ function serve(...args: unknown[]): Deno.HttpServer {
     const id = request.headers.get("x-request-id") ?? "";
     return await current.run(id, async () => {
       try {
-        const response = await handler!(published(request), info);
-        if (!(response instanceof Response)) throw new TypeError("The handler did not return a Response.");
-        return response;
+        return await native(await handler!(published(request), info));
       } catch (error) {
         if (typeof options.onError === "function") {
           try {
-            return await options.onError(error);
+            return await native(await options.onError(error));
           } catch (again) {
             return failed(again);
           }
@@ -182,6 +246,13 @@ scope.EdgeRuntime = {
   },
 };
 
+// A thread of its own has no room in the address space of a process (confine.py): it would end the whole of it.
+scope.Worker = class {
+  constructor() {
+    throw new Deno.errors.NotSupported("Web Workers are not available here: a function has as many processes as it takes.");
+  }
+};
+
 scope.Supabase = {
   ai: {
     Session: class {
@@ -203,17 +274,23 @@ addEventListener("error", (event) => {
   tell("error", `Uncaught ${shown(event.error)}`);
 });
 
-let isEnding = false;
+let isTold = false, isEnding = false;
+
+function announce(reason: string): void {
+  if (isTold) return;
+  isTold = true;
+  dispatchEvent(new CustomEvent("beforeunload", { cancelable: true, detail: { reason } }));
+}
 
 async function end(reason: string): Promise<void> {
   if (isEnding) return;
   isEnding = true;
-  dispatchEvent(new CustomEvent("beforeunload", { cancelable: true, detail: { reason } }));
+  announce(reason);
   await server?.shutdown();
   while (awaited.size) await Promise.allSettled([...awaited]);
   Deno.exit(0); // which fires `unload`
 }
 
-Deno.addSignalListener("SIGTERM", () => end("early_drop"));
-Deno.addSignalListener("SIGUSR2", () => end("wall_clock"));
+Deno.addSignalListener("SIGTERM", () => announce("early_drop"));
+Deno.addSignalListener("SIGUSR2", () => end("early_drop"));
 Deno.addSignalListener("SIGXCPU", () => end("cpu"));

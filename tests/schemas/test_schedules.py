@@ -1,0 +1,59 @@
+import contextlib
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.schedules import BadSchedule, Calendar, Every, parse_schedule
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "after", "expected"),
+    [
+        ("*/5 * * * *", "GMT", "2026-01-01T00:00:01", "2026-01-01T00:05"),
+        ("* * * * *", "GMT", "2026-01-01T00:05", "2026-01-01T00:06"),
+        ("@daily", "GMT", "2026-01-01T00:00", "2026-01-02T00:00"),
+        (" 0  12 * * MON-FRI ", "GMT", "2026-01-02T13:00", "2026-01-05T12:00"),
+        ("0 12 $ * *", "GMT", "2026-02-01T00:00", "2026-02-28T12:00"),
+        ("0 0 13 * 5", "GMT", "2026-01-01T00:00", "2026-01-02T00:00"),
+        ("0 9 * * *", "Europe/Berlin", "2026-01-01T00:00", "2026-01-01T08:00"),
+        ("30 2 * * *", "Europe/Berlin", "2026-03-29T00:00", "2026-03-29T01:00"),
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:00", "2026-10-25T00:30"),
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:30", "2026-10-26T01:30"),
+        ("30 seconds", "GMT", "2026-01-01T00:00:01", "2026-01-01T00:00:31"),
+    ],
+)
+def test_a_schedule_is_due_when_cron_says(text: str, zone: str, after: str, expected: str):
+    assert parse_schedule(text, zone).next_due(at(after)) == at(expected)
+
+
+def test_a_day_that_never_comes_is_never_due():
+    schedule = parse_schedule("0 0 30 2 *", "GMT")
+
+    assert schedule == Calendar("0 0 30 2 *", "GMT")
+    assert schedule.next_due(0) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "* * * *", "60 * * * *", "0 seconds", "60 seconds", "@reboot", "a b c d e", "*/0 * * * *"]
+)
+def test_what_is_no_schedule_is_refused(text: str):
+    with pytest.raises(BadSchedule):
+        parse_schedule(text, "GMT")
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc/passwd"])
+def test_a_zone_that_there_is_none_of_is_refused(zone: str):
+    with pytest.raises(BadSchedule):
+        parse_schedule("* * * * *", zone)
+
+
+@given(st.text(alphabet="0123456789*/,-$ @secondmhurlyjafi", max_size=20))
+def test_any_text_is_a_schedule_or_refused(text: str):
+    with contextlib.suppress(BadSchedule):
+        assert isinstance(parse_schedule(text, "GMT"), Every | Calendar)
