@@ -28,6 +28,7 @@ from broker.observations import MemberGone, RequestFailed
 from broker.observe import gauge, observe
 from broker.roll import Holding, Question, Roll
 from broker.subjects import Subject
+from broker.tracing import STATE, Tracing
 from broker.wire import NO_RESPONDERS, Message
 from schemas.errors import ApiError, DeadlineExceeded, Unavailable
 from schemas.http import INLINE_LIMIT, Request, Response, Stream
@@ -125,6 +126,8 @@ class Calls:
         The size of a body, where it is known, is taken from `request.stream`. Cancelling the caller cancels the work.
         Raises: Unavailable, DeadlineExceeded; what `body` raises.
         """
+        if STATE.tracing is not None and request.trace is None:
+            return await self._traced(STATE.tracing, subject, request, body)
         if len(request.body) > INLINE_LIMIT:
             body, request = _pieces(request.body), _announced(request, len(request.body))
         pool = self._pools.get(subject.pool) or self._join(subject.pool)
@@ -135,6 +138,18 @@ class Calls:
             return await self._call_with_body(subject, pool, request, body)
         call = self._open(pool, request)
         return self._answer(await self._ask(call, subject.name, request))
+
+    async def _traced(
+        self, tracing: Tracing, subject: Subject, request: Request, body: AsyncIterator[bytes] | None
+    ) -> Answer:
+        """Ask inside of a span, and tell the pool of it. What asks for health is not traced."""
+        noted = {"messaging.system": "nats", "messaging.destination.name": subject.name}
+        begins = subject != subjects.health(subject.pool.removeprefix("health."))
+        with tracing.ask(f"ask {subject.pool}", noted, may_begin=begins) as span:
+            told = msgspec.structs.replace(request, trace=tracing.headers())
+            answer = await self.call(subject, told, body=body)
+            span.answered(answer.response.status)
+            return answer
 
     def wake(self, subject: Subject) -> None:
         """Say a word that has no answer to who listens for it, if anybody does."""

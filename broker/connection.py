@@ -10,6 +10,7 @@
   for the reply, gets an empty message: nobody waits here any more.
 - What else a process needs of the broker, and our own client does not speak, is a companion: made at its first use,
   closed with the connection (`broker/durable.py`).
+- A server that says that it is about to end is left for another one before it does (`broker/moving.py`).
 """
 
 import asyncio
@@ -22,7 +23,8 @@ from typing import Protocol, TypeVar, cast
 
 from broker import wire
 from broker.inbox import Inbox
-from broker.observations import BrokerBack, BrokerComplained, BrokerLost
+from broker.moving import OVERLAP_S, Overlap
+from broker.observations import BrokerBack, BrokerComplained, BrokerLeft, BrokerLost
 from broker.observe import observe
 from broker.wire import DISCONNECTED, NO_RESPONDERS, Callback, Link, Message, Server
 from schemas.errors import Unavailable
@@ -81,7 +83,9 @@ class Connection:
         self._callbacks: dict[bytes, Callback] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._ids = count(1)
+        self._server = servers[0]
         self._reconnecting: asyncio.Task[None] | None = None
+        self._moving: asyncio.Task[None] | None = None
         self._watching: asyncio.TimerHandle | None = None
         self._pings: list[asyncio.Future[None]] = []
         self._is_closed = False
@@ -245,12 +249,49 @@ class Connection:
         self._connected.clear()
         if self._watching is not None:
             self._watching.cancel()
-        if self._reconnecting is not None:
-            self._reconnecting.cancel()
-            await asyncio.gather(self._reconnecting, return_exceptions=True)
+        for task in (self._reconnecting, self._moving):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         if link is not None:
             link.close()
             self._tell_lost()
+
+    async def _move(self, leaving: Link) -> None:
+        """Go to another server while this one still answers. If none lets us in, its end is as any other."""
+        if (found := await self._another(leaving)) is None or leaving is not self._link:
+            return
+        link, server = found
+        shared = frozenset(id.encode() for id, each in self._subscriptions.items() if not each.queue)
+        overlap = Overlap(self._callbacks, shared)
+        link.callbacks, leaving.callbacks = overlap.side(), overlap.side()
+        moved = [each.id for each in self._subscriptions.values()]
+        if self._watching is not None:
+            self._watching.cancel()
+        self._begin(link, server)
+        observe(BrokerLeft())
+        with contextlib.suppress(OSError, TimeoutError, Unavailable):
+            async with asyncio.timeout(_PING_EVERY_S):
+                await link.ping()
+                await asyncio.sleep(OVERLAP_S)
+                for id in moved:
+                    leaving.send(f"UNSUB {id}")
+                await leaving.ping()  # what it sent before has arrived
+        link.callbacks = self._callbacks
+        leaving.close()
+
+    async def _another(self, leaving: Link) -> tuple[Link, Server] | None:
+        """Connect to a server that is not about to end; None if there is none, or nobody needs it any more."""
+        for server in [each for each in self._servers if each != self._server]:
+            with contextlib.suppress(OSError, TimeoutError, wire.Refused):
+                async with asyncio.timeout(_ATTEMPT_S):
+                    link = await wire.connect(
+                        server, self._name, self._callbacks, self._on_end, self._on_complaint
+                    )
+                if leaving is self._link and not self._is_closed and not link.info.ldm:
+                    return link, server
+                link.close()
+        return None
 
     async def _connect(self) -> None:
         """Try the servers in turn, with longer and longer pauses, until one lets us in."""
@@ -273,7 +314,8 @@ class Connection:
             pause = min(pause * 2, self._max_wait_s)
 
     def _begin(self, link: Link, server: Server) -> None:
-        self._link = link
+        self._link, self._server = link, server
+        link.on_leaving = lambda: self._leave(link)
         for told in list(self.on_back):
             told()
         for subscription in self._subscriptions.values():
@@ -283,6 +325,10 @@ class Connection:
         self._pings.clear()
         self._watch()
         self._connected.set()
+
+    def _leave(self, link: Link) -> None:
+        """Begin to go elsewhere. A server that is alone has nobody to send us to."""
+        self._moving = asyncio.get_running_loop().create_task(self._move(link))
 
     def _learn(self, address: str, server: Server) -> None:
         """Remember another server of the cluster, reached like the one that told of it."""

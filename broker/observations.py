@@ -126,6 +126,10 @@ class BrokerLost(Observation, frozen=True):
     reason: str
 
 
+class BrokerLeft(Observation, frozen=True):
+    """The server of the broker is about to end, and was left for another one."""
+
+
 class BrokerBack(Observation, frozen=True):
     """The connection to the broker is back."""
 

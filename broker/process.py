@@ -6,6 +6,7 @@
 
 - `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`.
 - A second signal ends the process at once. So does a drain that takes longer than `pools.drain_timeout`.
+- A supervisor may start a process ahead, with a pipe in `HEADWATER_GO_FD`: `wait_for_go` waits for its word.
 - With `HEADWATER_ALIVE_FILE` it gives a sign of life from then on (`broker/heartbeat.py`).
 - A supervisor that dies takes its children along: the kernel tells them on Linux, elsewhere the parent's id changes.
 - Exit codes: 0 ended in order, 1 crashed, 2 the settings cannot be used, 3 the drain was not finished.
@@ -30,6 +31,7 @@ from broker.observations import (
     SettingsRefused,
 )
 from broker.observe import configure, observe, traceback_of, watch_loop
+from broker.tracing import begin_tracing, end_tracing
 from schemas.secret_files import with_file_values
 from schemas.settings import Settings, SettingsError
 from schemas.settings_reading import load_settings
@@ -42,6 +44,7 @@ else:
 OK, CRASHED, BAD_SETTINGS, NOT_DRAINED = 0, 1, 2, 3
 
 READY_FD = "HEADWATER_READY_FD"
+GO_FD = "HEADWATER_GO_FD"
 _PARENT_S = 1.0
 _LAST_MOMENT_S = 1.0
 
@@ -128,10 +131,26 @@ class Process:
 def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
     """Run a process until it ends; give its exit code. It sets up logging, the event loop and the signals."""
     configure(settings.log.level, settings.log.format, name)
+    try:
+        begin_tracing(settings.observability, name, settings.project_id)
+    except SettingsError as error:
+        observe(SettingsRefused(str(error)))
+        return BAD_SETTINGS
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         code = runner.run(_live(name, main, settings))
+    end_tracing()
     observe(ProcessEnded(code))
     return code
+
+
+def wait_for_go() -> None:
+    """Wait, with the code loaded, until the supervisor says that what this process needs is there; it ends if that does."""
+    number = os.environ.pop(GO_FD, "")
+    if number.isdigit():
+        said = os.read(int(number), 8)
+        os.close(int(number))
+        if not said:
+            sys.exit(OK)
 
 
 def process_settings() -> Settings:

@@ -28,6 +28,7 @@ from broker.observations import HandlerFailed, RequestAnswered, RequestCancelled
 from broker.observe import gauge, observe, traceback_of
 from broker.roll import Holding, Question
 from broker.subjects import Subject
+from broker.tracing import STATE, Tracing
 from broker.wire import Message, MessageTooLong
 from schemas.errors import ApiError, Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response, Stream
@@ -252,7 +253,10 @@ class Serving:
         try:
             if held.why:
                 raise asyncio.CancelledError
-            status = await self._answer(held)
+            if STATE.tracing is None or not held.request.trace:
+                status = await self._answer(held)
+            else:
+                status = await self._traced(STATE.tracing, held, held.request.trace)
             now = self._loop.time()
             observe(RequestAnswered(self.pool, held.request.id, status, now - held.since))
         except asyncio.CancelledError:
@@ -262,6 +266,14 @@ class Serving:
         finally:
             self._held.pop(held.reply, None)
             self._next()
+
+    async def _traced(self, tracing: Tracing, held: _Held, trace: Headers) -> int:
+        request = held.request
+        noted = {"http.request.method": request.method, "headwater.request_id": request.id}
+        with tracing.serve(f"answer {self.pool}", trace, noted) as span:
+            status = await self._answer(held)
+            span.answered(status)
+            return status
 
     async def _answer(self, held: _Held) -> int:
         request = held.request

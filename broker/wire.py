@@ -23,7 +23,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -57,6 +57,12 @@ class Message(Struct, gc=False):
 
 Callback = Callable[[Message], None]
 Lost = Callable[["Link", Exception], None]
+
+
+class Finder(Protocol):
+    """Finds the callback of a subscription by its id: a dictionary, or what stands before one."""
+
+    def get(self, id: bytes, /) -> Callback | None: ...
 
 
 class MessageTooLong(ApiError):
@@ -94,6 +100,8 @@ class Info(Struct, frozen=True):
     max_payload: int = 1024 * 1024
     tls_required: bool = False
     connect_urls: list[str] = []
+    ldm: bool = False
+    """The server is about to end ("lame duck mode") and wants its clients to go to others."""
 
 
 def parse_servers(url: str) -> list[Server]:
@@ -155,7 +163,9 @@ class Link(asyncio.Protocol):
         self.greeted: asyncio.Future[Info] = self._loop.create_future()
         self.info = Info()
         self.is_ready = False
-        self._callbacks = callbacks
+        self.on_leaving: Callable[[], None] | None = None
+        """Called once, when the server says that it is about to end."""
+        self.callbacks: Finder = callbacks
         self._lost = lost
         self._complained = complained
         self._transport: asyncio.Transport | None = None
@@ -299,7 +309,7 @@ class Link(asyncio.Protocol):
         elif self._rest:
             data = self._rest + data
             self._rest = b""
-        at, size, callbacks = 0, len(data), self._callbacks
+        at, size, callbacks = 0, len(data), self.callbacks
         while at < size:
             end = data.find(_CRLF, at)
             if end < 0:
@@ -371,6 +381,9 @@ class Link(asyncio.Protocol):
             return
         if not self.greeted.done():
             self.greeted.set_result(self.info)
+        elif self.info.ldm and self.on_leaving is not None:
+            told, self.on_leaving = self.on_leaving, None
+            told()
 
 
 def _status(head: bytes) -> int:

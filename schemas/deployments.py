@@ -1,7 +1,7 @@
 """Deployed functions: what the command line sends and is told, and the limits of it.
 
 A bundle is a `.tar.gz` whose first member is `manifest.json` (`Manifest`); all others are files below the folder of
-`config.toml`: `functions/<name>/...`, `functions/_shared/...`, static files. Nothing else is in it: no links, no
+`config.toml`: `functions/<name>/...`, what functions share, static files. Nothing else is in it: no links, no
 `.env`, no absolute paths.
 """
 

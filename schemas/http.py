@@ -45,6 +45,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     """Address of the client, where an area asks for it: the door's finding, whatever the client says of itself."""
     stored: Stored | None = None
     """The body, where it went into the blob store (`schemas/blobs.py`)."""
+    trace: Headers | None = None
+    """The trace this belongs to, as W3C's headers (`broker/tracing.py`); None where nothing is traced."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):

@@ -11,7 +11,7 @@ from schemas.settings import SettingsError
 from schemas.settings_environment import environment_names
 
 SUFFIX = "_FILE"
-_OTHERS = frozenset({"DATABASE_URL", "NATS_URL", "HEADWATER_MIGRATE_URL"})
+_OTHERS = frozenset({"DATABASE_URL", "NATS_URL", "HEADWATER_MIGRATE_URL", "OTEL_EXPORTER_OTLP_HEADERS"})
 """Names that are no settings of the tree, but hold secrets."""
 
 

@@ -23,6 +23,7 @@ Seconds = Annotated[
     float, Meta(gt=0, le=86400, description="a number of seconds above 0 and at most 86400, a day")
 ]
 Rate = Annotated[float, Meta(ge=0, le=MOST, description="a number, 0 or more")]
+Ratio = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 JwtExpiry = Annotated[int, Meta(ge=1, le=604800, description="a whole number of seconds, 1 to 604800")]
 Instant = Annotated[datetime, Meta(tz=True, description="a time with its zone, such as 2030-01-31T12:00:00Z")]
 

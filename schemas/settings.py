@@ -1,6 +1,6 @@
 """Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
 
-`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`, [scheduler] and [net] in `scheduler_settings.py`. The sections and keys are those of the `config.toml`
+`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`, [scheduler] and [net] in `scheduler_settings.py`, [observability] in `observability_settings.py`. The sections and keys are those of the `config.toml`
 of the official project folder (reference page "platform", section 2), besides our own.
 """
 
@@ -13,6 +13,7 @@ from schemas.auth_settings import Auth as Auth
 from schemas.functions_settings import EdgeRuntime as EdgeRuntime
 from schemas.functions_settings import FunctionSettings as FunctionSettings
 from schemas.graphql_settings import Graphql as Graphql
+from schemas.observability_settings import Observability as Observability
 from schemas.realtime_settings import Realtime as Realtime
 from schemas.scheduler_settings import Net as Net
 from schemas.scheduler_settings import Scheduler as Scheduler
@@ -39,9 +40,13 @@ class Jwt(Struct, frozen=True):
 
 
 class Tls(Struct, frozen=True):
-    """[api.tls]."""
+    """[api.tls]: the gateway speaks TLS itself. Files that change are read anew; paths are relative to config.toml."""
 
     enabled: bool = False
+    cert_path: str = ""
+    """The certificate in PEM, followed by those between it and its root."""
+    key_path: str = ""
+    """Its private key in PEM, without a password."""
 
 
 class Api(Struct, frozen=True):
@@ -98,7 +103,7 @@ class Api(Struct, frozen=True):
 
 
 class Pooler(Struct, frozen=True):
-    """[db.pooler]: kept for existing files; the worker pools pool connections themselves."""
+    """[db.pooler]: known, and not used: the worker pools share their connections by themselves."""
 
     enabled: bool = False
     port: Port = 54329
@@ -146,6 +151,8 @@ class Db(Struct, frozen=True):
     seed: Seed = field(default_factory=Seed)
     settings: dict[str, str] = field(default_factory=dict)
     """Extra server settings of the embedded Postgres."""
+    vault: dict[str, Secret] = field(default_factory=dict)
+    """Secrets that are put into the vault before the migrations, by their names."""
 
 
 class RateLimit(Struct, frozen=True):
@@ -173,12 +180,14 @@ class Gateway(Struct, frozen=True):
     keepalive_timeout: Seconds = 75.0
     request_timeout: Seconds = 60.0
     """How long a request may take in all."""
+    drain_delay: Rate = 0.0
+    """Seconds for which an edge that was told to end goes on answering while /health/ready says 503, so that proxies leave it. Part of `pools.drain_timeout`."""
     max_in_flight: Count = 1024
     """Requests of one edge process that wait for one pool; beyond: 503."""
     trusted_proxies: list[str] = field(default_factory=list)
     """Networks whose X-Forwarded-For is believed."""
     metrics_token: Secret | None = None
-    """Bearer token for /metrics from elsewhere than loopback."""
+    """Bearer token for /metrics. Unset: they are for this machine alone, its functions included."""
     rate_limit: RateLimit = field(default_factory=RateLimit)
 
 
@@ -255,11 +264,17 @@ class Settings(Struct, frozen=True):
     broker: Broker = field(default_factory=Broker)
     pools: Pools = field(default_factory=Pools)
     log: Log = field(default_factory=Log)
+    observability: Observability = field(default_factory=Observability)
 
 
 def catches_mail(settings: Settings) -> bool:
     """Tell whether the mail catcher belongs to a platform with these settings."""
     return settings.inbucket.enabled and settings.auth.enabled
+
+
+def gateway_scheme(settings: Settings) -> str:
+    """Give what the gateway speaks on its port."""
+    return "https" if settings.api.tls.enabled else "http"
 
 
 class SettingsError(Exception):

@@ -11,7 +11,7 @@ import msgspec
 from schemas.auth_settings_checks import auth_fault, settled
 from schemas.functions_settings import POLICIES
 from schemas.setting_types import MOST
-from schemas.settings import Gateway, Settings, SettingsError
+from schemas.settings import Gateway, Settings, SettingsError, Tls
 from schemas.settings_spelling import Spelling
 from schemas.storage_settings_checks import storage_fault
 
@@ -27,6 +27,8 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
     fault = (
         _choice_fault(settings)
         or _network_fault(settings.gateway)
+        or _drain_fault(settings)
+        or _tls_fault(settings.api.tls)
         or _key_fault(settings)
         or auth_fault(settings.auth)
         or storage_fault(settings.storage)
@@ -73,6 +75,19 @@ def _network_fault(gateway: Gateway) -> str | None:
             ipaddress.ip_network(text, strict=False)
         except ValueError:
             return f"{{gateway.trusted_proxies}} has '{text}', which is no network such as 10.0.0.0/8, and no address"
+    return None
+
+
+def _drain_fault(settings: Settings) -> str | None:
+    if settings.gateway.drain_delay < settings.pools.drain_timeout:
+        return None
+    return "{gateway.drain_delay} must be shorter than {pools.drain_timeout}, which is the time for all of the end"
+
+
+def _tls_fault(tls: Tls) -> str | None:
+    for name, path in (("cert_path", tls.cert_path), ("key_path", tls.key_path)):
+        if tls.enabled and not path:
+            return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or switch it off and let a proxy speak TLS"
     return None
 
 

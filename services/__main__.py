@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from broker.process import Process, process_settings, run_process
+from broker.process import Process, process_settings, run_process, wait_for_go
 from schemas.settings import SettingsError
 from services.app import serve_edges
 
@@ -20,6 +20,8 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
+
+    wait_for_go()
 
     async def start(process: Process) -> None:
         await serve_edges(process, settings, names)

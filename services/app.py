@@ -3,6 +3,8 @@
 Source: architecture, decision 12.
 """
 
+import asyncio
+
 from aiohttp import web
 
 from broker.blobs import BlobStore
@@ -11,10 +13,11 @@ from broker.connection import Connection
 from broker.metrics import answer_collect
 from broker.process import Process, data_folder
 from schemas.auth_settings_keys import listed_keys
-from schemas.settings import Settings, SettingsError
+from schemas.settings import Settings, SettingsError, gateway_scheme
 from schemas.token_keys import read_keys
 from schemas.tokens import Verifier
 from services.catcher.edge import Catcher, CatcherOptions
+from services.gateway.certificate import Certificate
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.edge import Edge
 from services.gateway.health import Health
@@ -87,11 +90,21 @@ async def _serve_gateway(process: Process, settings: Settings) -> None:
     subscriptions = GraphQLSockets(settings, calls, keeper, feed) if is_subscribed else None
     if subscriptions is not None:
         process.on_drain(subscriptions.close)
-    await _listen(process, settings, Edge(settings, calls, keeper, health, objects, sockets, subscriptions))
+    server = await _listen(
+        process, settings, Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
+    )
     if sockets is not None:
         process.on_drain(sockets.drain)  # called first: the server waits for its sockets to end
     if subscriptions is not None:
         process.on_drain(subscriptions.drain)  # likewise
+
+    async def leave() -> None:
+        """Tell proxies first; whoever still asks meanwhile is answered, and told to ask elsewhere next time."""
+        health.leave()
+        server.leave()
+        await asyncio.sleep(settings.gateway.drain_delay)
+
+    process.on_drain(leave)
 
 
 def open_objects(settings: Settings, calls: Calls) -> Objects | None:
@@ -133,12 +146,15 @@ def doorkeeper(settings: Settings, own: OwnKeys | None = None) -> Doorkeeper:
 
 def _own_issuers(settings: Settings) -> set[str]:
     """Give every text that may stand as `iss` in our own tokens."""
-    gateways = (settings.api.external_url.rstrip("/"), f"http://{LOOPBACK}:{settings.api.port}")
+    gateways = (
+        settings.api.external_url.rstrip("/"),
+        f"{gateway_scheme(settings)}://{LOOPBACK}:{settings.api.port}",
+    )
     named = (settings.auth.jwt_issuer, settings.auth.external_url)
     return {*filter(None, named), *(f"{gateway}/auth/v1" for gateway in gateways if gateway)}
 
 
-async def _listen(process: Process, settings: Settings, edge: Edge) -> None:
+async def _listen(process: Process, settings: Settings, edge: Edge) -> Listener:
     gateway = settings.gateway
     server = Listener(
         edge,
@@ -149,18 +165,26 @@ async def _listen(process: Process, settings: Settings, edge: Edge) -> None:
     )
     runner = web.ServerRunner(server, handle_signals=False)
     await runner.setup()
-    site = web.TCPSite(runner, gateway.host, settings.api.port, reuse_port=True, backlog=2048)
+    certificate = Certificate(settings.api.tls) if settings.api.tls.enabled else None
+    context = certificate.context if certificate else None
+    site = web.TCPSite(
+        runner, gateway.host, settings.api.port, reuse_port=True, backlog=2048, ssl_context=context
+    )
     try:
         await site.start()
     except OSError as error:
         raise SettingsError(
             f"cannot listen on {gateway.host}:{settings.api.port}: {error.strerror}"
         ) from None
+    if certificate is not None:
+        certificate.start()
+        process.on_drain(certificate.close)
 
     async def stop() -> None:
         await site.stop()
         server.pre_shutdown()  # connections at rest are closed; aiohttp would wait for them
-        await server.shutdown(settings.pools.drain_timeout * _HALF)
+        await server.shutdown((settings.pools.drain_timeout - settings.gateway.drain_delay) * _HALF)
         await runner.cleanup()
 
     process.on_drain(stop)
+    return server

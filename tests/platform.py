@@ -56,7 +56,7 @@ class Platform:
     def wait_for_catalog(self, relation: str) -> None:
         """Wait until the interface knows a relation."""
         deadline = time.monotonic() + 30
-        while self.get(f"/rest/v1/{relation}?limit=0")[0] == 404:
+        while self.get(f"/rest/v1/{relation}?limit=0")[0] in (404, 503):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{relation} did not appear")
             time.sleep(0.05)

@@ -11,7 +11,7 @@ import os
 import sys
 
 from broker.observe import configure
-from broker.process import Process, process_settings, run_process
+from broker.process import Process, process_settings, run_process, wait_for_go
 from schemas.secret_files import with_file_values
 from schemas.settings import Settings, SettingsError
 
@@ -37,6 +37,8 @@ def main() -> int:
         return _project("workers.backup.run", sys.argv[1:])
     if sys.argv[1:2] == ["examine"]:
         return _project("workers.examine")
+    if sys.argv[1:2] == ["upgrade"]:
+        return _project("workers.database.upgrade", sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
     parser.add_argument(
         "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
@@ -51,6 +53,9 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
+    for module in _modules(names):
+        importlib.import_module(module)
+    wait_for_go()
     if "migrate" in names:
         return _migrate(settings)
     configure(settings.log.level, settings.log.format, "workers")
@@ -64,6 +69,15 @@ def main() -> int:
         )
 
     return run_process("workers", start, settings)
+
+
+def _modules(names: list[str]) -> list[str]:
+    """Give what a process is going to need, so that it is loaded while the process has to wait anyway."""
+    if "migrate" in names:
+        return ["workers.project.reset", "workers.database.migrate", "workers.project.start"]
+    if names[0] in ALONE:
+        return [ALONE[names[0]]]
+    return ["workers.resources", *(POOLS[name] for name in names)]
 
 
 def _migrate(settings: Settings) -> int:

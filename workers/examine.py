@@ -43,5 +43,9 @@ async def facts(url: str, slot: str) -> dict[str, object]:
             applied = {row["series"]: row["version"] for row in rows}
     finally:
         await connection.close()
+    known = {(each.series, each.version) for each in read_migrations()}
+    found["newer"] = [
+        f"{series}/{version:04}" for series, version in applied.items() if (series, version) not in known
+    ]
     found["pending"] = [str(each) for each in read_migrations() if each.version > applied.get(each.series, 0)]
     return found

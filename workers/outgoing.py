@@ -10,7 +10,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
@@ -18,6 +18,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from broker.tracing import STATE, Tracing
 from workers.outgoing_guard import PRIVATE, Guard, read_address
 
 TIMEOUT_S = 10.0
@@ -101,6 +102,31 @@ class Outgoing:
         Raises: FetchFailed.
         """
         asked = _Asked(method, _read_url(url), dict(headers or {}), form if body is None else body)
+        if STATE.tracing is not None:
+            return await self._traced(STATE.tracing, asked, timeout_s, most_bytes, only_public, redirects)
+        return await self._fetch(asked, timeout_s, most_bytes, only_public, redirects)
+
+    async def _traced(
+        self,
+        tracing: Tracing,
+        asked: "_Asked",
+        timeout_s: float,
+        most_bytes: int,
+        only_public: bool,
+        redirects: int,
+    ) -> Fetched:
+        """Send it inside of a span, and tell whom it goes to of that, unless the request has a trace of its own."""
+        noted = {"http.request.method": asked.method, "server.address": asked.url.host or ""}
+        with tracing.ask(f"fetch {asked.method}", noted) as span:
+            told = {**dict(tracing.headers()), **{name.lower(): text for name, text in asked.headers.items()}}
+            asked = replace(asked, headers=told)
+            found = await self._fetch(asked, timeout_s, most_bytes, only_public, redirects)
+            span.note("http.response.status_code", found.status)
+            return found
+
+    async def _fetch(
+        self, asked: "_Asked", timeout_s: float, most_bytes: int, only_public: bool, redirects: int
+    ) -> Fetched:
         try:
             async with asyncio.timeout(timeout_s):
                 for left in range(redirects, -1, -1):

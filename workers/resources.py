@@ -6,7 +6,7 @@ then serves its subject, and its health.
 
 import importlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -52,6 +52,8 @@ class Resources:
     connection: Connection
     database: Pool
     cache: SchemaCache
+    logins: list[Pool] = field(default_factory=list)
+    """Connections of other roles (`login_as`)."""
 
     @property
     def api(self) -> Api:
@@ -70,6 +72,7 @@ class Resources:
             on_event=_PoolObserver(),
         )
         _close_with(self.process, pool, role)
+        self.logins.append(pool)
         return pool
 
     def url_as(self, role: str, password: Secret) -> str:
@@ -106,7 +109,7 @@ class Resources:
         del request, body
         if not self.cache.is_loaded:
             return Response(503, body=b'{"message":"the schema cache is not loaded yet"}')
-        if not self.cache.is_connected:
+        if not self.cache.is_connected or any(pool.is_refused for pool in (self.database, *self.logins)):
             return Response(503, body=b'{"message":"the database does not answer"}')
         return Response(200, body=b'{"message":"ok"}')
 

@@ -1,8 +1,13 @@
 """`headwater backup` and `headwater restore`: a whole platform into a folder, and back."""
 
+import contextlib
 import os
+import shutil
+import ssl
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,11 +15,16 @@ import click
 
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor import dumping
-from services.supervisor.addresses import libpq_environment
+from services.supervisor.addresses import libpq_environment, own_url
 from services.supervisor.binaries import find_postgres, own_version
 from services.supervisor.errors import SupervisorError
+from services.supervisor.folder import DataFolder
+from services.supervisor.ports import Ports
 from services.supervisor.project_work import project_of, work_environment
+from services.supervisor.state import State
 
+_TLS_MODES = ("require", "verify-ca", "verify-full")
+_READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -65,7 +75,30 @@ def restore(data: Path | None, project: Path | None, folder: Path, force: bool) 
     Exit codes: 0 restored, 1 it failed, or nothing runs; 2 refused: a damaged backup, or a platform with something in it
     """
     environment = _environment(data, project)
-    sys.exit(_work("restore", folder, environment, *(["--force"] if force else [])))
+    code = _work("restore", folder, environment, *(["--force"] if force else []))
+    if code == 0 and not _is_ready(*running_platform(data, project)):
+        click.secho(
+            f"Restored, and not everything answers after {_READY_S:.0f} s: `headwater doctor` tells more.",
+            fg="yellow",
+            err=True,
+        )
+    sys.exit(code)
+
+
+def _is_ready(folder: DataFolder, state: State) -> bool:
+    """Wait until the gateway, if there is one here, says that all pools have found the new database."""
+    ports = Ports(**state.ports)
+    if not ports.api:
+        return True
+    url = f"{own_url(project_of(state).settings, ports)}/health/ready"
+    # Our own address: the certificate is for the name that the world knows it by.
+    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
+    deadline = time.monotonic() + _READY_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context):  # noqa: S310 - our own address
+            return True
+        time.sleep(_PAUSE_S)
+    return False
 
 
 def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
@@ -75,7 +108,10 @@ def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
         tools = find_postgres()
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    own = {"HEADWATER_POSTGRES_TOOLS": str(tools)} if state.ports.get("db") else {}
+    # The wheel's tools are of the newest version, and have no TLS: where the URL demands that, the machine's own are used.
+    mode = libpq_environment(environment["HEADWATER_MIGRATE_URL"]).get("PGSSLMODE", "prefer")
+    needs_tls = mode in _TLS_MODES and shutil.which("pg_dump") is not None
+    own = {} if needs_tls else {"HEADWATER_POSTGRES_TOOLS": str(tools)}
     return {**environment, **own, "HEADWATER_VERSION": own_version()}
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 import msgspec
 
 from schemas.deployments import FUNCTION_NAME, MANIFEST, MOST_FILES, MOST_PACKED, MOST_UNPACKED, Manifest
+from schemas.functions_folder import LEFT_OUT, entrypoint_in, shared_in
 from schemas.functions_settings import FunctionSettings
 from schemas.setting_files import find_file
 from services.supervisor.project import CONFIG, Project
 
-_ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx", ".tsx"))
 _OF_ALL = ("deno.json", "deno.jsonc", "import_map.json", "package.json", ".npmrc")
-_LEFT_OUT = frozenset({"node_modules", "__pycache__"})
-_SHARED = "_shared"
 
 
 class CannotBundle(Exception):
@@ -35,7 +33,7 @@ class Folder:
     def names(self) -> list[str]:
         """Give the functions that can be deployed."""
         listed = os.listdir(self.root) if self.root.is_dir() else []
-        found = {name for name in listed if FUNCTION_NAME.fullmatch(name) and _entrypoint(self.root / name)}
+        found = {name for name in listed if FUNCTION_NAME.fullmatch(name) and entrypoint_in(self.root / name)}
         found |= {name for name, own in self.named.items() if own.entrypoint}
         return sorted(name for name in found if name not in self.named or self.named[name].enabled)
 
@@ -53,7 +51,7 @@ def make_bundle(folder: Folder, name: str) -> bytes:
     own = folder.named.get(name, FunctionSettings())
     if not FUNCTION_NAME.fullmatch(name):
         raise CannotBundle(f"A function cannot be named {name!r}: letters, digits, - and _, a letter first.")
-    if not own.entrypoint and not _entrypoint(folder.root / name):
+    if not own.entrypoint and not entrypoint_in(folder.root / name):
         raise CannotBundle(f"There is no function {name}: {folder.root / name / 'index.ts'} is missing.")
     base = folder.root.parent
     paths = {each for each in _files(folder, name, own) if each.is_file()}
@@ -93,7 +91,8 @@ def _manifest(name: str, own: FunctionSettings, folder: Folder, moved: Callable[
 def _files(folder: Folder, name: str, own: FunctionSettings) -> Iterator[Path]:
     base = folder.root.parent
     yield from _below(folder.root / name)
-    yield from _below(folder.root / _SHARED)
+    for shared in shared_in(folder.root, folder.named):
+        yield from _below(shared) if shared.is_dir() else (shared,)
     yield from (folder.root / each for each in _OF_ALL)
     for path in (own.entrypoint, own.import_map):
         if path:
@@ -106,12 +105,8 @@ def _files(folder: Folder, name: str, own: FunctionSettings) -> Iterator[Path]:
 
 def _below(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if each not in _LEFT_OUT and not each.startswith("."))
+        folders[:] = sorted(each for each in folders if each not in LEFT_OUT and not each.startswith("."))
         yield from (Path(place, each) for each in files if not each.startswith(".") or each in _OF_ALL)
-
-
-def _entrypoint(folder: Path) -> bool:
-    return any((folder / each).is_file() for each in _ENTRYPOINTS)
 
 
 def _archive(manifest: Manifest, files: dict[str, Path]) -> bytes:

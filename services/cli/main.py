@@ -18,6 +18,7 @@ from services.cli.start import start
 from services.cli.status import status
 from services.cli.stop import stop
 from services.cli.storage import storage
+from services.cli.upgrade import upgrade
 from services.cli.version import version
 
 
@@ -49,6 +50,7 @@ for command in (
     seed,
     gen,
     doctor,
+    upgrade,
     backup,
     restore,
     psql,

@@ -29,6 +29,8 @@ class Facts(Struct, frozen=True):
     max_sessions: int
     pending: list[str]
     slot: Slot | None = None
+    newer: list[str] = []
+    """System migrations that the database has, and that are not known here."""
 
 
 def silent(reason: str) -> Finding:
@@ -51,10 +53,15 @@ def _version(facts: Facts) -> Finding:
 
 
 def _pending(facts: Facts) -> Finding:
+    if facts.newer:
+        told = f"the database is newer than this headwater: it has {', '.join(facts.newer)}"
+        return Finding(
+            "migrations", Level.ERROR, told, "Install that version of headwater, or a newer one, and restart."
+        )
     if not facts.pending:
         return Finding("migrations", Level.OK, "the platform's schemas are up to date")
     told = f"{len(facts.pending)} of the platform are pending, first {facts.pending[0]}"
-    cure = "Restart the platform, or run `python -P -m workers migrate` with HEADWATER_MIGRATE_URL."
+    cure = "See what they change by `headwater upgrade --dry-run`, then run `headwater upgrade`, or restart the platform."
     return Finding("migrations", Level.ERROR, told, cure)
 
 

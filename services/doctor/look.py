@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schemas.settings import Settings
-from services.doctor import database, machine
+from services.doctor import database, machine, outside
 from services.doctor.finding import Finding, Level
 from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
@@ -40,6 +40,9 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
     else:
         found += look_at_children(state)
     found += look_at_broker(settings, state)
+    folders = [*([project.config.parent] if project.config else []), project.root]
+    found += outside.look_at_certificate(settings, folders)
+    found += outside.look_at_store(settings) + outside.look_at_collector(settings)
     url = _database_url(settings, folder, state)
     return found + (_look_at_database(project, url) if url else [machine.look_at_clock()])
 

@@ -25,7 +25,7 @@ from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_
 from services.gateway.functions import Functions, forwarded, join, wants_socket
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
-from services.gateway.routes import Route, areas_off, names_version, route_of
+from services.gateway.routes import Route, areas_off, names_version, route_of, switch_of
 from services.gateway.s3_form import is_form, open_form
 from services.gateway.s3_refusals import PREFIX as S3_PREFIX
 from services.gateway.s3_refusals import in_xml, session_token
@@ -186,7 +186,7 @@ class Edge:
             return refusal(asked.area, 501, f"The {asked.area} interface is not built yet in this version")
         if asked.area in self._off or (asked.area == "realtime" and self._sockets is None):
             return refusal(
-                asked.area, 501, f"The {asked.area} interface is switched off ({asked.area}.enabled)"
+                asked.area, 501, f"The {asked.area} interface is switched off ({switch_of(asked.area)})"
             )
         if asked.area == "storage" and names_version(method, asked.below, asked.query):
             return no_versions()

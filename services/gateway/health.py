@@ -38,6 +38,7 @@ class Health:
     ) -> None:
         self._connection = connection
         self._calls = calls
+        self._is_leaving = False
         self._token = metrics_token
         self._pools = tuple(pools)
 
@@ -50,8 +51,14 @@ class Health:
                 return await self._ready()
         return await self._metrics(peer, authorization)
 
+    def leave(self) -> None:
+        """Say from now on that this edge is not ready: it is about to end, and proxies should ask others."""
+        self._is_leaving = True
+
     async def _ready(self) -> Response:
         """Ask every pool whether it can work: 200, or 503 with what is not ready."""
+        if self._is_leaving:
+            return Response(503, [JSON], b'{"status":"leaving","parts":{}}')
         states = {"broker": "ok" if self._connection.is_connected else "not connected"}
         answers = await asyncio.gather(*(self._ask(pool) for pool in self._pools))
         states |= dict(zip(self._pools, answers, strict=True))
@@ -74,12 +81,12 @@ class Health:
         return said.message or str(answer.response.status)
 
     async def _metrics(self, peer: str, authorization: str | None) -> Response:
-        """Give the metrics of all processes, to this machine or to who has the token."""
-        if not (_is_loopback(peer) or self._may(authorization)):
+        """Give the metrics of all processes to who has the token; where there is none, to this machine."""
+        if not (_is_loopback(peer) if self._token is None else self._may(authorization)):
             return refusal(
                 "",
                 403,
-                "Metrics are for this machine, or for `Authorization: Bearer <gateway.metrics_token>`",
+                "Metrics are for `Authorization: Bearer <gateway.metrics_token>`; where none is set, for this machine",
             )
         try:
             text = await collect(self._connection)

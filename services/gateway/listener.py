@@ -11,7 +11,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from broker.observe import observe, traceback_of
+from broker.tracing import STATE
 from services.gateway.edge import Edge, RequestCrashed
+from services.gateway.traced import traced
 
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
@@ -28,7 +30,7 @@ class Listener(web.Server):
         self, edge: Edge, *, max_url: int, max_headers: int, header_timeout: float, keepalive_timeout: float
     ) -> None:
         super().__init__(
-            edge.handle,
+            edge.handle if STATE.tracing is None else traced(STATE.tracing, edge.handle),
             handler_cancellation=True,
             keepalive_timeout=keepalive_timeout,
             max_line_size=max_url + _SPARE,
@@ -39,6 +41,11 @@ class Listener(web.Server):
         )
         self._edge = edge
         self._header_timeout = header_timeout
+        self.is_leaving = False
+
+    def leave(self) -> None:
+        """Close connections from now on when they have had their answer, and say so in it."""
+        self.is_leaving = True
 
     def __call__(self) -> web.RequestHandler:
         return _Handler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
@@ -47,10 +54,11 @@ class Listener(web.Server):
 class _Handler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_edge", "_head_timer", "_header_timeout")
+    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_listener")
 
     def __init__(self, server: Listener, edge: Edge, header_timeout: float, **options: Any) -> None:
         super().__init__(server, **options)
+        self._listener = server
         self._edge = edge
         self._header_timeout = header_timeout
         self._head_timer: asyncio.TimerHandle | None = None
@@ -64,6 +72,14 @@ class _Handler(web.RequestHandler):
         elif self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send an answer. Who may not come back is told so, or would be cut off on its next request."""
+        if self._listener.is_leaving and not resp.prepared:
+            resp.force_close()
+        return await super().finish_response(request, resp, start_time)
 
     async def shutdown(self, timeout: float | None = 15.0) -> None:
         """End the connection once its request is answered; the rest of a refused body is not waited for."""

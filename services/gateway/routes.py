@@ -111,16 +111,25 @@ POOLS = tuple(
 """Pools that must be ready for the platform to be, unless their area is switched off; a project may have no functions."""
 
 
+_SECTIONS = {"rest": "api", "functions": "edge_runtime"}
+
+
 def areas_off(settings: Settings) -> frozenset[str]:
     """Give the areas that are switched off."""
     switches = {
-        "graphql": settings.graphql.enabled,
+        "rest": settings.api.enabled,
+        "graphql": settings.api.enabled and settings.graphql.enabled,
         "auth": settings.auth.enabled,
         "storage": settings.storage.enabled,
         "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)
+
+
+def switch_of(area: str) -> str:
+    """Name the setting that switches an area off."""
+    return f"{_SECTIONS.get(area, area)}.enabled"
 
 
 def pools_of(settings: Settings) -> tuple[str, ...]:

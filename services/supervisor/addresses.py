@@ -2,7 +2,7 @@
 
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from schemas.settings import Settings
+from schemas.settings import Settings, gateway_scheme
 from services.supervisor.api_keys import ApiKeys
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import LOOPBACK, Ports
@@ -86,7 +86,7 @@ def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, s
 
 def own_url(settings: Settings, ports: Ports) -> str:
     """Give the address of the gateway on this machine, whatever name the world knows it by."""
-    return f"http://{_reachable(settings.gateway.host)}:{ports.api}"
+    return f"{gateway_scheme(settings)}://{_reachable(settings.gateway.host)}:{ports.api}"
 
 
 def _reachable(host: str) -> str:

@@ -51,12 +51,30 @@ class Child:
         self._running: asyncio.subprocess.Process | None = None
         self._silent = asyncio.Event()
         self._silent.set()
+        self._ahead: tuple[asyncio.Event, int] | None = None
+
+    async def load(self) -> None:
+        """Start the child ahead of what it waits for: it loads its code until `start`. Raises: StartFailed."""
+        its_go, go = os.pipe()
+        try:
+            self._ahead = await self._spawn(its_go), go
+        except BaseException:
+            os.close(go)
+            raise
+        finally:
+            os.close(its_go)
 
     async def start(self) -> None:
         """Start the child and wait until it is ready. Raises: StartFailed if it ends or takes too long."""
         self.started = time.monotonic()
-        self.log.tail.clear()
-        told = await self._spawn()
+        if self._ahead is None:
+            self.log.tail.clear()
+            told = await self._spawn()
+        else:
+            (told, go), self._ahead = self._ahead, None
+            with contextlib.suppress(BrokenPipeError):
+                os.write(go, b"go\n")
+            os.close(go)
         ended = asyncio.ensure_future(self.wait())
         ready = asyncio.ensure_future(self._is_ready(told))
         try:
@@ -115,12 +133,14 @@ class Child:
             self._running.send_signal(number)
         return True
 
-    async def _spawn(self) -> asyncio.Event:
-        """Start the process; give the event of its readiness line."""
+    async def _spawn(self, go: int | None = None) -> asyncio.Event:
+        """Start the process, which may wait for a word in a pipe; give the event of its readiness line."""
         output, its_output = os.pipe()
         readiness, its_readiness = os.pipe()
         pipe = self.process.ready is Ready.PIPE
-        extra = {"HEADWATER_READY_FD": str(its_readiness)} if pipe else {}
+        passed = {"HEADWATER_READY_FD": its_readiness} if pipe else {}
+        if go is not None:
+            passed["HEADWATER_GO_FD"] = go
         told = asyncio.Event()
         try:
             self._running = await asyncio.create_subprocess_exec(
@@ -128,9 +148,9 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=its_output,
                 stderr=its_output,
-                env={**self.process.environment, **extra},
+                env={**self.process.environment, **{name: str(number) for name, number in passed.items()}},
                 cwd=self.log.path.parent.parent if self.process.user is None else "/",
-                pass_fds=(its_readiness,) if pipe else (),
+                pass_fds=tuple(passed.values()),
                 start_new_session=True,
                 preexec_fn=_tied_to(os.getpid(), self.process.stop_signal),
                 **run_as(self.process.user),

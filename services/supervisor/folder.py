@@ -14,6 +14,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,13 @@ import msgspec
 
 from services.supervisor.errors import StartRefused
 
+_OURS = frozenset(
+    {"lock", "state.json", "ports.json", "passwords.json", "cluster", "postgres", "nats", "logs"}
+)
+"""What one of these stands in is a data folder of ours."""
+_MIB = 1024 * 1024
+_LEAST_NEW, _LEAST = 128 * _MIB, 32 * _MIB
+"""Free bytes that a new database needs, and a start of one that is there."""
 _LOCK_TRIES = 10
 _LOCK_PAUSE_S = 0.02
 
@@ -76,11 +84,13 @@ class DataFolder:
 def make_folder(path: Path) -> DataFolder:
     """Make a data folder where it is missing.
 
-    Raises: StartRefused if it cannot be made or written to.
+    Raises: StartRefused if it cannot be made or written to, belongs to something else, or has no room.
     """
     folder = DataFolder(Path(os.path.abspath(path)))
     try:
+        _check_ours(folder)
         folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_room(folder)
         folder.path.chmod(0o711 if os.geteuid() == 0 else 0o700)
         for inner in (folder.logs, folder.nats):
             inner.mkdir(mode=0o700, exist_ok=True)
@@ -90,6 +100,25 @@ def make_folder(path: Path) -> DataFolder:
             f"The data folder {folder.path} cannot be used: {error.strerror}. Name another one with --data."
         ) from None
     return folder
+
+
+def _check_ours(folder: DataFolder) -> None:
+    """Leave alone a folder with somebody else's files: its rights would be changed, and it be left out of version control."""
+    there = {entry.name for entry in folder.path.iterdir()} if folder.path.is_dir() else set()
+    if there and not there & _OURS:
+        raise StartRefused(
+            f"The folder {folder.path} is no data folder: it holds other files ({', '.join(sorted(there)[:3])}). "
+            f"Name one that is empty, or is not there yet, with --data."
+        )
+
+
+def _check_room(folder: DataFolder) -> None:
+    least = _LEAST if folder.postgres.exists() or folder.cluster_pointer.exists() else _LEAST_NEW
+    if (free := shutil.disk_usage(folder.path).free) < least:
+        raise StartRefused(
+            f"The disk of the data folder {folder.path} is full: {free // _MIB} MB are free, and a start needs {least // _MIB} MB. "
+            f"Free some, or name a folder on another disk with --data."
+        )
 
 
 def lock_folder(folder: DataFolder) -> int:

@@ -4,6 +4,7 @@ Everything that can be refused is refused before the first child starts: the loc
 """
 
 import asyncio
+import importlib
 import os
 import sys
 import time
@@ -18,7 +19,6 @@ from broker import subjects
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
-from services.supervisor.buckets import load_buckets
 from services.supervisor.child import Probe
 from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.errors import SupervisorError
@@ -158,6 +158,9 @@ def children_environment(project: Project, folder: DataFolder, ports: Ports, key
         folders.insert(0, project.config.parent)
     if path := project.settings.auth.signing_keys_path:  # the children run in another folder
         computed["HEADWATER_AUTH_SIGNING_KEYS_PATH"] = str(find_file(path, folders))
+    if (tls := project.settings.api.tls).enabled:
+        computed["HEADWATER_API_TLS_CERT_PATH"] = str(find_file(tls.cert_path, folders))
+        computed["HEADWATER_API_TLS_KEY_PATH"] = str(find_file(tls.key_path, folders))
     beside = project.config.parent if project.config else project.root / "supabase"
     path = project.settings.edge_runtime.path
     computed["HEADWATER_EDGE_RUNTIME_PATH"] = str(find_file(path, folders) if path else beside / "functions")
@@ -206,6 +209,8 @@ def _buckets_of(prepared: Prepared, report: Reporter) -> Callable[[], Coroutine[
         return None
     url = addresses.own_url(project.settings, prepared.ports)
     folder = project.config.parent if project.config else project.root
+    # Imported only where there are buckets: the HTTP client is half of what a command imports.
+    load_buckets = importlib.import_module("services.supervisor.buckets").load_buckets
     return partial(load_buckets, buckets, url, prepared.keys.service_role_key, folder, report)
 
 

@@ -12,6 +12,8 @@ from services.supervisor.folder import DataFolder, write_private
 
 HOST = "127.0.0.1"
 _ANSWER_TIMEOUT_S = 1.0
+_RESERVED = "64GB"
+"""What streams may promise in all. By itself the server takes three quarters of the free disk, and refuses streams on a small one."""
 
 
 def write_nats_config(folder: DataFolder, port: int, authorization: str) -> Path:
@@ -30,7 +32,7 @@ def nats_config(port: int, store: Path, authorization: str) -> str:
         f"port: {port}",
         "max_payload: 8MB",
         "write_deadline: 10s",
-        f"jetstream: {{ store_dir: {json.dumps(str(store))}, max_memory_store: 64MB }}",
+        f"jetstream: {{ store_dir: {json.dumps(str(store))}, max_memory_store: 64MB, max_file_store: {_RESERVED} }}",
         authorization,
         "",
     ])  # fmt: skip

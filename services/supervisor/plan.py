@@ -60,6 +60,8 @@ class Process:
     stop_timeout: float = _SERVER_STOP_S
     start_timeout: float | None = None
     label: str = ""
+    is_early: bool = False
+    """Started at once to load its code, and told in a pipe (`HEADWATER_GO_FD`) when what it waits for is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ def make_plan(
             stop_timeout=settings.pools.drain_timeout + _STOP_MARGIN_S,
             start_timeout=_PYTHON_START_S,
             label=", ".join(argv[1:]) if argv[0] in ("workers", "services") else name,
+            is_early=argv[0] in ("workers", "services") and bool(waits),
         )
 
     children = list(servers)
@@ -166,7 +169,14 @@ def make_plan(
         migrate = (*python, "-P", "-m", "workers", "migrate")
         children.append(
             Process(
-                "migrate", migrate, owner, Ready.EXIT, after("postgres"), stage=1, label="database schema"
+                "migrate",
+                migrate,
+                owner,
+                Ready.EXIT,
+                after("postgres"),
+                stage=1,
+                label="database schema",
+                is_early=postgres is not None,
             )
         )
     pools = [name for name in choice.pools if _is_on(name, settings)]
@@ -218,8 +228,10 @@ def _functions(
 
 def _is_on(pool: str, settings: Settings) -> bool:
     match pool:
+        case "rest":
+            return settings.api.enabled
         case "graphql":
-            return settings.graphql.enabled
+            return settings.api.enabled and settings.graphql.enabled
         case "auth":
             return settings.auth.enabled
         case "storage":

@@ -106,6 +106,8 @@ class Supervisor:
 
     async def _keep(self, child: Child) -> None:
         process = child.process
+        if process.is_early:
+            await child.load()
         for name in process.after:
             await self._ready[name].wait()
         self._set(child, "starting")

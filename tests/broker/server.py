@@ -14,7 +14,8 @@ from pathlib import Path
 class NatsServer:
     """One nats-server. It keeps its port and its store over restarts."""
 
-    def __init__(self, folder: Path, config: str = "") -> None:
+    def __init__(self, folder: Path, config: str = "", *, jetstream: bool = True) -> None:
+        self._has_jetstream = jetstream
         self._folder = folder
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,9 +36,8 @@ class NatsServer:
     async def start(self) -> None:
         """Start it and wait until it greets."""
         config = self._folder / "nats.conf"
-        config.write_text(
-            f'host: "127.0.0.1"\nport: {self.port}\njetstream: {{ store_dir: "{self._folder}/store" }}\n{self._config}\n'
-        )
+        kept = f'jetstream: {{ store_dir: "{self._folder}/store" }}\n' if self._has_jetstream else ""
+        config.write_text(f'host: "127.0.0.1"\nport: {self.port}\n{kept}{self._config}\n')
         self._process = subprocess.Popen(
             [nats_program(), "--config", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -45,6 +45,10 @@ class NatsServer:
             while not await greets(self.port):
                 assert self._process.poll() is None, "the nats-server ended"
                 await asyncio.sleep(0.02)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
         """End it at once, as a crash would."""
@@ -55,10 +59,10 @@ class NatsServer:
 
 
 @contextlib.asynccontextmanager
-async def running_server(config: str = "") -> AsyncIterator[NatsServer]:
+async def running_server(config: str = "", *, jetstream: bool = True) -> AsyncIterator[NatsServer]:
     """Give a running nats-server; it is gone at the end, and so is its store."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-broker-"))
-    server = NatsServer(folder, config)
+    server = NatsServer(folder, config, jetstream=jetstream)
     try:
         await server.start()
         yield server

@@ -24,7 +24,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service.get("image") == "headwater:local"}
 SERVICE_KEYS = {
     "build", "command", "depends_on", "deploy", "entrypoint", "environment", "expose", "healthcheck", "image", "init",
-    "logging", "ports", "read_only", "restart", "secrets", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
+    "logging", "ports", "read_only", "restart", "secrets", "security_opt", "shm_size", "stop_grace_period", "stop_signal", "tmpfs", "volumes",
 }  # fmt: skip
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
 DURATION = re.compile(r"(\d+(ms|s|m|h))+")

@@ -9,7 +9,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 _METRIC = re.compile(r"\bheadwater_[a-z_]+")
 _SUFFIXES = re.compile(r"_(total|bucket|sum|count)$")
-_PREFIX = re.compile(r'prefix = .*"(headwater_[a-z]+_)"')
+_PREFIX = re.compile(r'prefix.*"(headwater_[a-z]+_)"')
 _PREFIXED = re.compile(r'gauge\(\s*prefix \+ "([a-z_]+)"')
 
 
@@ -35,6 +35,30 @@ def test_metrics_of_the_dashboard_exist() -> None:
 
     assert asked
     assert asked <= _metrics_of_the_code()
+
+
+def test_kinds_of_the_dashboard_are_observations() -> None:
+    text = (ROOT / "deploy" / "grafana.json").read_text()
+    asked = {kind for group in re.findall(r'kind=~\\"([A-Za-z|]+)\\"', text) for kind in group.split("|")}
+    source = "".join(
+        path.read_text(encoding="utf-8")
+        for wing in ("broker", "services", "workers")
+        for path in (ROOT / wing).rglob("*.py")
+    )
+
+    assert len(asked) > 30
+    assert {kind for kind in asked if f"class {kind}(" not in source} == set()
+
+
+def test_every_pool_and_the_edges_have_panels_of_their_own() -> None:
+    text = (ROOT / "deploy" / "grafana.json").read_text()
+
+    for name in (
+        "headwater_pool_working", "headwater_replication_", "headwater_realtime_", "headwater_scheduler_leader", "JobRan",
+        "headwater_function_processes", "ImageRendered", "headwater_storage_events_waiting", "headwater_graphql_",
+        "HookFailed", "headwater_calls_in_flight", "headwater_calls_failed_total", "process_resident_memory_bytes",
+    ):  # fmt: skip
+        assert name in text
 
 
 def test_panels_have_names_and_places_of_their_own() -> None:

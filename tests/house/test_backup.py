@@ -1,5 +1,6 @@
 """A platform saved and brought back, into a new one and over one that has something."""
 
+import asyncio
 import json
 import shutil
 import urllib.request
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.broker.s3_server import BUCKET, KEY, S3Server, running_s3
 from tests.platform import Platform, headwater, platform
+from tests.workers.database.server import temporary_server
 
 pytestmark = [pytest.mark.xdist_group("backup"), pytest.mark.timeout(300)]
 
@@ -54,6 +57,7 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         done = one.command("restore", str(saved))
         assert done.returncode == 0, done.stderr
 
+        assert one.get("/health/ready")[0] == 200
         one.wait_for_catalog("notes")
         assert one.get("/rest/v1/notes?id=eq.500")[1] == b'[{"id":500,"text":"note 500"}]'
         assert one.get("/storage/v1/object/public/open/o7") == (200, b"object 7" * 1000)
@@ -68,6 +72,42 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert forced.returncode == 0, forced.stderr
         one.wait_for_catalog("notes")
         assert one.get("/storage/v1/object/public/open/later")[0] in (400, 404)
+
+
+async def test_backup_is_restored_on_an_outside_server_and_store_and_saved_from_there(
+    saved: Path, tmp_path: Path
+) -> None:
+    with running_s3() as s3, temporary_server() as database:
+        outside = {
+            "DATABASE_URL": database.url(),
+            "HEADWATER_DB_PASSWORD": "a password of the login roles",
+            "HEADWATER_STORAGE_BACKEND": "s3",
+            "HEADWATER_STORAGE_S3_BUCKET": BUCKET,
+            "HEADWATER_STORAGE_S3_ENDPOINT": s3.url,
+            "HEADWATER_STORAGE_S3_FORCE_PATH_STYLE": "true",
+            "HEADWATER_STORAGE_S3_ACCESS_KEY_ID": "somebody",
+            "HEADWATER_STORAGE_S3_SECRET_ACCESS_KEY": KEY,
+        }
+        await asyncio.to_thread(_restore_outside, saved, tmp_path / "second", outside, s3)
+
+
+def _restore_outside(saved: Path, second: Path, outside: dict[str, str], s3: S3Server) -> None:
+    with platform(environment=outside) as one:
+        done = headwater("restore", str(saved), "--data", str(one.data), environment=outside)
+        assert done.returncode == 0, done.stderr
+
+        one.wait_for_catalog("notes")
+        assert one.get("/rest/v1/notes?id=eq.500")[1] == b'[{"id":500,"text":"note 500"}]'
+        assert one.get("/storage/v1/object/public/open/o7") == (200, b"object 7" * 1000)
+        assert _sign_in(one) == 200
+        assert len(s3.names("")) == 20
+        again = headwater("backup", str(second), "--data", str(one.data), environment=outside)
+        assert again.returncode == 0, again.stderr
+    first, later = (json.loads((each / "manifest.json").read_text()) for each in (saved, second))
+
+    assert (later["blobs"], later["blob_bytes"]) == (first["blobs"], first["blob_bytes"])
+    assert later["migrations"] == first["migrations"]
+    assert "keeper" in (second / "roles.sql").read_text()
 
 
 def test_damaged_backup_is_refused_before_anything_changes(saved: Path, tmp_path: Path) -> None:

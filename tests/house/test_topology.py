@@ -12,7 +12,7 @@ import pytest
 
 from tests.house.realtime_house import Follower, Writer, following, published
 from tests.house.topology import NATS, Topology, running_topology
-from tests.house.topology_load import Load, loading
+from tests.house.topology_load import Load, email_of, loading
 
 pytestmark = [pytest.mark.xdist_group("topology"), pytest.mark.timeout(600)]
 
@@ -73,6 +73,30 @@ async def test_any_one_process_is_killed_under_load(one: Topology) -> None:
     assert max(took.values()) < BOUND_S, took
 
 
+async def test_every_part_is_restarted_in_turn_without_a_failed_request(one: Topology) -> None:
+    writer = Writer(one.database.url)
+    table = await published(writer)
+    await writer.run(f"grant all on public.{table} to service_role")
+    await writer.run("notify pgrst, 'reload schema'")
+    await writer.close()
+    failed: dict[str, list[str]] = {}
+    turns = [("gateway-1",), ("gateway-2",), *((each,) for each in NATS)]
+    turns += [tuple(f"{pool}-{number}" for pool in POOLS) for number in (1, 2)]
+    async with loading(one, table) as load:
+        for kind in load.kinds.values():
+            kind.failures.clear()  # those of a table that was not known yet
+        for names in turns:
+            await one.restarted(*names)
+            await load.heal()
+            if said := [f"{kind.name}: {text}" for kind in load.kinds.values() for _, text in kind.failures]:
+                failed["+".join(names)] = said[:5]
+            for kind in load.kinds.values():
+                kind.failures.clear()
+    await _check_rows(one, load, table)
+
+    assert failed == {}
+
+
 async def _check_rows(one: Topology, load: Load, table: str) -> None:
     """Every row and every user that was acknowledged is there, once."""
     database = await asyncpg.connect(one.database.url)
@@ -81,7 +105,7 @@ async def _check_rows(one: Topology, load: Load, table: str) -> None:
     await database.close()
 
     assert set(load.kinds["rest"].acknowledged) <= rows
-    assert {f"u{number}@example.com" for number in load.kinds["auth"].acknowledged} <= users
+    assert {email_of(table, number) for number in load.kinds["auth"].acknowledged} <= users
 
 
 async def _check_objects(one: Topology, load: Load) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ class Part:
     environment: dict[str, str] = field(repr=False)
     log: Path
     alive: Path | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
     process: subprocess.Popen[bytes] | None = None
     _keeping: "asyncio.Task[None] | None" = None
 
@@ -57,6 +59,13 @@ class Part:
         if self.alive is not None:
             self.alive.unlink(missing_ok=True)
         self.process.kill()
+
+    def stop(self) -> None:
+        """Tell it to end in order, as the compose file would."""
+        assert self.process is not None
+        if self.alive is not None:
+            self.alive.unlink(missing_ok=True)
+        self.process.send_signal(self.stop_signal)
 
     @property
     def is_alive(self) -> bool:
@@ -96,6 +105,7 @@ class Topology:
     s3: S3Server
     parts: dict[str, Part] = field(default_factory=dict)
     edges: list[str] = field(default_factory=list)
+    nats_http: dict[str, str] = field(default_factory=dict)
     _turn: int = 0
 
     @property
@@ -123,6 +133,21 @@ class Topology:
         async with asyncio.timeout(PATIENCE_S):
             while not self.parts[name].is_alive:
                 await asyncio.sleep(0.05)
+
+    async def restarted(self, *names: str) -> None:
+        """Tell parts to end in order, and wait until others run in their place."""
+        before = {name: self.parts[name].process for name in names}
+        for name in names:
+            self.parts[name].stop()
+        for name in names:
+            part = self.parts[name]
+            async with asyncio.timeout(PATIENCE_S):
+                while part.process is before[name]:
+                    await asyncio.sleep(_LOOK_S)
+                while not (
+                    await asyncio.to_thread(_answers, self.nats_http[name]) if name in NATS else part.is_alive
+                ):
+                    await asyncio.sleep(_LOOK_S)
 
     async def ready(self) -> None:
         """Wait until every edge says that everything answers."""
@@ -192,7 +217,9 @@ async def _start_nats(one: Topology, ports: dict[str, tuple[int, int, int]]) -> 
             text = text.replace(old, new)
         (home / "headwater.conf").write_text(text)
         argv = [str(nats_program()), "--config", str(home / "headwater.conf")]
-        one.parts[name] = Part(name, argv, {"NATS_NAME": name}, one.folder / f"{name}.log")
+        log, ends_by = one.folder / f"{name}.log", signal.SIGUSR2  # as the compose file has it
+        one.parts[name] = Part(name, argv, {"NATS_NAME": name}, log, stop_signal=ends_by)
+        one.nats_http[name] = f"http://127.0.0.1:{http}/healthz"
         one.parts[name].begin()
     for _, _, http in ports.values():
         async with asyncio.timeout(PATIENCE_S):

@@ -13,6 +13,7 @@ from tests.house.topology import PATIENCE_S, Topology
 
 _ANSWER_S = 20
 _PAUSE_S = 0.01
+_LOOK_S, _LOOK_LIMIT_S = 0.2, 3.0
 _CALM = 25
 _FAULTS = (aiohttp.ClientError, ConnectionError, TimeoutError)
 
@@ -28,11 +29,45 @@ class Kind:
 
 
 @dataclass
+class Proxy:
+    """Gives the edges by turns, and leaves out those that say they are not ready, as a proxy with health checks does."""
+
+    one: Topology
+    ready: list[str] = field(default_factory=list)
+    _turn: int = 0
+
+    @property
+    def url(self) -> str:
+        """Give the address of the next edge."""
+        edges = self.ready or self.one.edges
+        self._turn += 1
+        return edges[self._turn % len(edges)]
+
+    async def look(self) -> None:
+        """Ask every edge again and again."""
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_LOOK_LIMIT_S)) as session:
+            while True:
+                answers = [await self._is_ready(session, edge) for edge in self.one.edges]
+                self.ready = [
+                    edge for edge, is_ready in zip(self.one.edges, answers, strict=True) if is_ready
+                ]
+                await asyncio.sleep(_LOOK_S)
+
+    async def _is_ready(self, session: aiohttp.ClientSession, edge: str) -> bool:
+        try:
+            async with session.get(f"{edge}/health/ready") as answer:
+                return answer.status == 200
+        except _FAULTS:
+            return False
+
+
+@dataclass
 class Load:
     """All kinds of work against all edges, by turns; an edge that cannot be reached is skipped, as a proxy does."""
 
     one: Topology
     table: str
+    proxy: "Proxy"
     session: aiohttp.ClientSession
     kinds: dict[str, Kind] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -49,12 +84,12 @@ class Load:
 
     async def auth(self, number: int) -> None:
         """Make a user."""
-        user = {"email": f"u{number}@example.com", "email_confirm": True}
+        user = {"email": email_of(self.table, number), "email_confirm": True}
         await self._ask("POST", "/auth/v1/admin/users", json=user)
 
     async def storage(self, number: int) -> None:
         """Upload an object."""
-        await self._ask("POST", f"/storage/v1/object/open/o{number}", data=_content(number))
+        await self._ask("POST", f"/storage/v1/object/{self.table}/o{number}", data=_content(number))
 
     async def heal(self) -> float:
         """Wait until each kind succeeds many times in a row; give how long the errors lasted since the call."""
@@ -70,13 +105,13 @@ class Load:
 
     async def read_back(self, number: int) -> bool:
         """Tell whether an object has the content that was uploaded."""
-        async with self.session.get(f"{self.one.url}/storage/v1/object/open/o{number}") as answer:
+        async with self.session.get(f"{self.one.url}/storage/v1/object/{self.table}/o{number}") as answer:
             return answer.status == 200 and await answer.read() == _content(number)
 
     async def _ask(self, method: str, path: str, **more: object) -> None:
         for _ in self.one.edges:
             try:
-                async with self.session.request(method, self.one.url + path, **more) as answer:  # type: ignore[arg-type]
+                async with self.session.request(method, self.proxy.url + path, **more) as answer:  # type: ignore[arg-type]
                     text = await answer.text()
                     if answer.status >= 300:
                         raise aiohttp.ClientError(f"{path}: {answer.status} {text[:120]}")
@@ -108,11 +143,11 @@ async def loading(one: Topology, table: str) -> AsyncIterator[Load]:
         headers=headers, timeout=aiohttp.ClientTimeout(total=_ANSWER_S)
     ) as session:
         async with session.post(
-            f"{one.url}/storage/v1/bucket", json={"name": "open", "public": False}
+            f"{one.url}/storage/v1/bucket", json={"name": table, "public": False}
         ) as made:
             assert made.status == 200, await made.text()
-        load = Load(one, table, session)
-        tasks = []
+        load = Load(one, table, Proxy(one), session)
+        tasks = [asyncio.ensure_future(load.proxy.look())]
         for name in ("rest", "graphql", "auth", "storage"):
             load.kinds[name] = Kind(name)
             tasks.append(asyncio.ensure_future(load._work(load.kinds[name], getattr(load, name))))
@@ -127,3 +162,8 @@ async def loading(one: Topology, table: str) -> AsyncIterator[Load]:
 
 def _content(number: int) -> bytes:
     return f"object {number} ".encode() * 200
+
+
+def email_of(table: str, number: int) -> str:
+    """Give the address of the user that a load makes under a number."""
+    return f"{table}-{number}@example.com"

@@ -20,7 +20,7 @@ from jwt.algorithms import ECAlgorithm
 from broker.process import BAD_SETTINGS, OK
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
 from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Jwt, Settings, SettingsError
+from schemas.settings import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
 from services.app import doorkeeper
 from services.gateway.routes import Route, route_of
 from tests.broker.server import NatsServer, free_port, running_server
@@ -47,6 +47,22 @@ async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
 
 
 # The end
+
+
+async def test_a_leaving_edge_says_so_and_answers_for_a_while(nats: NatsServer, pool: Pool) -> None:
+    del pool
+    async with running_door(nats.url, Gateway(drain_delay=2.0)) as door:
+        door.process.stop("the test says so")
+        ready = await door.ask("GET", "/health/ready")
+        while ready.status != 503:
+            ready = await door.ask("GET", "/health/ready")
+        alive = await door.ask("GET", "/health/live")
+        asked = await door.ask("GET", "/rest/v1/echo")
+
+        assert b"leaving" in ready.body
+        assert alive.status == asked.status == 200
+        assert alive.header("connection") == asked.header("connection") == "close"
+        assert await door.ended() == OK
 
 
 async def test_a_request_in_flight_is_answered_before_the_end(nats: NatsServer, pool: Pool) -> None:

@@ -16,7 +16,7 @@ from schemas.settings import Settings
 from workers.backup.blobs import is_empty, load_blobs
 from workers.backup.manifest import DATABASE, ROLES, BackupError, Manifest, read_index, read_manifest
 from workers.backup.save import STATEMENTS
-from workers.backup.tools import run_tool
+from workers.backup.tools import contents, extensions_in, run_tool
 from workers.database.migrate import migrate, read_migrations
 from workers.project.reset import replace_database
 from workers.sql import compose
@@ -39,6 +39,12 @@ async def restore(
     connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
     try:
         _check_versions(manifest, await connection.fetchval(STATEMENTS["server"]))
+        has = {row["name"] for row in await connection.fetch(STATEMENTS["extensions"])}
+        if lacking := sorted(extensions_in(await contents(folder / DATABASE)) - has):
+            raise BackupError(
+                f"The server here lacks extensions of the backup: {', '.join(lacking)}. Install them there first "
+                "(pgcrypto and the like come with the package postgresql-contrib)."
+            )
         there = not await connection.fetchval(STATEMENTS["is_empty"])
     finally:
         await connection.close()

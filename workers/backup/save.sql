@@ -48,3 +48,7 @@ select not exists (select from auth.users) and not exists (select from storage.o
 -- name: remember
 -- Sets a value that `alter ... set ... from current` then takes: lists keep their form.
 select pg_catalog.set_config($1, $2, false)
+
+-- name: extensions
+-- The extensions that this server could make.
+select name::text from pg_catalog.pg_available_extensions

@@ -49,6 +49,33 @@ async def run_tool(
     return text
 
 
+async def contents(dump: Path, environment: Mapping[str, str] = os.environ) -> str:
+    """Give the list of what a dump has, as `pg_restore --list` writes it. Raises: BackupError if it is none."""
+    passed = {key: environment[key] for key in ("PATH", "HOME", "LD_LIBRARY_PATH") if key in environment}
+    process = await asyncio.create_subprocess_exec(
+        _program("pg_restore", environment),
+        "--list",
+        str(dump),
+        env=passed,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    listed, said = await process.communicate()
+    if process.returncode != 0:
+        raise BackupError(f"{dump} cannot be read: {said.decode(errors='replace').strip()}")
+    return listed.decode(errors="replace")
+
+
+def extensions_in(listed: str) -> set[str]:
+    """Give the extensions that a dump makes, from its list: lines such as `3; 3079 16384 EXTENSION - pgcrypto`."""
+    return {
+        line.split(" EXTENSION - ", 1)[1].strip()
+        for line in listed.splitlines()
+        if " EXTENSION - " in line and " COMMENT - " not in line
+    }
+
+
 def _program(name: str, environment: Mapping[str, str]) -> str:
     own = Path(environment.get(TOOLS, "")) / name
     found = str(own) if environment.get(TOOLS) and own.exists() else shutil.which(name)

@@ -14,9 +14,11 @@ from typing import TypeVar
 
 import msgspec
 
+from broker.tracing import STATE
 from workers.database.dialogue import go_on, leave
 from workers.database.pipeline import Pipeline, broken_off
 from workers.database.session import End, Rows, Statement, Work
+from workers.database.traced import traced
 from workers.database.transaction import perform_open
 
 T = TypeVar("T")
@@ -39,9 +41,13 @@ class Transaction:
     async def run(self, *statements: Statement) -> list[Rows]:
         """Run statements in one write and give the rows of each. Raises: DatabaseError, Disconnected."""
         if self.pipeline is not None:
-            return await go_on(self.pipeline, statements)
-        self.pipeline = await self._acquire()
-        return await perform_open(self.pipeline, Work(self._settings, statements, end=End.DECIDE))
+            doing = go_on(self.pipeline, statements)
+        else:
+            self.pipeline = await self._acquire()
+            doing = perform_open(self.pipeline, Work(self._settings, statements, end=End.DECIDE))
+        if STATE.tracing is not None:
+            doing = traced(STATE.tracing, statements, doing)
+        return await doing
 
     async def rows(self, text: str, *values: Value) -> Rows:
         """Run one statement and give its rows. Raises: as `run`."""
@@ -63,7 +69,10 @@ class Transaction:
         """End the transaction and keep its work. Raises: DatabaseError, Disconnected."""
         if self.pipeline is None:
             return
-        reply = await self.pipeline.command("commit")
+        doing = self.pipeline.command("commit")
+        if STATE.tracing is not None:
+            doing = traced(STATE.tracing, (Statement("commit"),), doing)
+        reply = await doing
         if reply.error is not None:
             await leave(self.pipeline)
             raise reply.error

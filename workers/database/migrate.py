@@ -88,17 +88,50 @@ async def migrate(
     try:
         if await _is_current(connection, known, settings):
             return []
-        await _check_login(connection)
         connection.add_log_listener(lambda _, message: _pass_on(message, tell))
-        await _lock(connection)
-        await connection.execute(_STATEMENTS["make_history"], timeout=_QUESTION_S)
-        missing = await _missing(connection, known)
-        for migration in missing:
-            await _apply(connection, migration)
-        await _follow_settings(connection, settings)
-        return missing
+        return await bring_up_to_date(connection, known, settings)
     finally:
         await connection.close()
+
+
+async def bring_up_to_date(
+    connection: asyncpg.Connection, known: list[Migration], settings: Settings
+) -> list[Migration]:
+    """Apply what is missing, one at a time, then what the settings decide; give what was applied. Raises: as `migrate`."""
+    await _check_login(connection)
+    await _lock(connection)
+    await prepare_history(connection)
+    missing = await unapplied(connection, known)
+    for migration in missing:
+        await apply(connection, migration)
+    await _follow_settings(connection, settings)
+    return missing
+
+
+async def open_for_migrations(url: str) -> asyncpg.Connection:
+    """Connect as who may do what migrations do, alone in this database. Raises: MigrationError, the driver's errors."""
+    connection = await _connect(url)
+    try:
+        await _check_login(connection)
+        await _lock(connection)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def prepare_history(connection: asyncpg.Connection) -> None:
+    """Make the tables that remember what was done, if they are not there."""
+    await connection.execute(_STATEMENTS["make_history"], timeout=_QUESTION_S)
+
+
+async def applied_versions(connection: asyncpg.Connection) -> list[tuple[str, int]]:
+    """Give series and version of what was applied; nothing where there is no history yet."""
+    try:
+        rows = await connection.fetch(_STATEMENTS["applied"], timeout=_QUESTION_S)
+    except asyncpg.UndefinedTableError:
+        return []
+    return [(row["series"], row["version"]) for row in rows]
 
 
 async def _connect(url: str) -> asyncpg.Connection:
@@ -123,7 +156,7 @@ def _pass_on(message: asyncpg.PostgresLogMessage, tell: Callable[[str], None]) -
 async def _is_current(connection: asyncpg.Connection, known: Iterable[Migration], settings: Settings) -> bool:
     """Tell whether there is nothing to do. Who may not even look gets the reason from `_check_login`."""
     try:
-        return not await _missing(connection, known) and not await find_changes(connection, settings)
+        return not await unapplied(connection, known) and not await find_changes(connection, settings)
     except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError):
         return False
 
@@ -150,8 +183,11 @@ async def _lock(connection: asyncpg.Connection) -> None:
         ) from None
 
 
-async def _missing(connection: asyncpg.Connection, known: Iterable[Migration]) -> list[Migration]:
-    """Give the migrations that were not applied yet. Raises: MigrationError if an applied one was changed since."""
+async def unapplied(connection: asyncpg.Connection, known: Iterable[Migration]) -> list[Migration]:
+    """Give the migrations that were not applied yet.
+
+    Raises: MigrationError if an applied one was changed since; asyncpg.UndefinedTableError without a history.
+    """
     rows = await connection.fetch(_STATEMENTS["applied"], timeout=_QUESTION_S)
     applied = {(row["series"], row["version"]): row["checksum"] for row in rows}
     for migration in known:
@@ -162,7 +198,8 @@ async def _missing(connection: asyncpg.Connection, known: Iterable[Migration]) -
     return [migration for migration in known if (migration.series, migration.version) not in applied]
 
 
-async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+async def apply(connection: asyncpg.Connection, migration: Migration) -> None:
+    """Apply one migration and remember it, in a transaction. Raises: MigrationError."""
     try:
         async with connection.transaction():
             await connection.execute(_STATEMENTS["prepare"])

@@ -16,12 +16,14 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple, Self
 
+from broker.tracing import STATE
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
 from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
 from workers.database.session import Decision, Found, Rows, Sessions, Work
+from workers.database.traced import traced
 from workers.database.transaction import perform, perform_long
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
@@ -147,10 +149,17 @@ class Pool(Sessions):
         """Give the present numbers, for health checks and metrics."""
         return PoolState(len(self._open), len(self._idle), sum(not each.done() for each in self._waiting))
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the server refused the last attempt to connect, and no connection is left: callers fail now."""
+        return self._refusal is not None and not self._open
+
     async def run(self, work: Work, decide: Decision | None = None) -> list[Rows]:
         """Run one transaction; give the rows of each statement (see `Sessions`)."""
         pipeline = self._idle.pop() if self._idle else await self._acquire()
         try:
+            if STATE.tracing is not None:
+                return await traced(STATE.tracing, work.statements, perform(pipeline, work, decide))
             return await perform(pipeline, work, decide)
         finally:
             self._release(pipeline)
@@ -160,7 +169,10 @@ class Pool(Sessions):
         pipeline = self._idle.pop() if self._idle else await self._acquire()
         long: LongValue | None = None
         try:
-            found = await perform_long(pipeline, work)
+            doing = perform_long(pipeline, work)
+            if STATE.tracing is not None:
+                doing = traced(STATE.tracing, work.statements, doing)
+            found = await doing
             long = found[1]
         finally:
             if long is None:

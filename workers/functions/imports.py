@@ -22,6 +22,7 @@ from pathlib import Path
 import deno  # type: ignore[import-untyped]  # one function, which gives a path
 import msgspec
 
+from schemas.functions_folder import entrypoint_in
 from schemas.functions_settings import FunctionSettings
 from workers.functions.import_map import ImportMap, is_relative, local_path, map_of
 from workers.functions.reach import Reach
@@ -32,7 +33,6 @@ FETCH_S = 120.0
 """Seconds that fetching the modules of one function may take."""
 _OWN = "headwater"
 _SOURCES = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
-_ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx", ".tsx"))
 _CONFIGS = ("deno.json", "deno.jsonc")
 _MOST_SOURCES = 5_000
 _LONGEST_SOURCE = 1024 * 1024
@@ -128,7 +128,7 @@ def _root_of(folder: Path, settings: FunctionSettings) -> Path:
 def _entrypoint(folder: Path, root: Path, settings: FunctionSettings) -> Path | None:
     if settings.entrypoint:
         return Path(os.path.abspath(root.parent / settings.entrypoint))
-    return next((path for name in _ENTRYPOINTS if (path := folder / name).is_file()), None)
+    return entrypoint_in(folder)
 
 
 def _config(folder: Path, root: Path) -> Path | None:

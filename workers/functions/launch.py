@@ -1,6 +1,6 @@
 """The command that starts a function's process (pure): its permissions, its limits, its environment.
 
-What it may: read its own folder, `_shared` and its static files; reach the network but for the platform's inner parts;
+What it may: read its own folder, what functions share and its static files; reach the network but for the platform's inner parts;
 read its environment; listen on its one socket. No other files, no programs, no libraries.
 Source: reference page "functions", sections 2, 7 and 8.
 """

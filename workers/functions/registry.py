@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.dotenv import parse_dotenv
+from schemas.functions_folder import LEFT_OUT, SOURCES, entrypoint_in, shared_in
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.secret import Secret
 
@@ -26,12 +27,9 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 MOST_FILES = 20_000
 """Files of one function, or of a shared folder, that are looked at."""
 
-_ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx", ".tsx"))
 _CONFIGS = ("deno.json", "deno.jsonc")
 _IMPORT_MAPS = (*_CONFIGS, "import_map.json")
 _OF_ALL = (*_IMPORT_MAPS, "package.json", ".npmrc", ".env")
-_LEFT_OUT = frozenset({"node_modules", "__pycache__"})
-_SOURCES = (".ts", ".js", ".mjs", ".cjs", ".jsx", ".tsx")
 _LISTENS = re.compile(rb"\.\s*listen\s*\(")
 _LONGEST_SOURCE = 1024 * 1024
 _UNSET = re.compile(r"env\(\w+\)")
@@ -77,7 +75,7 @@ def read_functions(
     warnings: list[str] = []
     shared_env = _shared_env(root, runtime, secrets, warnings)
     of_all = [mark for name in _OF_ALL if (mark := _mark(root / name)) is not None]
-    shared = tuple(_shared(root, named))
+    shared = tuple(shared_in(root, named))
     of_all += [mark for path in shared for mark in _marks_of(path)]
     found: dict[str, Function] = {}
     for name in sorted({*_names(root), *named}):
@@ -157,28 +155,11 @@ def _names(root: Path) -> Iterator[str]:
             yield entry.name
 
 
-def _shared(root: Path, named: Mapping[str, FunctionSettings]) -> Iterator[Path]:
-    """Give what lies beside the functions and is none of them: folders, and single sources such as `database.types.ts`."""
-    try:
-        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.startswith(".") or entry.name in _LEFT_OUT:
-            continue
-        if entry.is_dir():
-            is_function = not entry.name.startswith("_") and _entrypoint(root, entry.name, FunctionSettings())
-            if not is_function and entry.name not in named:
-                yield Path(entry.path)
-        elif entry.name.endswith(_SOURCES):
-            yield Path(entry.path)
-
-
 def _entrypoint(root: Path, name: str, settings: FunctionSettings) -> Path | None:
     if settings.entrypoint:
         path = Path(os.path.abspath(root.parent / settings.entrypoint))
         return path if path.is_file() else None
-    return next((path for each in _ENTRYPOINTS if (path := root / name / each).is_file()), None)
+    return entrypoint_in(root / name)
 
 
 def _import_map(root: Path, folder: Path, settings: FunctionSettings) -> Path | None:
@@ -231,7 +212,7 @@ def _marks(folder: Path) -> Iterator[Mark]:
         except OSError:
             continue
         for entry in entries:
-            if entry.name in _LEFT_OUT or (entry.name.startswith(".") and entry.name not in _OF_ALL):
+            if entry.name in LEFT_OUT or (entry.name.startswith(".") and entry.name not in _OF_ALL):
                 continue
             try:
                 if entry.is_dir():
@@ -271,7 +252,7 @@ def _listens(folder: Path, marks: list[Mark]) -> Iterator[bool]:
     start = f"{folder}{os.sep}"
     for mark in marks:
         path = mark[0]
-        if not path.startswith(start) or not path.endswith(_SOURCES):
+        if not path.startswith(start) or not path.endswith(SOURCES):
             continue
         if mark not in _listening:
             if len(_listening) > _MOST_REMEMBERED:

@@ -22,6 +22,7 @@ def root(tmp_path: Path) -> Path:
     files = {
         "a/index.ts": "1", "a/deno.json": "{}", "a/.npmrc": "", "a/.env": "A=1", "a/.git/config": "", "a/node_modules/x/y.js": "",
         "_shared/deep/b.ts": "2", ".env": "A=1", ".env.local": "A=1", "import_map.json": "{}", "other/index.ts": "3",
+        "utils/cors.ts": "6", "types.ts": "7",
         "../assets/page.html": "4", "../assets/raw.bin": "5",
     }  # fmt: skip
     for name, text in files.items():
@@ -46,7 +47,7 @@ def test_a_bundle_holds_what_the_function_needs_and_no_secrets(root: Path) -> No
     manifest = msgspec.json.decode(found.pop("manifest.json"), type=Manifest)
     assert set(found) == {
         "functions/a/index.ts", "functions/a/deno.json", "functions/a/.npmrc", "functions/_shared/deep/b.ts",
-        "functions/import_map.json", "assets/page.html",
+        "functions/utils/cors.ts", "functions/types.ts", "functions/import_map.json", "assets/page.html",
     }  # fmt: skip
     assert manifest.settings == FunctionSettings(static_files=["assets/*.html"], verify_jwt=False)
     assert b"hidden" not in data

@@ -18,6 +18,7 @@ def test_good_database_has_no_findings_but_good_ones() -> None:
     [
         ({"version": 140002}, "database", Level.ERROR),
         ({"pending": ["auth/0001_users"]}, "migrations", Level.ERROR),
+        ({"newer": ["auth/0099"]}, "migrations", Level.ERROR),
         ({"sessions": 95}, "sessions", Level.WARNING),
         ({"wal_level": "replica"}, "realtime", Level.ERROR),
         ({"slot": None, "slots_free": 0}, "realtime", Level.ERROR),

@@ -1,0 +1,124 @@
+"""What an upgrade would change, tried and taken back; and a database that is newer than we are."""
+
+import asyncpg
+import pytest
+
+from schemas.settings import Settings
+from tests.workers.database.server import connected
+from workers.database.migrate import Migration, MigrationError, migrate, read_migrations
+from workers.database.upgrade import TooNew, Upgrade, differences, purpose, rehearse, report, run, upgrade
+
+OURS = read_migrations()
+FIRST = Migration("trial", 1, "things", "-- Things.\ncreate table public.things (id int)")
+SECOND = Migration(
+    "trial",
+    2,
+    "more",
+    "-- More of them, and a look at them.\nalter table public.things add name text; create view public.look as select 1 as a;"
+    "create function public.twice(n int) returns int language sql as 'select n * 2'; create table public.others (id int)",
+)
+BROKEN = Migration("trial", 3, "broken", "-- Breaks.\nselect 1 / 0")
+
+
+async def _tables(url: str) -> list[str]:
+    async with connected(url) as connection:
+        rows = await connection.fetch(
+            "select tablename from pg_tables where schemaname = 'public' order by 1"
+        )
+    return [row[0] for row in rows]
+
+
+async def test_rehearsal_tells_what_would_change_and_changes_nothing(database: str) -> None:
+    settings = Settings()
+    await migrate(database, settings, [*OURS, FIRST])
+
+    found = await rehearse(database, settings, [*OURS, FIRST, SECOND])
+
+    assert found.migrations == [SECOND]
+    assert found.things == [
+        "+ column public.things.name",
+        "+ function public.twice(n integer)",
+        "+ table public.others",
+        "+ view public.look",
+    ]
+    assert await _tables(database) == ["things"]
+    assert (await rehearse(database, settings, [*OURS, FIRST, SECOND])).migrations == [SECOND]
+
+
+async def test_upgrade_does_what_the_rehearsal_told(database: str) -> None:
+    settings = Settings()
+    await migrate(database, settings, [*OURS, FIRST])
+    told = await rehearse(database, settings, [*OURS, FIRST, SECOND])
+
+    done = await upgrade(database, settings, [*OURS, FIRST, SECOND])
+
+    assert (done.migrations, done.things) == (told.migrations, told.things)
+    assert await _tables(database) == ["others", "things"]
+    assert (await upgrade(database, settings, [*OURS, FIRST, SECOND])).migrations == []
+
+
+async def test_rehearsal_of_a_whole_new_database_leaves_it_empty(database: str) -> None:
+    found = await rehearse(database, Settings())
+
+    assert found.migrations == OURS
+    assert "+ table auth.users" in found.things
+    assert found.untried == OURS[len(OURS) - len(found.untried) :]
+    assert "Not tried" in "".join(report(found, is_dry=True)) or not found.untried
+    async with connected(database) as connection:
+        assert not await connection.fetchval("select to_regclass('headwater.migrations')")
+
+
+async def test_rehearsal_finds_a_migration_that_would_fail(database: str) -> None:
+    settings = Settings()
+    await migrate(database, settings, [*OURS, FIRST])
+
+    with pytest.raises(MigrationError, match=r"trial/0003_broken failed: division by zero"):
+        await rehearse(database, settings, [*OURS, FIRST, SECOND, BROKEN])
+    assert await _tables(database) == ["things"]
+
+
+async def test_rehearsal_does_not_wait_for_a_lock_that_somebody_holds(database: str) -> None:
+    settings = Settings()
+    await migrate(database, settings, [*OURS, FIRST])
+    async with connected(database) as other, other.transaction():
+        await other.execute("lock table public.things in access exclusive mode")
+
+        with pytest.raises((MigrationError, asyncpg.PostgresError), match="lock timeout"):
+            await rehearse(database, settings, [*OURS, FIRST, SECOND])
+
+
+@pytest.mark.parametrize("doing", [rehearse, upgrade])
+async def test_newer_database_is_refused_with_both_versions(database: str, doing: object) -> None:
+    await migrate(database, Settings(), [*OURS, FIRST, SECOND])
+
+    with pytest.raises(TooNew, match=r"it has trial/0002, and the last one known here is trial/0001"):
+        await doing(database, Settings(), [*OURS, FIRST])  # type: ignore[operator]  # one of the two
+
+
+def test_report_names_each_migration_with_its_purpose() -> None:
+    lines = report(Upgrade([FIRST, SECOND], ["jwt_secret"], ["+ table public.things"]), is_dry=True)
+
+    assert lines[0] == "2 system migrations to apply:"
+    assert lines[1] == "  trial/0001_things  Things."
+    assert lines[2] == "  trial/0002_more    More of them, and a look at them."
+    assert "Set anew from the settings: jwt_secret" in lines
+    assert "nothing is changed" in lines[-1]
+
+
+def test_columns_of_a_new_table_are_not_told_one_by_one() -> None:
+    after = {("table", "a.t"): "", ("column", "a.t.id"): "int", ("column", "a.u.id"): "bigint"}
+
+    assert differences({("column", "a.u.id"): "int"}, after) == ["+ table a.t", "~ column a.u.id"]
+
+
+def test_migration_without_a_comment_has_no_purpose() -> None:
+    assert purpose(Migration("a", 1, "b", "select 1")) == ""
+
+
+def test_server_that_is_away_ends_the_command_with_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(Settings(), {"HEADWATER_MIGRATE_URL": "postgresql://a:word@127.0.0.1:1/x"}, ["--dry-run"])
+
+    said = capsys.readouterr().err
+    assert code == 1
+    assert said.startswith("The database could not be brought up to date:")
+    assert "word" not in said
