@@ -43,6 +43,8 @@ class Realtime(Struct, frozen=True):
     """Joins of one edge process."""
     max_events_per_second: Rate = 0.0
     """Messages that one socket, or over HTTP one API key, may send, on average over 10 seconds."""
+    max_presence_events_per_second: Rate = 0.0
+    """Differences of presence that one edge process delivers, on average over 10 seconds; who then still tracks is stopped."""
     max_presence_calls_per_second: Rate = 0.0
     """Calls of presence by one channel of a socket, on average over 30 seconds."""
     max_payload: Bytes = 3_000_000

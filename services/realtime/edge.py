@@ -74,7 +74,7 @@ class Realtime:
         name = secrets.token_hex(8)
         self._house = House(
             hub=Hub(connection, name, own.max_payload),
-            tracker=Tracker(connection, name),
+            tracker=Tracker(connection, name, own.max_presence_events_per_second),
             tokens=Tokens(keeper),
             questions=Questions(calls),
             brake=Brake(),

@@ -61,16 +61,18 @@ class Gathering:
         self._untold.add(diff)
         return bool(self._untold)
 
-    def tell(self) -> None:
-        """Tell the viewers what changed since they were told last."""
+    def tell(self) -> int:
+        """Tell the viewers what changed since they were told last; give how many were told."""
         diff, self._untold = self._untold, Diff()
-        if not diff or not self._viewers:
-            return
+        viewers = tuple(self._viewers)  # who is too slow leaves at once
+        if not diff or not viewers:
+            return 0
         payload = diff.payload()
         made: dict[Vsn, bytes] = {}
-        for viewer in tuple(self._viewers):  # who is too slow leaves at once
+        for viewer in viewers:
             frame = made.get(viewer.vsn)
             if frame is None:
                 topic = PREFIX + self.topic
                 frame = made[viewer.vsn] = frames.fanout(viewer.vsn, topic, "presence_diff", payload)
             viewer.write(frame)
+        return len(viewers)

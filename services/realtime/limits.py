@@ -29,6 +29,16 @@ class Rate:
         self._left -= 1
         return True
 
+    def spend(self, count: int, now: float) -> None:
+        """Count events that happen in any case."""
+        self._fill(now)
+        self._left = max(self._left - count, -self._full)
+
+    def is_spent(self, now: float) -> bool:
+        """Tell whether there were as many events as there may be."""
+        self._fill(now)
+        return self._per_s > 0 and self._left < 1
+
     def left(self, now: float) -> int:
         """Tell how many events may come now."""
         self._fill(now)

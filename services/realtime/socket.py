@@ -207,10 +207,12 @@ class Socket:
         if seat is None:
             left = isinstance(push, Push) and push.event == "phx_leave"
             self._reply(push, *(("ok", b"{}") if left else ("error", _UNMATCHED)))
-        elif self._events.take(time.monotonic()):
-            seat.push(push)
-        else:
+        elif not self._events.take(time.monotonic()):
             seat.stop("Too many messages per second")
+        elif isinstance(push, Push) and push.event == "presence" and self._house.tracker.is_flooded:
+            seat.stop("Too many presence messages per second")
+        else:
+            seat.push(push)
 
     def _positions(self) -> bytes:
         """Give the answer to a heartbeat: positions that were not told yet."""

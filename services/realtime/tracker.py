@@ -27,12 +27,14 @@ from broker.observe import observe
 from broker.wire import Message as Arrived
 from schemas.errors import Unavailable
 from services.realtime.gathering import MOMENT_S, Gathering, Participant
+from services.realtime.limits import Rate
 from services.realtime.observed import EdgeGone, MessageUnreadable
 from services.realtime.presence import Diff, Entry
 
 BEAT_S = 1.0
 SILENT_S = 3.5
 """After how long without a sign of life an edge is gone: less than 5 s from its end to the news of it."""
+_DELIVERIES_OVER_S = 10.0
 PATIENCE_S = 0.3
 
 _SLICE = 400 * 1024
@@ -87,9 +89,10 @@ _read_edge = msgspec.msgpack.Decoder(Beat | Bye | Asking).decode
 class Tracker:
     """The presence of all rooms with participants in this process."""
 
-    def __init__(self, connection: Connection, edge: str) -> None:
+    def __init__(self, connection: Connection, edge: str, most_per_second: float = 0.0) -> None:
         self._connection = connection
         self._edge = edge
+        self._deliveries = Rate(most_per_second, _DELIVERIES_OVER_S)
         self._gatherings: dict[_Key, Gathering] = {}
         self._listening: dict[_Key, Subscription] = {}
         self._syncing: dict[_Key, asyncio.Task[None]] = {}
@@ -126,6 +129,11 @@ class Tracker:
             timer.cancel()
         if self._hearing is not None:
             self._hearing.unsubscribe()
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether as many differences were delivered here as may be."""
+        return self._deliveries.is_spent(time.monotonic())
 
     @property
     def edges(self) -> frozenset[str]:
@@ -201,7 +209,7 @@ class Tracker:
         self._telling.pop(key, None)
         self._tell_edges(key)
         if (gathering := self._gatherings.get(key)) is not None:
-            gathering.tell()
+            self._deliveries.spend(gathering.tell(), time.monotonic())
 
     def _tell_edges(self, key: _Key) -> None:
         diff = self._outgoing.pop(key, None)

@@ -204,6 +204,20 @@ async def test_presence_may_be_on_by_default_and_its_calls_limited(nats: NatsSer
         assert (await client.until("system")).payload["message"] == "Client presence rate limit exceeded"
 
 
+async def test_deliveries_of_presence_may_be_limited(nats: NatsServer) -> None:
+    settings = Realtime(presence_enabled=True, max_presence_events_per_second=0.1)
+    async with running_edge(nats.url, settings) as house, house.client() as client:
+        room = fresh()
+        await client.joined(room)
+        await client.until("presence_state")
+        for awaited in ("presence_diff", "system"):
+            told = {"type": "presence", "event": "track", "payload": {"n": awaited}}
+            await client.send(f"realtime:{room}", "presence", told)
+            heard = await client.until(awaited)
+
+        assert heard.payload["message"] == "Too many presence messages per second"
+
+
 async def test_silent_client_is_disconnected(nats: NatsServer) -> None:
     async with running_edge(nats.url, Realtime(idle_timeout=0.3)) as house, house.client() as client:
         assert await client.closed() == (1000, "idle timeout")
