@@ -48,6 +48,8 @@ USUAL_NAMES = {
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
 _LEFT_OUT = re.compile(r"edge_runtime\.secrets|functions\.[^.]+\.env|db\.vault")
 """Tables of secrets of the user's: one whose variable is not set is left out."""
+_SERVICE = re.compile(r"auth\.(external\.\w+|sms\.\w+|email\.smtp)")
+"""Services elsewhere that a clone of a project may do without: one whose variables are not set stays off."""
 _AT = re.compile(r"`\$\.([\w.]+(?:\[(?:\d+|\.\.\.)\][\w.]*)*)")
 
 
@@ -97,6 +99,9 @@ def _split_unknown(
     """
     kinds, known, warnings = keys(struct), {}, []
     is_off = is_off or tree.get("enabled") in (False, "false")
+    if not is_off and _SERVICE.fullmatch(path) and (missing := _missing(tree, kinds)):
+        tree, is_off = tree | {"enabled": False}, True
+        warnings.append(f"{path} in {source} stays off, for {missing} is not set")
     for key, value in tree.items():
         where = f"{path}.{key}" if path else key
         kind = kinds.get(key)
@@ -132,6 +137,17 @@ def _split_each(
             known[name], told = _split_unknown(value, struct, f"{path}.{name}", source, is_off=is_off)
             warnings += told
     return known, warnings
+
+
+def _missing(tree: dict[str, Any], kinds: Mapping[str, Any]) -> str:
+    """Name a variable that is not set and that a secret, a number or the like of a table asks for."""
+    unset = (
+        found[1]
+        for key, value in tree.items()
+        if key in kinds and not takes_text(kinds[key]) and not is_table(kinds[key])
+        for found in _unset(value)
+    )
+    return next(unset, "")
 
 
 def _meant(where: str, here: list[str]) -> str:

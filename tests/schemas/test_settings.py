@@ -384,7 +384,15 @@ def test_a_variable_that_is_not_set_is_told() -> None:
 
 @pytest.mark.parametrize("key", sorted(SECRETS))
 def test_a_secret_is_never_the_name_of_a_variable_that_is_not_set(key: str) -> None:
-    text = refused(file_with(key, "a long text around env(NOT_SET_ANYWHERE)"))
+    config = file_with(key, "a long text around env(NOT_SET_ANYWHERE)")
+    if key.startswith(("auth.external.", "auth.sms.", "auth.email.smtp.")):
+        settings, warnings = load_settings(config, {})
+        table = key.rpartition(".")[0]
+        assert warnings == [f"{table} in config.toml stays off, for NOT_SET_ANYWHERE is not set"]
+        assert "env(" not in repr(msgspec.to_builtins(settings, enc_hook=lambda each: each.reveal() if isinstance(each, Secret) else repr(each)))
+        return
+
+    text = refused(config)
 
     assert text == f"{key} in config.toml asks for env(NOT_SET_ANYWHERE), but NOT_SET_ANYWHERE is not set"
 
@@ -404,8 +412,24 @@ def test_a_variable_of_what_is_switched_off_need_not_be_set() -> None:
 
     assert (settings.auth.external.apple.client_id, warnings) == ("", [])
     assert "env(" not in str(settings.auth.external.apple.secret)
-    with pytest.raises(SettingsError, match="asks for env"):
-        load_settings(config.replace(b"false", b"true"), {"WITH_SMS": "false"})
+
+
+def test_a_service_whose_variable_is_not_set_stays_off() -> None:
+    config = b"""
+    [auth.external.apple]
+    enabled = true
+    client_id = "env(APPLE_ID)"
+    secret = "env(APPLE_SECRET)"
+    """
+
+    off, told = load_settings(config, {"APPLE_ID": "mine"})
+    on, nothing = load_settings(config, {"APPLE_ID": "mine", "APPLE_SECRET": "s" * 20})
+
+    assert (off.auth.external.apple.enabled, on.auth.external.apple.enabled) == (False, True)
+    assert (told, nothing) == (
+        ["auth.external.apple in config.toml stays off, for APPLE_SECRET is not set"],
+        [],
+    )
 
 
 def test_a_variable_of_a_section_of_other_tools_need_not_be_set() -> None:
