@@ -75,7 +75,8 @@ def holds_secret(kind: Any) -> bool:
 
 def takes_text(kind: Any) -> bool:
     """Say whether any text can stand in a key, alone, in a list or in a table."""
-    return kind is str or any(takes_text(each) for each in get_args(kind))
+    inside = get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)
+    return kind is str or any(takes_text(each) for each in inside)
 
 
 def made(kind: type, value: Any) -> Any:

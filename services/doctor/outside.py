@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from cryptography.x509 import load_pem_x509_certificate
-
 from schemas.setting_files import find_file
 from schemas.settings import Settings, SettingsError
 from services.doctor.finding import Finding, Level
@@ -79,4 +77,6 @@ def _reached(title: str, url: str, level: Level, cure: str) -> Finding:
 
 def _end_of(path: Path) -> float:
     """Give when the first certificate of a file ends."""
+    from cryptography.x509 import load_pem_x509_certificate
+
     return load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc.timestamp()

@@ -23,6 +23,7 @@ from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.forward import BodyRefused, Forwarder, outgoing, received_headers, stream_out
 from services.gateway.functions import Functions, forwarded, join, wants_socket
+from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
 from services.gateway.routes import Route, areas_off, names_version, route_of, switch_of
@@ -30,7 +31,7 @@ from services.gateway.s3_form import is_form, open_form
 from services.gateway.s3_refusals import PREFIX as S3_PREFIX
 from services.gateway.s3_refusals import in_xml, session_token
 from services.middleware import cors
-from services.middleware.apikey import KeyRefused
+from services.middleware.apikey import KeyRefused, without_key
 from services.middleware.limits import Buckets, client_address, is_in_networks, read_networks
 from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
@@ -193,7 +194,7 @@ class Edge:
         return None
 
     async def _without_route(self, asked: "_Asked") -> Response:
-        if asked.path in ("/health/live", "/health/ready", "/metrics"):
+        if asked.path in HEALTH_PATHS:
             peer, authorization = self._address(asked), asked.first.get("authorization")
             if peer == asked.request.remote and not _FORWARDED.isdisjoint(asked.first):
                 peer = ""  # it came through a proxy that is not known: this machine is not who asks
@@ -233,8 +234,9 @@ class Edge:
                     asked.id, method, asked.below, asked.query, headers, caller, client
                 )
                 return await self._objects.receive(form.file if form else asked.request, head)
+        query = without_key(asked.query) if asked.is_keyed_by_query else asked.query
         return await self._forwarder.ask(
-            asked.route, asked.below, asked.query, asked.request, asked.id, caller, asked.headers, client
+            asked.route, asked.below, query, asked.request, asked.id, caller, asked.headers, client
         )
 
     async def _talk(self, asked: "_Asked", sockets: realtime.Realtime) -> web.StreamResponse | Response:
@@ -332,6 +334,12 @@ class _Asked:
     def is_resumable(self) -> bool:
         """Tell whether this is for resumable uploads."""
         return self.route is not None and self.route.prefix == resuming.ROUTE
+
+    @property
+    def is_keyed_by_query(self) -> bool:
+        """Tell whether the API key came in the query of a data interface."""
+        has_key = "apikey=" in self.query and not self.first.get("apikey")
+        return has_key and self.area in ("rest", "graphql")
 
     def key(self) -> str | None:
         """Give the API key: of the header, or of the query for clients that cannot set one."""

@@ -17,6 +17,9 @@ from schemas.secret import Secret
 from services.gateway.routes import POOLS
 from services.middleware.refusals import JSON, refusal
 
+PATHS = frozenset(
+    {"/health/live", "/health/ready", "/metrics", "/rest-admin/v1/live", "/rest-admin/v1/ready"}
+)
 _BUDGET_MS = 2000
 
 
@@ -27,7 +30,7 @@ class _Said(msgspec.Struct):
 
 
 class Health:
-    """Answers /health/live, /health/ready and /metrics."""
+    """Answers `PATHS`. Those of REST's administration are for this machine; they answer by their status alone."""
 
     def __init__(
         self,
@@ -43,12 +46,18 @@ class Health:
         self._pools = tuple(pools)
 
     async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
-        """Answer one of the three paths."""
+        """Answer one of the paths."""
+        if path.startswith("/rest-admin/") and not _is_loopback(peer):
+            return refusal("", 403, "The administration of REST is for this machine")
         match path:
             case "/health/live":
                 return Response(200, [JSON], b'{"status":"alive"}')
             case "/health/ready":
                 return await self._ready()
+            case "/rest-admin/v1/live":
+                return Response(200)
+            case "/rest-admin/v1/ready":
+                return Response(200 if await self._ask("rest") == "ok" else 503)
         return await self._metrics(peer, authorization)
 
     def leave(self) -> None:

@@ -113,6 +113,11 @@ def bearer(authorization: str | None) -> str | None:
     return token if scheme in ("Bearer", "bearer") and not token.startswith("sb_") else None
 
 
+def without_key(query: str) -> str:
+    """Give a query without its API key, which the data interfaces would take for a filter on a column of that name."""
+    return "&".join(part for part in query.split("&") if not part.startswith("apikey="))
+
+
 def _bare(key: str) -> str:
     scheme, _, rest = key.partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else key.strip()

@@ -389,7 +389,11 @@ def test_a_secret_is_never_the_name_of_a_variable_that_is_not_set(key: str) -> N
         settings, warnings = load_settings(config, {})
         table = key.rpartition(".")[0]
         assert warnings == [f"{table} in config.toml stays off, for NOT_SET_ANYWHERE is not set"]
-        assert "env(" not in repr(msgspec.to_builtins(settings, enc_hook=lambda each: each.reveal() if isinstance(each, Secret) else repr(each)))
+        assert "env(" not in repr(
+            msgspec.to_builtins(
+                settings, enc_hook=lambda each: each.reveal() if isinstance(each, Secret) else repr(each)
+            )
+        )
         return
 
     text = refused(config)

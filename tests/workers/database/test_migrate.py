@@ -50,7 +50,9 @@ async def execute(url: str, sql: str) -> None:
 
 async def names_of(url: str) -> list[str]:
     """Give the tables of schema public."""
-    return await value(url, "select array(select tablename::text from pg_tables where schemaname = 'public')")
+    return await value(
+        url, "select array(select tablename::text from pg_tables where schemaname = 'public' order by 1)"
+    )
 
 
 def test_migrations_are_read_in_the_order_of_their_series():
