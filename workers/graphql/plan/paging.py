@@ -63,7 +63,10 @@ def _limit(planning: Planning, entity: Entity, size: Given, name: str) -> Operan
     most = entity.max_rows
     if size.is_nothing:
         return most
-    return Operand(planning.inputs.parameter(size, page_size(name, most)), "int8")
+    convert = page_size(name, most)
+    if size.path is None:  # written in the document: the planner of Postgres is told
+        return int(convert(size.look_into()))
+    return Operand(planning.inputs.parameter(size, convert), "int8")
 
 
 def _skipped(planning: Planning, skipped: Given) -> Operand | None:

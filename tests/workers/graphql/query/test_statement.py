@@ -1,4 +1,4 @@
-"""Statements as text: one for a root field, only with what is asked for, and no value of a client in the text."""
+"""Statements as text: one for a root field, only with what is asked for, and no value of a client in the text but a limit that the document spells."""
 
 from tests.workers.graphql.plan.test_operation import plan
 from workers.graphql.compiled import Prepared, compiled
@@ -16,9 +16,15 @@ def test_a_page_without_page_info_reads_no_further_row_and_counts_nothing() -> N
     assert found.text == (
         'select (select row_to_json("@") from (select coalesce(json_agg((select row_to_json("@") from (select '
         '(select row_to_json("@") from (select "@1"."id" as "id") "@") as "node") "@")), \'[]\'::json) as "edges" '
-        'from (select "@2"."id" from "public"."account" as "@2" order by "@2"."id" asc nulls last limit $1::int8) "@1") "@")'
+        'from (select "@2"."id" from "public"."account" as "@2" order by "@2"."id" asc nulls last limit 3) "@1") "@")'
     )
-    assert found.params == (b"3",)
+    assert found.params == ()
+
+
+def test_a_limit_of_a_variable_is_a_parameter() -> None:
+    found = statement("query q($n: Int) { accountCollection(first: $n) { edges { node { id } } } }", {"n": 3})
+
+    assert "limit $1::int8" in found.text
 
 
 def test_only_the_columns_in_use_are_read_of_a_page() -> None:
