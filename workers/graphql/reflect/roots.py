@@ -21,13 +21,8 @@ def query_fields(entities: Iterable[Entity], functions: Iterable[Function]) -> d
 def mutation_fields(entities: Iterable[Entity], functions: Iterable[Function]) -> dict[str, RootField]:
     """Give the fields of Mutation by name, likewise; an empty dict where there is nothing to change."""
     known = list(entities)
-    aliases = (
-        RootField(f"insert{entity.name}Collection", RootKind.INSERT, entity.sql, is_alias=True)
-        for entity in known
-        if entity.is_insertable
-    )
     calls = _calls(function for function in functions if function.is_volatile)
-    return _first([*_of_mutation(known), *calls, *aliases])
+    return _first([*_of_mutation(known), *calls, *_other_mutations(known)])
 
 
 def _of_query(entities: Iterable[Entity]) -> Iterator[RootField]:
@@ -46,6 +41,19 @@ def _of_mutation(entities: Iterable[Entity]) -> Iterator[RootField]:
             yield RootField(f"update{entity.name}Collection", RootKind.UPDATE, entity.sql)
         if entity.is_deletable:
             yield RootField(f"deleteFrom{entity.name}Collection", RootKind.DELETE, entity.sql)
+
+
+def _other_mutations(entities: Iterable[Entity]) -> Iterator[RootField]:
+    """Give the spellings of the seed: `insert<Table>Collection`, and the type's name with a capital letter."""
+    for entity in entities:
+        for name in dict.fromkeys((entity.name, entity.name[:1].upper() + entity.name[1:])):
+            if entity.is_insertable:
+                yield RootField(f"insert{name}Collection", RootKind.INSERT, entity.sql, is_alias=True)
+                yield RootField(f"insertInto{name}Collection", RootKind.INSERT, entity.sql, is_alias=True)
+            if entity.is_updatable:
+                yield RootField(f"update{name}Collection", RootKind.UPDATE, entity.sql, is_alias=True)
+            if entity.is_deletable:
+                yield RootField(f"deleteFrom{name}Collection", RootKind.DELETE, entity.sql, is_alias=True)
 
 
 def _calls(functions: Iterable[Function]) -> Iterator[RootField]:

@@ -33,6 +33,19 @@ def test_names_of_tables_that_are_not_inflected_stay(snapshot):
     assert schema.query["boxCollection"].kind is RootKind.COLLECTION
 
 
+def test_a_capital_letter_is_understood_too(snapshot):
+    mutation = schema_for(snapshot).mutation
+
+    for name in (
+        "insertBoxCollection",
+        "insertIntoBoxCollection",
+        "updateBoxCollection",
+        "deleteFromBoxCollection",
+    ):
+        assert mutation[name].is_alias
+        assert mutation[name].entity == mutation["insertIntoboxCollection"].entity
+
+
 def test_a_key_that_cannot_be_an_argument_gives_no_look_up(snapshot):
     query = schema_for(snapshot).query
 
