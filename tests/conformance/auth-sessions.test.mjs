@@ -27,7 +27,8 @@ test('a sign-up gives a user and a session', async () => {
   const [identity] = user.identities
   assert.match(identity.identity_id, uuid)
   assert.deepEqual([identity.id, identity.user_id, identity.provider], [user.id, user.id, 'email'])
-  assert.deepEqual(identity.identity_data, { sub: user.id, email, email_verified: true, phone_verified: false })
+  const told = { name: 'Ada', age: 36, tags: ['x'], none: null }
+  assert.deepEqual(identity.identity_data, { ...told, sub: user.id, email, email_verified: true, phone_verified: false })
   assert.deepEqual([session.token_type, session.expires_in, session.user], ['bearer', 3600, user])
   assert.equal(session.expires_at, claimsOf(session.access_token).exp)
   assert.deepEqual((await good(client.auth.getSession())).session, session)

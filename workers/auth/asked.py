@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 import orjson
 
-from schemas.caller import Service
+from schemas.caller import Anonymous, Service
 from schemas.http import Request, Response, header
 from workers.auth import refusals
 from workers.auth.error_codes import Code
@@ -24,7 +24,9 @@ T = TypeVar("T")
 JSON = ("content-type", "application/json; charset=utf-8")
 _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 1000
-_SERVICE = {"role": "service_role"}
+_PUBLIC, _SERVICE = {"role": "anon"}, {"role": "service_role"}
+_OPAQUE = "sb_"
+"""How keys begin that are no tokens."""
 _object = msgspec.json.Decoder(dict[str, object])
 
 
@@ -71,12 +73,12 @@ class Asked:
     @property
     def bearer(self) -> Bearer:
         """Give who the token speaks for. Raises: AuthError."""
-        return parse_bearer(bearer_claims(self.request.caller))
+        return parse_bearer(self._claims)
 
     def refuse_unless_admin(self, roles: list[str]) -> None:
         """Raise if the caller may not use the admin endpoints. Raises: AuthError (401, 403)."""
         is_service = isinstance(self.request.caller, Service)
-        refuse_unless_admin(_SERVICE if is_service else bearer_claims(self.request.caller), roles)
+        refuse_unless_admin(_SERVICE if is_service else self._claims, roles)
 
     def audience(self, usual: str) -> str:
         """Give the audience of the request."""
@@ -90,6 +92,23 @@ class Asked:
         address = self.request.client.partition("%")[0]
         told = self.request.headers
         return Device(header(told, "user-agent") or "", address, header(told, "x-supabase-session-tag") or "")
+
+    @property
+    def _claims(self) -> Mapping[str, object]:
+        """Give the claims of the token. Where an opaque key stands in its place, or alone, it is a token of the key's role.
+
+        Raises: AuthError (401, 403).
+        """
+        caller, headers = self.request.caller, self.request.headers
+        scheme, _, token = (header(headers, "authorization") or "").strip().partition(" ")
+        is_bearer = scheme in ("Bearer", "bearer")
+        sent = token.strip() if is_bearer else "" if scheme else header(headers, "apikey") or ""
+        is_opaque = sent.startswith(_OPAQUE)
+        if isinstance(caller, Service) and (is_bearer or is_opaque):
+            return _SERVICE
+        if isinstance(caller, Anonymous) and is_opaque:
+            return _PUBLIC
+        return bearer_claims(caller)
 
     @property
     def _is_form(self) -> bool:

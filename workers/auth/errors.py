@@ -22,6 +22,8 @@ from workers.auth.error_codes import Code
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 
 VERSION_HEADER = "x-supabase-api-version"
+_READABLE = f"{VERSION_HEADER}, x-sb-error-code, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset"
+"""Headers of a refusal that a page may read. Without the version clients in browsers do not look at the code."""
 
 
 class ApiVersion(StrEnum):
@@ -47,7 +49,10 @@ def parse_api_version(header: str | None) -> ApiVersion:
 
 
 class AuthError(ApiError):
-    """A refusal with a code. `status` is the code's usual one unless given; `extra` are further members of the body."""
+    """A refusal with a code. `status` is the code's usual one unless given; `extra` are further members of the body.
+
+    Of one that will pass, `retry_after_s` says when, `burst` how many requests there may be at once.
+    """
 
     def __init__(
         self,
@@ -56,11 +61,12 @@ class AuthError(ApiError):
         status: int | None = None,
         *,
         retry_after_s: int | None = None,
+        burst: int | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.code, self.message, self.status = code, message, status or code.status
-        self.retry_after_s = retry_after_s
+        self.retry_after_s, self.burst = retry_after_s, burst
         self.extra = dict(extra or {})
         self.version = ApiVersion.FIRST
         self.request_id = ""
@@ -79,11 +85,16 @@ class AuthError(ApiError):
         return shape | self.extra
 
     def headers(self) -> Headers:
-        own = [("x-sb-error-code", self.code.value)]
+        own = [("x-sb-error-code", self.code.value), ("access-control-expose-headers", _READABLE)]
         if self.version is not ApiVersion.FIRST:
-            own = [(VERSION_HEADER, self.version.value)]
-        if self.retry_after_s is not None:
-            own.append(("retry-after", str(self.retry_after_s)))
+            own.append((VERSION_HEADER, self.version.value))
+        if self.retry_after_s is None:
+            return own
+        own.append(("retry-after", str(self.retry_after_s)))
+        if self.status == 429:
+            own += [("ratelimit-remaining", "0"), ("ratelimit-reset", str(self.retry_after_s))]
+        if self.burst is not None:
+            own.append(("ratelimit-limit", str(self.burst)))
         return own
 
 

@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote_plus, urlencode
 
 from workers.auth.globs import Glob, expand
 
@@ -104,10 +104,12 @@ class RedirectRules:
 
 
 def with_query(url: str, fields: Mapping[str, str]) -> str:
-    """Add fields to the query of a URL, before its fragment."""
+    """Set fields in the query of a URL, before its fragment. What it held under their names goes: results are ours alone."""
     head, hash_sign, fragment = url.partition("#")
-    joint = "" if head.endswith(("?", "&")) else "&" if "?" in head else "?"
-    return f"{head}{joint}{urlencode(sorted(fields.items()))}{hash_sign}{fragment}"
+    base, _, query = head.partition("?")
+    parts = [part for part in query.split("&") if part]
+    kept = [part for part in parts if unquote_plus(part.partition("=")[0]) not in fields]
+    return f"{base}?{'&'.join([*kept, urlencode(sorted(fields.items()))])}{hash_sign}{fragment}"
 
 
 def with_fragment(url: str, fields: Mapping[str, str]) -> str:

@@ -20,11 +20,16 @@ class Refusal:
     status: int | None = None
 
     def __call__(
-        self, *, status: int | None = None, retry_after_s: int | None = None, **fields: object
+        self,
+        *,
+        status: int | None = None,
+        retry_after_s: int | None = None,
+        burst: int | None = None,
+        **fields: object,
     ) -> AuthError:
         """Make the error; `status` where one place differs from the others."""
         told = self.message.format(**fields)
-        return AuthError(self.code, told, status or self.status, retry_after_s=retry_after_s)
+        return AuthError(self.code, told, status or self.status, retry_after_s=retry_after_s, burst=burst)
 
 
 # 1.1 and 1.2: any request
@@ -279,7 +284,9 @@ NOT_FOR_CLIENTS = Refusal(
 )
 
 # 11 and 12: sign-in by other services, identities
-NO_PROVIDER_EMAIL = Refusal(Code.UNEXPECTED_FAILURE, "Error getting user email from external provider")
+NO_PROVIDER_EMAIL = Refusal(
+    Code.EMAIL_ADDRESS_NOT_PROVIDED, "Error getting user email from external provider"
+)
 NO_PROVIDER_SUBJECT = Refusal(Code.UNEXPECTED_FAILURE, "Error getting user id from external provider")
 MULTIPLE_ACCOUNTS = Refusal(
     Code.UNEXPECTED_FAILURE,
@@ -294,11 +301,16 @@ UNVERIFIED_EMAIL = Refusal(
     "Unverified email with {provider}. Verify the email with {provider} in order to sign in",
 )
 INVITE_NOT_FOUND = Refusal(Code.USER_NOT_FOUND, "The invitation was not found, or is over")
+INVITE_GONE = Refusal(Code.INVITE_NOT_FOUND, "The invitation was not found, or is over")
 INVITE_MISMATCH = Refusal(
     Code.VALIDATION_FAILED, "Invited email does not match emails from external provider"
 )
 NO_STATE = Refusal(Code.BAD_OAUTH_CALLBACK, "OAuth callback with missing state parameter")
 BAD_STATE = Refusal(Code.BAD_OAUTH_STATE, "OAuth callback with invalid state")
+NO_CODE = Refusal(Code.BAD_OAUTH_CALLBACK, "OAuth callback with missing authorization code")
+CLIENT_STATE_GONE = Refusal(
+    Code.OAUTH_CLIENT_STATE_NOT_FOUND, "What was kept for the way back from the provider is gone"
+)
 STATE_USED = Refusal(Code.FLOW_STATE_ALREADY_USED, "OAuth callback with a state that was used already")
 WRONG_ISSUER = Refusal(
     Code.BAD_OAUTH_CALLBACK, "OAuth callback of another issuer than the one that was asked"
@@ -306,6 +318,7 @@ WRONG_ISSUER = Refusal(
 IDENTITY_TAKEN = Refusal(Code.IDENTITY_ALREADY_EXISTS, "Identity is already linked to another user")
 IDENTITY_OWN = Refusal(Code.IDENTITY_ALREADY_EXISTS, "Identity is already linked")
 IDENTITY_NOT_FOUND = Refusal(Code.IDENTITY_NOT_FOUND, "Identity doesn't exist")
+OTHER_AUDIENCE = Refusal(Code.UNEXPECTED_AUDIENCE, "Token audience doesn't match request audience")
 IDENTITY_ID = Refusal(Code.VALIDATION_FAILED, "identity_id must be an UUID", 404)
 LAST_IDENTITY = Refusal(
     Code.SINGLE_IDENTITY_NOT_DELETABLE, "User must have at least 1 identity after unlinking"

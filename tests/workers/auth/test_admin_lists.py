@@ -113,6 +113,21 @@ async def test_a_cursor_gives_everybody_once_though_others_come(house: House):
     assert before <= set(seen)
 
 
+async def test_a_part_of_the_list_names_the_next_one(house: House):
+    for _ in range(3):
+        await made(house)
+
+    response = await house.send("GET", "/admin/users?limit=1", caller=ADMIN)
+    address, _, relation = told(response, "link").partition("; ")
+    following = await house.ok("GET", address.strip("<>"), caller=ADMIN)
+    last = await house.send("GET", "/admin/users?limit=1000", caller=ADMIN)
+
+    assert relation == 'rel="next"'
+    assert len(following["users"]) == 1
+    assert ids(following) != ids(json.loads(response.body))
+    assert (told(last, "link") == "") is not json.loads(last.body)["pagination"]["has_more"]
+
+
 async def test_a_page_wins_over_a_cursor(house: House):
     assert "pagination" not in await listed(house, page=1, limit=2)
 

@@ -60,6 +60,7 @@ async def test_only_admins_may(house: House, method: str, path: str):
 
     assert (await house.refused(method, path, body))[:2] == (401, "no_authorization")
     assert await house.refused(method, path, body, signed.caller) == (403, "not_admin", "User not allowed")
+    assert (await house.refused(method, path, body, apikey="sb_publishable_a_b"))[:2] == (403, "not_admin")
     for role in ("anon", "authenticated", "", "Service_role"):
         claims = User(json.dumps({"role": role}).encode())
         assert (await house.refused(method, path, body, claims))[1] == "not_admin"

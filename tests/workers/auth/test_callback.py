@@ -311,7 +311,7 @@ async def test_a_provider_without_an_address_is_refused_unless_it_may(house: Hou
     who = await enters(open_for(house, realm, email_optional=True))
 
     assert refused.error == (
-        "server_error", "unexpected_failure", "Error getting user email from external provider"
+        "invalid_request", "email_address_not_provided", "Error getting user email from external provider"
     )  # fmt: skip
     assert who.email == ""
 
@@ -321,7 +321,17 @@ async def test_a_provider_that_was_closed_meanwhile_lets_nobody_in(house: House,
 
     place = await returns(house, query)
 
-    assert place.error[:2] == ("invalid_request", "validation_failed")
+    assert place.error[:2] == ("invalid_request", "oauth_provider_not_supported")
+    assert not realm.exchanged
+
+
+async def test_who_comes_back_without_a_code_is_sent_on_with_that(house: House, realm: OidcProvider):
+    house = open_for(house, realm)
+    query = await visits(await departs(house))
+
+    place = await returns(house, f"state={state_of(query)}")
+
+    assert place.error[:2] == ("invalid_request", "bad_oauth_callback")
     assert not realm.exchanged
 
 
@@ -418,7 +428,7 @@ async def test_a_flow_whose_verifier_is_gone_does_not_go_on_without(house: House
 
     place = await returns(house, query)
 
-    assert refused_at_site(place)[1] == "bad_oauth_state"
+    assert refused_at_site(place)[1] == "oauth_client_state_not_found"
     assert not realm.exchanged
 
 

@@ -69,6 +69,19 @@ def test_the_shape_of_2024_has_the_code_and_echoes_the_version() -> None:
     assert header(answer.headers, "x-supabase-api-version") == "2024-01-01"
 
 
+@pytest.mark.parametrize("version", ApiVersion)
+def test_pages_may_read_the_headers_by_which_clients_understand_a_refusal(version: ApiVersion) -> None:
+    error = AuthError(Code.USER_NOT_FOUND, "gone", retry_after_s=1, burst=30, status=429).seen_by(
+        version, "r1"
+    )
+
+    readable = (header(error.headers(), "access-control-expose-headers") or "").split(", ")
+
+    assert header(error.headers(), "x-sb-error-code") == "user_not_found"
+    assert {"x-supabase-api-version", "x-request-id"} <= set(readable)
+    assert {name for name, _ in error.headers()} <= {*readable, "access-control-expose-headers"}
+
+
 def test_only_errors_of_ours_name_the_request_and_only_in_the_first_shape() -> None:
     ours = AuthError(Code.UNEXPECTED_FAILURE, "m")
 
@@ -90,6 +103,13 @@ def test_a_refusal_says_when_to_come_back() -> None:
         error = AuthError(Code.OVER_REQUEST_RATE_LIMIT, "m", retry_after_s=7).seen_by(version, "")
 
         assert ("retry-after", "7") in error.headers()
+        assert {("ratelimit-remaining", "0"), ("ratelimit-reset", "7")} <= set(error.headers())
+
+
+def test_only_limits_tell_of_limits() -> None:
+    away = AuthError(Code.UNEXPECTED_FAILURE, "m", 503, retry_after_s=1)
+
+    assert [name for name, _ in away.headers() if name.startswith("ratelimit")] == []
 
 
 @pytest.mark.parametrize("version", ApiVersion)

@@ -70,6 +70,17 @@ async def test_he_comes_in_by_what_he_was_sent_and_sets_a_password(inviting: Hou
     assert (await inviting.sign_in(email)).id == made["id"]
 
 
+async def test_what_was_written_of_him_is_told_to_nobody_who_signs_up_with_his_address(inviting: House):
+    careful, email = inviting.having(email__enable_confirmations=True), address()
+    made = await careful.ok("POST", "/invite", {"email": email, "data": {"team": "red"}}, ADMIN)
+
+    told = await careful.ok("POST", "/signup", {"email": email, "password": PASSWORD, "data": {"a": 1}})
+    kept = await careful.ok("GET", f"/admin/users/{made['id']}", caller=ADMIN)
+
+    assert (told["user_metadata"], told["identities"]) == ({}, [])
+    assert (kept["user_metadata"], len(kept["identities"])) == ({"team": "red"}, 1)
+
+
 async def test_nobody_enters_by_a_password_before(inviting: House):
     email = address()
     await inviting.ok("POST", "/invite", {"email": email}, ADMIN)
@@ -99,6 +110,17 @@ async def test_an_invitation_can_be_repeated_and_the_newest_counts(inviting: Hou
     assert second["user_metadata"] == {"a": 1, "b": 2}
     assert landed(await inviting.send("GET", old))[2]["error_code"] == "otp_expired"
     assert "access_token" in landed(await inviting.send("GET", office.path(email)))[2]
+
+
+async def test_admins_need_no_pause_between_two_invitations(inviting: House, office: Office):
+    slow, email = inviting.having(email__max_frequency=60.0, email__enable_confirmations=True), address()
+    await slow.ok("POST", "/signup", {"email": email, "password": PASSWORD})
+
+    for _ in range(2):
+        await slow.ok("POST", "/invite", {"email": email}, ADMIN)
+
+    assert len(office.to(email)) == 3
+    assert (await slow.refused("POST", "/resend", {"type": "signup", "email": email}))[0] == 429
 
 
 async def test_who_registered_with_an_address_not_his_does_not_wait_in_the_account(

@@ -59,6 +59,24 @@ async def test_an_unknown_address_gets_an_account_that_is_confirmed_by_the_code(
     assert identity["identity_data"]["email_verified"] is True
 
 
+@pytest.mark.parametrize(
+    "metadata", ["{}", None, '{"provider": "github", "providers": ["github"], "plan": "gold"}']
+)
+async def test_a_code_lists_the_ways_in_of_a_row_made_by_hand(
+    mailed: House, office: Office, metadata: str | None
+):
+    signed = await mailed.having(email__enable_confirmations=False).sign_up()
+    id = uuid.UUID(signed.id)
+    await mailed.admin.execute("update auth.users set raw_app_meta_data = $2 where id = $1", id, metadata)
+
+    await mailed.ok("POST", "/otp", {"email": signed.email})
+    code = {"type": "email", "email": signed.email, "token": office.code(signed.email)}
+    told = (await mailed.ok("POST", "/verify", code))["user"]["app_metadata"]
+
+    assert (told["provider"], told["providers"]) == ("email", ["email"])
+    assert told.get("plan") == ("gold" if "plan" in (metadata or "") else None)
+
+
 async def test_where_accounts_are_confirmed_at_once_the_code_follows(mailed: House, office: Office):
     automatic, email = mailed.having(email__enable_confirmations=False), address()
 

@@ -43,6 +43,16 @@ async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: Hou
     assert not await mailed.value("select count(*) from auth.users where email = $1", email)
 
 
+async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: House, office: Office):
+    email = await known(mailed)
+    closed = mailed.having(email__enable_signup=False)
+
+    assert await closed.refused("POST", "/recover", {"email": email}) == (
+        400, "email_provider_disabled", "Email logins are disabled"
+    )  # fmt: skip
+    assert len(office.caught) == 0
+
+
 @pytest.mark.parametrize("path", ["/recover", "/resend"])
 async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str):
     slow = mailed.having(email__max_frequency=60.0)

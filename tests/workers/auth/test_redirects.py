@@ -270,6 +270,19 @@ def test_results_are_added_to_the_query_before_the_fragment() -> None:
     assert with_query("https://x.co/cb?", {"code": "c"}) == "https://x.co/cb?code=c"
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x.co/cb?code=theirs&x=1", "https://x.co/cb?x=1&code=ours"),
+        ("https://x.co/cb?x=1&c%6Fde=theirs&code#f", "https://x.co/cb?x=1&code=ours#f"),
+        ("https://x.co/cb?codes=a%20b&&code=theirs", "https://x.co/cb?codes=a%20b&code=ours"),
+        ("myapp://cb?code=theirs", "myapp://cb?code=ours"),
+    ],
+)
+def test_nobody_else_s_result_stays_in_the_query(url: str, shown: str) -> None:
+    assert with_query(url, {"code": "ours"}) == shown
+
+
 def test_results_take_the_place_of_the_fragment() -> None:
     fields = {"token_type": "bearer", "access_token": "t", "expires_in": "3600"}
 

@@ -50,6 +50,16 @@ async def test_the_identity_of_an_address_is_that_of_the_user(plain: House):
     assert uuid.UUID(identity["identity_id"]) != uuid.UUID(signed.id)
 
 
+async def test_the_identity_keeps_what_its_owner_told_but_not_who_he_is(plain: House):
+    signed = await plain.sign_up(data={"full_name": "Ann", "sub": "someone", "email_verified": "maybe"})
+
+    (identity,) = signed.body["user"]["identities"]
+
+    assert identity["identity_data"] == {
+        "full_name": "Ann", "sub": signed.id, "email": signed.email, "email_verified": True, "phone_verified": False,
+    }  # fmt: skip
+
+
 async def test_the_access_token_tells_what_the_reference_lists(plain: House):
     signed = await plain.sign_up(data={"color": "red"})
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.caller import Caller, User
-from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address, claims_of, number, told
+from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, claims_of, number, told
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 
 NOT_ADMIN = (403, "not_admin", "User not allowed")
@@ -51,6 +51,32 @@ async def test_a_token_of_one_audience_is_none_of_another(plain: House):
 async def test_nobody_has_an_account(plain: House, method: str, path: str):
     assert await plain.refused(method, path) == NO_BEARER
     assert await plain.refused(method, path, None, ADMIN) == NO_BEARER
+
+
+@pytest.mark.parametrize(
+    ("caller", "sent"),
+    [
+        (ANYBODY, {"apikey": "sb_publishable_a_b"}),
+        (ANYBODY, {"apikey": "sb_publishable_a_b", "authorization": "Bearer sb_publishable_a_b"}),
+        (ADMIN, {"apikey": "sb_secret_a_b"}),
+        (ADMIN, {"apikey": "sb_secret_a_b", "authorization": "Bearer sb_secret_a_b"}),
+        (ADMIN, {"apikey": "a.b.c", "authorization": "Bearer a.b.c"}),
+    ],
+)
+async def test_a_key_in_the_place_of_a_token_is_one_of_nobody(
+    plain: House, caller: Caller, sent: dict[str, str]
+):
+    assert await plain.refused("GET", "/user", None, caller, **sent) == (
+        403, "bad_jwt", "invalid claim: missing sub claim",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sent", [{"apikey": "a.b.c"}, {"apikey": "sb_secret_a_b", "authorization": "Basic sb_x"}]
+)
+async def test_a_key_beside_no_token_is_none(plain: House, sent: dict[str, str]):
+    for caller in (ANYBODY, ADMIN):
+        assert await plain.refused("GET", "/user", None, caller, **sent) == NO_BEARER
 
 
 async def test_metadata_are_merged(plain: House):

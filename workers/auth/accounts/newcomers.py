@@ -59,6 +59,7 @@ def newcomer(
     return replace(
         new,
         user_metadata={**(data or {}), **claims},
+        told=data or {},
         email_confirmed_at=now if is_confirmed and email else None,
         phone_confirmed_at=now if is_confirmed and phone else None,
     )

@@ -35,6 +35,8 @@ class NewUser:
     phone_confirmed_at: datetime | None = None
     app_metadata: Metadata = field(default_factory=dict)
     user_metadata: Metadata = field(default_factory=dict)
+    told: Metadata = field(default_factory=dict)
+    """What its owner told of himself, which its identities keep as well."""
     is_anonymous: bool = False
     banned_until: datetime | None = None
     id: UUID = field(default_factory=uuid4)
@@ -123,7 +125,7 @@ async def make(transaction: Transaction, new: NewUser) -> User:
     }
     for provider, address in (("email", new.email), ("phone", new.phone)):
         if address:
-            claims = {"sub": str(new.id), provider: address, **is_confirmed}
+            claims = {**new.told, "sub": str(new.id), provider: address, **is_confirmed}
             await _identify(transaction, new.id, provider, claims)
     return await _again(transaction, new.id)
 

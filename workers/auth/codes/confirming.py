@@ -12,6 +12,7 @@ from workers.auth.accounts.shown import merged, with_providers
 from workers.auth.codes.one_time import Kind, Token
 from workers.auth.context import Accounts
 from workers.auth.rows import Metadata, User
+from workers.auth.social.account import providers_of
 from workers.database.interactive import Transaction
 
 
@@ -29,6 +30,11 @@ async def confirm(accounts: Accounts, transaction: Transaction, user: User, toke
     Raises: AuthError (403) if the code was sent to an address that is not the user's any more; (422) if the new address
     of a change belongs to somebody else by now.
     """
+    done = await _confirmed(accounts, transaction, user, token)
+    return done if done.is_half else Confirmed(await _listed(transaction, done.user))
+
+
+async def _confirmed(accounts: Accounts, transaction: Transaction, user: User, token: Token) -> Confirmed:
     match token.token_type:
         case Kind.CONFIRMATION | Kind.RECOVERY if token.is_of_phone:
             return Confirmed(await _phone(accounts, transaction, user, token))
@@ -122,6 +128,16 @@ async def _email_change(accounts: Accounts, transaction: Transaction, user: User
         ),
     )
     return Confirmed(changed)
+
+
+async def _listed(transaction: Transaction, user: User) -> User:
+    """List a user's ways in anew if the list lacks one, or names one that is gone: rows made by hand may have none."""
+    metadata, found = user.raw_app_meta_data or {}, providers_of(user.identities)
+    known, ways = metadata.get("providers"), {each.provider for each in user.identities}
+    is_right = isinstance(known, list) and {str(each) for each in known} == ways
+    if not found or (is_right and metadata.get("provider") in ways):
+        return user
+    return await users.change(transaction, user, users.Change(app_metadata={**metadata, **found}))
 
 
 def _verified(user: User, name: str) -> Metadata:

@@ -83,7 +83,7 @@ async def take(database: Pool, limit: Limit, client: str) -> None:
             return
         found = await transaction.rows(_SQL["wait"], name, repr(rate), repr(limit.burst))
     seconds = int(found[0][0] or 1) if found else 1
-    raise refusals.OVER_REQUEST_RATE(retry_after_s=max(1, seconds))
+    raise refusals.OVER_REQUEST_RATE(retry_after_s=max(1, seconds), burst=int(limit.burst))
 
 
 async def count(transaction: Transaction, name: str, quota: Quota, number: int = 1) -> int:

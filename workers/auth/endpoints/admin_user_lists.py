@@ -10,7 +10,7 @@ from workers.auth.context import Accounts
 from workers.auth.endpoints.present import refuse_unless_admin
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.auth.mail.pages import page_headers, read_limit, read_page
+from workers.auth.mail.pages import cursor_headers, page_headers, read_limit, read_page
 from workers.auth.rows import User
 from workers.database.interactive import Transaction
 
@@ -28,7 +28,7 @@ async def listing(accounts: Accounts, asked: Asked) -> Response:
             found = await user_lists.exactly(transaction, by, _exact(by, asked.query(by)))
             headers = [("x-total-count", str(len(found)))]
         elif _wants_cursor(asked):
-            found, headers = await _behind_cursor(transaction, asked, shown), []
+            found, headers = await _behind_cursor(transaction, asked, shown)
         else:
             found, headers = await _paged(transaction, asked)
     return answer({"users": [user_shown(each) for each in found], **shown}, 200, *headers)
@@ -43,13 +43,16 @@ async def _paged(transaction: Transaction, asked: Asked) -> tuple[list[User], li
     return found, page_headers("/admin/users", page, total, kept)
 
 
-async def _behind_cursor(transaction: Transaction, asked: Asked, shown: dict[str, object]) -> list[User]:
+async def _behind_cursor(
+    transaction: Transaction, asked: Asked, shown: dict[str, object]
+) -> tuple[list[User], list[tuple[str, str]]]:
     limit = read_limit(asked)
     found = await user_lists.after(transaction, user_lists.read_cursor(asked.query("cursor")), limit + 1)
     page, has_more = found[:limit], len(found) > limit
     next_cursor = user_lists.cursor_of(page[-1]) if has_more else None
     shown["pagination"] = {"next_cursor": next_cursor, "has_more": has_more}
-    return page
+    following = {"cursor": next_cursor, "limit": str(limit)} if next_cursor else {}
+    return page, cursor_headers("/admin/users", following)
 
 
 def _wants_cursor(asked: Asked) -> bool:

@@ -98,8 +98,9 @@ async def _landing(
     if fields.get("error"):
         # Words of the provider, or of whoever made this address: shown, and no more.
         raise OAuthError(fields["error"][:_MOST_WORDS], fields.get("error_description", "")[:_MOST_WORDS])
-    async with accounts.transaction() as transaction:
-        provider = await find_provider(accounts, transaction, flow.provider_type)
+    if not (fields.get("code") or fields.get("oauth_verifier")):
+        raise refusals.NO_CODE()
+    provider = await _provider_of(accounts, flow)
     grant, person = await _asked_provider(accounts, _Back(flow, kept, provider, fields))
     tokens = ProviderTokens(grant.access_token, grant.refresh_token)
     arrived = await _arrive(accounts, asked, flow, provider.name, person, tokens, target)
@@ -109,6 +110,17 @@ async def _landing(
     shown = await accounts.session_shown(*arrived.begun)
     more = {"provider_token": tokens.access, "provider_refresh_token": tokens.refresh}
     return landing.granted(target, shown, more)
+
+
+async def _provider_of(accounts: Accounts, flow: Flow) -> Provider:
+    """Give the provider that a flow names. Raises: AuthError (400) if it was closed meanwhile."""
+    try:
+        async with accounts.transaction() as transaction:
+            return await find_provider(accounts, transaction, flow.provider_type)
+    except AuthError as error:
+        if error.code is not Code.VALIDATION_FAILED:
+            raise
+        raise AuthError(Code.OAUTH_PROVIDER_NOT_SUPPORTED, error.message) from None
 
 
 async def _arrive(

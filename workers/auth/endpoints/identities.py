@@ -41,6 +41,8 @@ async def delete(accounts: Accounts, asked: Asked) -> Response:
         raise refusals.IDENTITY_ID() from None
     async with accounts.transaction() as transaction:
         caller = await present(accounts, asked, transaction)
+        if asked.audience(caller.user.aud or "") != (caller.user.aud or ""):
+            raise refusals.OTHER_AUDIENCE()
         await users.lock(transaction, caller.user.id)
         user = await account.again(transaction, caller.user.id)
         identity = _removable(user, id)

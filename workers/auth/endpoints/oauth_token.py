@@ -1,4 +1,9 @@
-"""POST /oauth/token: tokens for a client. Source: reference page "auth", sections 8.3.8 and 15; RFC 6749, 4.1.3, 5 and 6."""
+"""POST /oauth/token: tokens for a client.
+
+The address need not come again, for it is the verifier that shows whose code it is (OAuth 2.1, 10.2); one that comes must
+be that of the question, as must the service that the token is for (RFC 8707, 2.2).
+Source: reference page "auth", sections 8.3.8 and 15; RFC 6749, 4.1.3, 5 and 6.
+"""
 
 import dataclasses
 from datetime import datetime
@@ -41,6 +46,7 @@ class Body(msgspec.Struct):
     code: str = ""
     redirect_uri: str = ""
     code_verifier: str = ""
+    resource: str = ""
     refresh_token: str = ""
     scope: str = ""
     client_id: str = ""
@@ -90,7 +96,7 @@ def _read(asked: Asked) -> Body:
 
 async def _exchanged(accounts: Accounts, asked: Asked, client: Client, body: Body) -> Shown:
     """Begin a session for a code. A code that comes again ends the session that it was exchanged for."""
-    for name in ("code", "redirect_uri", "code_verifier"):
+    for name in ("code", "code_verifier"):
         if not getattr(body, name):
             raise OAuthError("invalid_request", f"{name} is required")
     async with accounts.transaction() as transaction:
@@ -127,8 +133,10 @@ async def _end(accounts: Accounts, asked: Asked, transaction: Transaction, found
 async def _allowed(accounts: Accounts, transaction: Transaction, found: Authorization, body: Body) -> User:
     """Give the user of a code that nobody has used yet. Raises: OAuthError (400) if it is not for this request."""
     now = accounts.now()
-    if now >= found.expires_at or found.redirect_uri != body.redirect_uri:
+    if now >= found.expires_at or body.redirect_uri not in ("", found.redirect_uri):
         raise _bad_code()
+    if body.resource not in ("", found.resource or ""):
+        raise OAuthError("invalid_target", "resource is not the one that the user was asked for")
     if not found.is_met_by(body.code_verifier):
         raise OAuthError("invalid_grant", "code_verifier does not match the code_challenge")
     user = await users.find_by_id(transaction, found.user_id) if found.user_id else None

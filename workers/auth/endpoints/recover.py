@@ -33,6 +33,8 @@ async def recover(accounts: Accounts, asked: Asked) -> Response:
     own, client = accounts.settings, asked.device.address
     await take(accounts.database, account_limit(own.rate_limit, "recover"), client)
     await captcha.check(accounts, asked)
+    if not own.email.enable_signup:
+        raise refusals.EMAIL_LOGINS_DISABLED(status=400)
     body = asked.read(Body)
     if not body.email:
         raise refusals.RECOVERY_NEEDS_EMAIL()

@@ -156,6 +156,10 @@ async def _to_be_confirmed(
         return _pretended(accounts, new, body.data or {})
     user, message = prepared
     await (accounts.outbox.send(message) if isinstance(message, Mail) else message.send(accounts))
+    if (
+        user.invited_at is not None
+    ):  # what an administrator wrote of him is for nobody who only knows his address
+        user = msgspec.structs.replace(user, raw_user_meta_data={}, identities=())
     return user_shown(user)
 
 

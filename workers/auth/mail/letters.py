@@ -77,7 +77,10 @@ async def prepare_mail(
     """Prepare a mail with a code to a user's address. Raises: AuthError (429, 400)."""
     outbox, own, email = accounts.outbox, accounts.settings, (user.email or "").lower()
     outbox.refuse_address(email)
-    await refuse_too_soon(accounts, transaction, user, purpose.kind, email)
+    if purpose is INVITE:  # admins need no pause
+        await users.lock(transaction, user.id)
+    else:
+        await refuse_too_soon(accounts, transaction, user, purpose.kind, email)
     code = await one_time.issue(
         transaction,
         accounts.code_key,

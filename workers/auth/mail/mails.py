@@ -40,8 +40,8 @@ class Mail:
         """Give the `email_action_type` of hooks."""
         return VERIFY_TYPES.get(self.kind, self.kind.value)
 
-    def email_data(self, site_url: str) -> dict[str, str]:
-        """Give the `email_data` of hooks.
+    def email_data(self, external_url: str) -> dict[str, str]:
+        """Give the `email_data` of hooks. Its `site_url` is where this service is reached, for links to its `/verify`.
 
         With two letters `token` and `token_hash_new` belong to the current address, `token_new` and `token_hash` to
         the new one: crossed, as services expect it that were written for other servers.
@@ -53,7 +53,7 @@ class Mail:
             "token_hash": last.token_hash,
             "redirect_to": last.redirect_to,
             "email_action_type": self.action_type,
-            "site_url": site_url,
+            "site_url": external_url,
             "token_new": last.token if has_two else "",
             "token_hash_new": first.token_hash if has_two else "",
             "old_email": last.old_email,

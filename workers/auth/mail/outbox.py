@@ -83,7 +83,7 @@ class Outbox:
             async with self.database.transaction(_SETTINGS) as transaction:
                 await self.count_mail(transaction, len(mail.drafts))
         if mail.user is not None and self.hooks.has(Point.SEND_EMAIL):
-            data = EmailData(**mail.email_data(self.own.site_url))
+            data = EmailData(**mail.email_data(self.external_url))
             await self.hooks.send_email(mail.user, data, mail.client)
             return
         html = await self.remote.get(mail.kind)

@@ -47,6 +47,11 @@ def page_headers(path: str, page: Page, total: int, kept: Mapping[str, str]) -> 
     return [("x-total-count", str(total)), ("link", ", ".join(links))]
 
 
+def cursor_headers(path: str, fields: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Give the header of a part of a list that is read by a cursor: the fields that ask for the next part, if there is one."""
+    return [("link", f'<{path}?{urlencode(fields)}>; rel="next"')] if fields else []
+
+
 def _number(asked: Asked, name: str, usual: int) -> int:
     text = asked.query(name)
     if not text:

@@ -50,6 +50,7 @@ class Authorization(Struct, frozen=True):
     expires_at: datetime
     user_id: UUID | None = None
     state: str | None = None
+    resource: str | None = None
     code_challenge: str | None = None
     code_challenge_method: str | None = None
     nonce: str | None = None

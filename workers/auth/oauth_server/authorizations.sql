@@ -12,8 +12,8 @@ insert into auth.oauth_authorizations (
 -- name: by_authorization_id
 -- Locked, so that an authorization is decided once.
 select row_to_json(a) from (
-  select id, authorization_id, client_id, user_id, redirect_uri, scope, state, code_challenge, code_challenge_method,
-    status, expires_at, nonce
+  select id, authorization_id, client_id, user_id, redirect_uri, scope, state, resource, code_challenge,
+    code_challenge_method, status, expires_at, nonce
   from auth.oauth_authorizations
   where authorization_id = $1
   for update
@@ -22,8 +22,8 @@ select row_to_json(a) from (
 -- name: by_code
 -- Locked, so that a code is exchanged once.
 select row_to_json(a) from (
-  select id, authorization_id, client_id, user_id, redirect_uri, scope, state, code_challenge, code_challenge_method,
-    status, expires_at, nonce
+  select id, authorization_id, client_id, user_id, redirect_uri, scope, state, resource, code_challenge,
+    code_challenge_method, status, expires_at, nonce
   from auth.oauth_authorizations
   where authorization_code = $1
   for update

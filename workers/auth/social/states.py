@@ -61,7 +61,7 @@ async def begin(accounts: Accounts, transaction: Transaction, new: NewFlow, kept
 async def claim(accounts: Accounts, transaction: Transaction, state: str) -> tuple[Flow, Kept]:
     """Give the flow of a state, and what was kept for it; it works once, whoever asks at the same time.
 
-    Raises: AuthError (400) for a state that is none, is over, or was used.
+    Raises: AuthError (400) for a state that is none, is over, or was used; (422) if what was kept is gone.
     """
     id = _uuid(state)
     flow = None if id is None else await flows.find(transaction, id)
@@ -76,7 +76,9 @@ async def claim(accounts: Accounts, transaction: Transaction, state: str) -> tup
     if flow.oauth_client_state_id is None:
         return flow, Kept()
     row = await transaction.one(_SQL["take"], _Row, str(flow.oauth_client_state_id))
-    if row is None or row.provider_type != flow.provider_type:  # never go on without the verifier
+    if row is None:  # never go on without the verifier
+        raise refusals.CLIENT_STATE_GONE()
+    if row.provider_type != flow.provider_type:
         raise refusals.BAD_STATE()
     try:
         content = msgspec.json.decode(accounts.vault.open(row.code_verifier or "", row.id), type=_Content)
@@ -98,7 +100,7 @@ async def take_invitation(transaction: Transaction, stored: str) -> User:
     token = await transaction.one(_SQL["invitation"], Token, stored)
     user = None if token is None else await one_time.take(transaction, token)
     if user is None or user.deleted_at is not None:
-        raise refusals.INVITE_NOT_FOUND()
+        raise refusals.INVITE_GONE()
     return user
 
 

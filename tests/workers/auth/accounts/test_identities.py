@@ -317,6 +317,17 @@ async def test_only_own_identities_are_taken_away(lax: House, realm: OidcProvide
     assert await identity_of(lax, other, "email") == foreign
 
 
+async def test_a_request_for_another_audience_takes_nothing_away(lax: House):
+    who = await lax.sign_up()
+    await links(lax, who)
+    id = await identity_of(lax, who, "keycloak")
+
+    answer = await lax.refused("DELETE", f"/user/identities/{id}", caller=who.caller, x_jwt_aud="others")
+
+    assert answer == (403, "unexpected_audience", "Token audience doesn't match request audience")
+    assert await identity_of(lax, who, "keycloak") == id
+
+
 async def test_another_identity_supplies_the_address_verified_first_then_oldest(lax: House):
     who = await lax.sign_up()
     one, two, three = address(), address(), address()

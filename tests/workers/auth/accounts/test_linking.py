@@ -484,7 +484,7 @@ async def test_a_wallet_needs_no_address(lax: House):
 
     assert first.user.id == again.user.id
     assert (first.user.email, first.refusal, again.refusal) == (None, None, None)
-    assert await refusal(lax, "github", person()) == "unexpected_failure"
+    assert await refusal(lax, "github", person()) == "email_address_not_provided"
 
 
 async def test_who_hides_his_address_later_is_not_let_in_unconfirmed(strict: House):

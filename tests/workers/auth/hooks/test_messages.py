@@ -48,7 +48,8 @@ async def recovery(house: House, signed: Signed) -> Mail:
 
 
 async def test_a_mail_goes_to_the_service_with_a_code_that_works(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.SEND_EMAIL, site_url="https://app.example.org")
+    outside = "https://project.example/auth/v1"
+    house = hooked.over_http(Point.SEND_EMAIL, site_url="https://app.example.org", external_url=outside)
     signed = await house.sign_up()
 
     await house.accounts.outbox.send(await recovery(house, signed))
@@ -58,7 +59,7 @@ async def test_a_mail_goes_to_the_service_with_a_code_that_works(hooked: Hooked,
     assert (heard["metadata"]["name"], heard["metadata"]["ip_address"]) == ("send-email", CLIENT)
     assert (heard["user"]["id"], heard["user"]["email"]) == (signed.id, signed.email)
     assert data["email_action_type"] == "recovery"
-    assert data["site_url"] == "https://app.example.org"
+    assert data["site_url"] == outside
     assert data["redirect_to"] == "https://app.example.org/x"
     assert (data["token_new"], data["token_hash_new"], data["old_email"]) == ("", "", "")
     assert await is_link(house, Kind.RECOVERY, data["token_hash"])

@@ -118,6 +118,7 @@ async def test_another_client_gets_nothing_for_a_code_and_ends_nothing(flow: Flo
         {"redirect_uri": REDIRECT.replace("callback", "%63allback")},
         {"redirect_uri": "https://client.example/other"},
         {"redirect_uri": "https://evil.example/callback"},
+        {"redirect_uri": " "},
         {"code_verifier": VERIFIER[:-1] + "x"},
         {"code_verifier": CHALLENGE},
         {"code_verifier": VERIFIER + " "},
@@ -134,8 +135,27 @@ async def test_a_code_is_for_the_request_it_was_asked_by(flow: Flow, changes: di
     assert (await flow.exchange(client, code))[0] == 200
 
 
-@pytest.mark.parametrize("name", ["code", "redirect_uri", "code_verifier"])
-async def test_nothing_can_be_left_out(flow: Flow, name: str):
+async def test_the_address_need_not_come_again(flow: Flow):
+    signed, client = await flow.house.sign_up(), await flow.client()
+    bare, empty = flow.code_fields(await flow.code(client, signed)), await flow.code(client, signed)
+    del bare["redirect_uri"]
+
+    assert (await flow.post(bare, client))[0] == 200
+    assert (await flow.exchange(client, empty, redirect_uri=""))[0] == 200
+
+
+async def test_a_token_is_for_the_service_that_was_asked_for(flow: Flow):
+    signed, client, api = await flow.house.sign_up(), await flow.client(), "https://api.example/"
+    code = await flow.code(client, signed, resource=api)
+    other = await flow.exchange(client, code, resource="https://other.example/")
+    nowhere = await flow.exchange(client, await flow.code(client, signed), resource=api)
+
+    assert other[1]["error"] == nowhere[1]["error"] == "invalid_target"
+    assert (await flow.exchange(client, code, resource=api))[0] == 200
+
+
+@pytest.mark.parametrize("name", ["code", "code_verifier"])
+async def test_neither_code_nor_verifier_can_be_left_out(flow: Flow, name: str):
     client = await flow.client()
     code = await flow.code(client, await flow.house.sign_up())
     fields = flow.code_fields(code)

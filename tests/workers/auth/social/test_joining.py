@@ -57,7 +57,7 @@ async def test_an_invitation_works_once(strict: House, realm: OidcProvider):
     codes = [place.query.get("error_code") for place in places]
     late = await strict.refused("GET", f"/authorize?provider=keycloak&invite_token={token}")
 
-    assert sorted(map(str, codes)) == ["None", *["user_not_found"] * 3]
+    assert sorted(map(str, codes)) == ["None", *["invite_not_found"] * 3]
     assert late[:2] == (404, "user_not_found")
 
 
