@@ -142,7 +142,7 @@ class Edge:
         if not target.startswith("/"):  # the whole URL, as proxies are asked
             target = request.rel_url.raw_path_qs
         path, _, query = target.partition("?")
-        found = route_of(path)
+        found = route_of(path, request.method)
         return _Asked(
             request=request,
             id=request_id(first.get("x-request-id")),

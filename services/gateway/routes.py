@@ -26,12 +26,25 @@ class Route:
     mount: str | None = None
     takes_token: bool = False
     """An access token will do without a key."""
+    methods: frozenset[str] = frozenset()
+    """Methods that are open to everybody here, where a wrong key does no harm either; others go by the next longest prefix. Empty: no such thing."""
 
     @property
     def tells_client(self) -> bool:
         """Whether the pool is told the client's address: REST, on the hottest path, has no use for it."""
         return self.area != "rest"
 
+
+def _open_objects(path: str, methods: frozenset[str]) -> Route:
+    """Give the route of what is read by everybody, or opened by a token in the URL. `path` is below the storage's prefix."""
+    prefix = f"/storage/v1{path}"
+    return Route(
+        "storage", prefix, STORAGE, is_built=True, needs_key=False, mount="/storage/v1", methods=methods
+    )
+
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_WRITES = frozenset({"PUT", "OPTIONS"})
 
 ROUTES = (
     Route("rest", "/rest/v1", REST, is_built=True),
@@ -58,42 +71,12 @@ ROUTES = (
         needs_key=False,
         mount="/storage/v1",
     ),
-    Route(
-        "storage", "/storage/v1/object/public", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"
-    ),
-    Route(
-        "storage",
-        "/storage/v1/object/info/public",
-        STORAGE,
-        is_built=True,
-        needs_key=False,
-        mount="/storage/v1",
-    ),
-    Route("storage", "/storage/v1/object/sign", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route(
-        "storage",
-        "/storage/v1/object/upload/sign",
-        STORAGE,
-        is_built=True,
-        needs_key=False,
-        mount="/storage/v1",
-    ),
-    Route(
-        "storage",
-        "/storage/v1/render/image/public",
-        STORAGE,
-        is_built=True,
-        needs_key=False,
-        mount="/storage/v1",
-    ),
-    Route(
-        "storage",
-        "/storage/v1/render/image/sign",
-        STORAGE,
-        is_built=True,
-        needs_key=False,
-        mount="/storage/v1",
-    ),
+    _open_objects("/object/public", _READS),
+    _open_objects("/object/info/public", _READS),
+    _open_objects("/object/sign", _READS),
+    _open_objects("/object/upload/sign", _WRITES),
+    _open_objects("/render/image/public", _READS),
+    _open_objects("/render/image/sign", _READS),
     Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
     Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
@@ -152,13 +135,15 @@ _BY_FIRST = {
 }
 
 
-def route_of(path: str) -> tuple[Route, str] | None:
-    """Find the route of a path, the longest prefix first, and the path below it (`/` at least)."""
+def route_of(path: str, method: str = "GET") -> tuple[Route, str] | None:
+    """Find the route of a request, the longest prefix first, and the path below it (`/` at least)."""
     best: tuple[Route, str] | None = None
     for route in _BY_FIRST.get(path[1:].partition("/")[0], ()):
         prefix = route.prefix
         is_below = path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/")
-        if is_below and (best is None or len(prefix) > len(best[0].prefix)):
+        if not is_below or (route.methods and method not in route.methods):
+            continue
+        if best is None or len(prefix) > len(best[0].prefix):
             mount = prefix if route.mount is None else route.mount
             best = (route, path[len(mount) :] or "/")
     return best

@@ -72,7 +72,7 @@ def identify(
     """
     if not key:
         raise KeyRefused(*MISSING)
-    holder = keys.holder(_bare(key), now)
+    holder = keys.holder(bare(key), now)
     if holder is None:
         raise KeyRefused(*UNKNOWN)
     token = bearer(authorization)
@@ -118,7 +118,8 @@ def without_key(query: str) -> str:
     return "&".join(part for part in query.split("&") if not part.startswith("apikey="))
 
 
-def _bare(key: str) -> str:
+def bare(key: str) -> str:
+    """Give a key without the word Bearer, which some send before it."""
     scheme, _, rest = key.partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else key.strip()
 

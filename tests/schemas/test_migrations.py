@@ -314,6 +314,17 @@ async def test_role_postgres_keeps_every_option_of_the_interface_in_the_database
         "comment on schema public is 'x'",
         "grant usage on schema auth, storage, realtime to supabase_read_only_user",
         "grant all on schema supabase_functions to anon with grant option",
+        "alter schema public owner to pg_database_owner",
+        "drop schema public cascade; create schema public; grant usage on schema public to anon",
+        "drop publication supabase_realtime; create publication supabase_realtime",
+        "alter role authenticated set statement_timeout = '10s'; alter role service_role set statement_timeout = '60s'",
+        "create role caller nologin noinherit; grant caller to authenticator",
+        "create role app login password 'x' in role authenticated",
+        "alter database postgres set statement_timeout to '60s'",
+        "alter default privileges for role supabase_storage_admin in schema storage grant all on tables to postgres",
+        "set local role supabase_realtime_admin",
+        "set local role supabase_functions_admin",
+        "select pg_terminate_backend(0)",
     ],
 )
 async def test_role_postgres_may_do_what_migrations_of_real_projects_do(project, sql):

@@ -140,6 +140,16 @@ async def test_a_key_in_the_query_stands_in_for_the_header(
     assert (await door.ask("GET", f"/rest/v1/items?{query}", key=header)).status == status
 
 
+async def test_a_key_in_the_query_is_no_filter_of_the_data_interfaces(door: Door) -> None:
+    key = KEYS.anon_key
+    by_query = await door.ask("GET", f"/rest/v1/items?select=a&apikey={key}&b=eq.1", key=None)
+    alone = await door.ask("GET", f"/rest/v1/items?apikey={key}", key=None)
+    of_a_column = await door.ask("GET", "/rest/v1/items?apikey=eq.1", key=key)
+
+    queries = [each.json()["query"] for each in (by_query, alone, of_a_column)]
+    assert queries == ["select=a&b=eq.1", "", "apikey=eq.1"]
+
+
 @pytest.mark.parametrize(
     ("claims", "secret", "kind"),
     [

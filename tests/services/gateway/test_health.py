@@ -85,6 +85,24 @@ async def test_without_a_broker_the_gateway_lives_and_is_not_ready() -> None:
     assert (rest.status, rest.header("retry-after")) == (503, "1")
 
 
+async def test_the_interface_s_own_health_is_told_by_its_status(
+    lonely: Door, lonely_nats: NatsServer
+) -> None:
+    live = await lonely.ask("GET", "/rest-admin/v1/live", key=None)
+    alone = await lonely.ask("GET", "/rest-admin/v1/ready", key=None)
+    async with running_pool(lonely_nats.url):
+        ready = await lonely.ask("GET", "/rest-admin/v1/ready", key=None)
+
+    assert [(each.status, each.body) for each in (live, alone, ready)] == [(200, b""), (503, b""), (200, b"")]
+
+
+@pytest.mark.parametrize("path", ["/rest-admin/v1/live", "/rest-admin/v1/ready"])
+async def test_the_interface_s_own_health_is_for_this_machine(door: Door, path: str) -> None:
+    reply = await door.ask("GET", path, {"X-Forwarded-For": "198.51.100.1"}, key=None)
+
+    assert reply.status == 403
+
+
 async def test_metrics_are_open_to_this_machine(door: Door) -> None:
     reply = await door.ask("GET", "/metrics", key=None)
 

@@ -59,6 +59,29 @@ def test_a_path_without_a_key_keeps_its_tail_below_the_area(path: str, area: str
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "is_open"),
+    [
+        ("GET", "/storage/v1/object/sign/b/a", True),
+        ("HEAD", "/storage/v1/object/public/b/a", True),
+        ("PUT", "/storage/v1/object/upload/sign/b/a", True),
+        ("POST", "/storage/v1/object/sign/b", False),
+        ("POST", "/storage/v1/object/sign/b/a", False),
+        ("POST", "/storage/v1/object/upload/sign/b/a", False),
+        ("DELETE", "/storage/v1/object/public/b", False),
+    ],
+)
+def test_a_signed_url_is_open_and_is_not_made_by_everybody(method: str, path: str, is_open: bool) -> None:
+    found = route_of(path, method)
+
+    assert found is not None
+    assert (found[0].needs_key, found[0].takes_token, found[1]) == (
+        not is_open,
+        not is_open,
+        path.removeprefix("/storage/v1"),
+    )
+
+
+@pytest.mark.parametrize(
     "path",
     ["", "/", "*", "/rest", "/rest/", "/rest/v", "/rest/v1x", "/rest/v10", "/rest/v2", "/REST/v1", "//rest/v1",
      "rest/v1", "/%72est/v1", "/rest%2Fv1", "/x/rest/v1", "/health/live", "/metrics", "/rest\\v1", "/\udcff"],
@@ -69,8 +92,9 @@ def test_every_other_path_belongs_to_none(path: str) -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.prefix)
 def test_every_prefix_leads_to_its_own_route(route: Route) -> None:
+    method = min(route.methods, default="GET")
     for path in (route.prefix, f"{route.prefix}/a/b"):
-        found = route_of(path)
+        found = route_of(path, method)
         assert found is not None
         assert found[0] == route
 

@@ -49,6 +49,12 @@ async def test_root_sorts_without_regard_to_case(house: House, filled: str) -> N
     assert await names(house, filled, {"prefix": "", "sortBy": by_use}) == ["dir", "z", "a.txt", "B.txt"]
 
 
+async def test_without_a_prefix_the_root_is_listed(house: House, filled: str) -> None:
+    path = f"/object/list/{filled}"
+
+    assert await house.ok("POST", path, {}) == await house.ok("POST", path, {"prefix": ""})
+
+
 async def test_unknown_bucket_is_empty(house: House) -> None:
     assert await house.ok("POST", "/object/list/nowhere", {"prefix": ""}) == []
 
@@ -56,7 +62,6 @@ async def test_unknown_bucket_is_empty(house: House) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({}, "body must have required property 'prefix'"),
         ({"prefix": "", "limit": 0}, "body/limit must be >= 1"),
         ({"prefix": "", "offset": -1}, "body/offset must be >= 0"),
         ({"prefix": "", "sortBy": {"order": "asc"}}, "body/sortBy must have required property 'column'"),

@@ -26,7 +26,7 @@ _COLUMNS_V1 = (*COLUMNS, "last_accessed_at")
 async def listing(store: Store, asked: Asked) -> Response:
     """`POST object/list/{bucket}`; with `recursive` all that is below, by name (docs/storage-additions.md)."""
     read = asked.read()
-    prefix = _given_prefix(read)
+    prefix = read.text("prefix")
     limit = min(read.integer("limit", 100, least=1), _MOST)
     offset = read.integer("offset", 0, least=0, most=_FAR)
     search, is_deep = read.text("search"), read.flag("recursive")
@@ -55,12 +55,6 @@ async def listing_v2(store: Store, asked: Asked) -> Response:
     page = _folded(asked, prefix, limit, cursor) if is_folded else _flat(asked, prefix, limit, cursor)
     rows = (await store.run(asked.as_caller(), page))[0]
     return answer(_page(rows, limit, cursor))
-
-
-def _given_prefix(read: Reader) -> str:
-    if not read.has("prefix"):
-        read.faults.append("body must have required property 'prefix'")
-    return read.text("prefix")
 
 
 def _sorting(read: Reader, columns: tuple[str, ...]) -> tuple[str, str]:
