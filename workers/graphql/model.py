@@ -185,7 +185,8 @@ class Entity:
     def key_columns(self) -> tuple[Column, ...]:
         """Give the key's columns in key order; those which the role cannot see are left out."""
         by_sql = {column.sql: column for column in self.columns.values()}
-        return tuple(by_sql[name] for name in self.primary_key if name in by_sql)
+        found = (by_sql.get(name) for name in self.primary_key)
+        return tuple(column for column in found if column is not None and column.is_selectable)
 
 
 class RootKind(StrEnum):

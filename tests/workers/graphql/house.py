@@ -32,15 +32,25 @@ create table blog(
 create table secret(id int primary key, owner text);
 alter table secret enable row level security;
 create policy own on secret to graphql_member using (owner = current_setting('request.jwt.claims')::json ->> 'sub');
-create table mark(id int primary key, place point);
+create table letter(id int primary key, owner text);
+alter table letter enable row level security;
+create policy post on letter for insert to graphql_member with check (true);
+create policy read on letter for select to graphql_member using (owner = current_setting('request.jwt.claims')::json ->> 'sub');
+create policy burn on letter for delete to graphql_member using (true);
+insert into letter values (1, 'ada'), (2, 'bob');
+create table mark(id int primary key, place point, sign char(3), flag "char", note varchar(4));
+insert into mark values (1, null, 'ab', 'x', 'abcd');
 create function divide(a int, b int) returns int stable language sql as 'select a / b';
 create function loud(account) returns text stable language sql as $$ select upper($1.email) $$;
 create function latest_blogs(account) returns setof blog stable language sql as
   'select * from blog where owner_id = $1.id order by id desc';
 create function note(word text) returns text volatile language plpgsql as
   $$ begin insert into account(email) values (word); return word; end $$;
+create function enlist(how_many int) returns setof account volatile language sql as
+  $$ insert into account(email, score) select 'new' || n, n from generate_series(1, how_many) n returning * $$;
 create function header(name text) returns text stable language sql as
   $$ select current_setting('request.headers')::json ->> name $$;
+create function written() returns json immutable language sql as $$ select '{"b":  1, "a": [2]}'::json $$;
 create function sums(numbers int[]) returns bigint immutable language sql as 'select sum(n) from unnest(numbers) n';
 comment on schema public is '@graphql({"inflect_names": true})';
 insert into account(email, score) select chr(96 + n) || '@x.com', n * 1.5 from generate_series(1, 5) n;

@@ -46,6 +46,10 @@ async def test_each_scalar_leaves_in_its_form(house: House) -> None:
     }  # fmt: skip
 
 
+async def test_json_leaves_as_it_was_written(house: House) -> None:
+    assert await house.data("{ written }") == {"written": '{"b":  1, "a": [2]}'}
+
+
 async def test_enum_values_are_read_by_their_names(house: House) -> None:
     query = "query($m: Mood) { blogCollection(filter: {mood: {eq: $m}}, first: 1) { edges { node { id } } } }"
 
@@ -53,6 +57,25 @@ async def test_enum_values_are_read_by_their_names(house: House) -> None:
         "blogCollection": {"edges": [{"node": {"id": "1"}}]}
     }
     assert await house.messages(query, {"m": "very-good"}) == ["Invalid input for Mood type"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ('sign: {like: "%ab%"}', 1),
+        ('sign: {regex: "^[ab]+"}', 1),
+        ('note: {ilike: "%BCD%"}', 1),
+        ('note: {startsWith: "abcdef"}', 0),
+        ('flag: {like: "%y%"}', 0),
+        ('flag: {iregex: "^X$"}', 1),
+    ],
+)
+async def test_patterns_may_be_longer_than_the_texts_they_are_held_against(
+    house: House, condition: str, found: int
+) -> None:
+    data = await house.data("{ markCollection(filter: {" + condition + "}) { edges { node { id } } } }")
+
+    assert len(data["markCollection"]["edges"]) == found
 
 
 async def test_nested_connections_have_pages_of_their_own(house: House) -> None:
@@ -199,6 +222,26 @@ async def test_a_volatile_function_is_a_mutation_and_a_query_cannot_write(house:
     ) == {"deleteFromAccountCollection": {"affectedCount": 1}}
 
 
+async def test_a_volatile_function_is_called_once_whatever_is_asked_of_its_rows(house: House) -> None:
+    data = await house.data(
+        """mutation { enlist(howMany: 3, first: 1, offset: 1, filter: {score: {gt: "0"}}) {
+          totalCount aggregate { sum { score } } pageInfo { hasNextPage hasPreviousPage }
+          edges { node { email loud nodeId latestBlogs { edges { cursor } } } } } }"""
+    )
+    removed = await house.data(
+        'mutation { deleteFromAccountCollection(filter: {email: {like: "new_"}}, atMost: 9) { affectedCount } }'
+    )
+
+    edges = data["enlist"].pop("edges")
+    assert (edges[0]["node"]["email"], edges[0]["node"]["loud"]) == ("new2", "NEW2")
+    assert data["enlist"] == {
+        "totalCount": 3,
+        "aggregate": {"sum": {"score": 6}},
+        "pageInfo": {"hasNextPage": True, "hasPreviousPage": True},
+    }
+    assert removed == {"deleteFromAccountCollection": {"affectedCount": 3}}
+
+
 async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) -> None:
     query = "{ secretCollection { edges { node { id } } } }"
 
@@ -208,6 +251,23 @@ async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) 
     assert len((await house.data(query))["secretCollection"]["edges"]) == 2
     answer = await house.ask(query, caller=Anonymous())
     assert answer["errors"] == [{"message": 'Unknown field "secretCollection" on type Query'}]
+
+
+async def test_a_write_touches_only_rows_that_the_caller_may_see_whatever_he_asks_for(house: House) -> None:
+    insert = 'mutation { insertIntoLetterCollection(objects: [{id: 3, owner: "ada"}]) { affectedCount } }'
+    delete = "mutation { deleteFromLetterCollection(atMost: 5) { affectedCount } }"
+    refused = await house.ask(insert, caller=member("bob"))
+
+    assert refused["data"] is None
+    assert refused["errors"][0]["message"] == (
+        'new row violates row-level security policy for table "letter"'
+    )
+    assert await house.data(delete, caller=member("bob")) == {
+        "deleteFromLetterCollection": {"affectedCount": 1}
+    }
+    assert await house.data("{ letterCollection { edges { node { id } } } }") == {
+        "letterCollection": {"edges": [{"node": {"id": 1}}]}
+    }
 
 
 async def test_functions_see_the_headers_and_take_lists(house: House) -> None:

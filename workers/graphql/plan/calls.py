@@ -35,4 +35,4 @@ def call_of(
         ):
             raise invalid(argument.type.scalar)
         found.append((argument.sql, operand(planning.inputs, value, argument.type)))
-    return Call(function.sql, tuple(found), takes_row, function.returns_set)
+    return Call(function.sql, tuple(found), takes_row, function.returns_set, function.is_volatile)

@@ -5,6 +5,7 @@ and columns hold together.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Column, Entity, Relation
@@ -13,7 +14,7 @@ from workers.graphql.plan.inputs import Given, Kind, Word
 from workers.graphql.plan.related import check_distance, join_of, way_of
 from workers.graphql.plan.selection import Planning
 from workers.graphql.plan.tree import All, Any, Compare, Condition, Exists, IsNull, Not, Operand, Untrue
-from workers.graphql.plan.values import extra_keys, invalid, operand, operand_list
+from workers.graphql.plan.values import array_operand, extra_keys, invalid, operand, operand_list
 
 _COMPARISONS = {"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _TEXTS = {"startsWith": "^@", "like": "~~", "ilike": "~~*", "regex": "~", "iregex": "~*"}
@@ -28,6 +29,7 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     "Opaque": ("eq", "is"),
 }
 """Operators by scalar; an enum has those of UUID."""
+_ONE_BYTE = '"char"'
 LIST_OPERATORS = (*_ARRAYS, "is")
 _LOGIC = ("and", "or", "not")
 QUANTIFIERS = ("some", "none", "every")
@@ -142,12 +144,19 @@ def _of_operator(planning: Planning, column: Column, name: str, given: Given) ->
         return IsNull(column.sql, _is_null(given))
     inputs, type_ = planning.inputs, column.type
     if type_.is_list:
-        return Compare(column.sql, _ARRAYS[name], operand(inputs, given, type_))
+        return Compare(column.sql, _ARRAYS[name], array_operand(inputs, given, type_))
     if name == "in":
         return Compare(column.sql, "=", operand_list(inputs, given, type_), is_any=True)
-    return Compare(
-        column.sql, _COMPARISONS.get(name) or _TEXTS[name], single_operand(planning, given, column)
-    )
+    if name in _TEXTS:
+        return Compare(column.sql, _TEXTS[name], single_operand(planning, given, _patterned(column)))
+    return Compare(column.sql, _COMPARISONS[name], single_operand(planning, given, column))
+
+
+def _patterned(column: Column) -> Column:
+    """Give a column as its patterns are read: these are no values of it, and may be longer."""
+    if column.type.max_length is None and column.type.sql != _ONE_BYTE:
+        return column
+    return replace(column, type=replace(column.type, sql="text", max_length=None))
 
 
 def single_operand(planning: Planning, given: Given, column: Column) -> Operand:
@@ -179,7 +188,7 @@ def _of_node_id(planning: Planning, entity: Entity, given: Given) -> Iterable[Co
     wanted = entries.get("eq")
     if wanted is None or wanted.kind is Kind.ABSENT:
         return
-    if wanted.kind is not Kind.SCALAR or isinstance(wanted.value, Word):
+    if wanted.kind not in (Kind.SCALAR, Kind.NULL) or isinstance(wanted.value, Word):
         raise invalid("ID")
     if wanted.ask(table_of) != entity.sql:
         raise GraphQLFailure("nodeId belongs to a different collection")

@@ -62,11 +62,14 @@ def _opened_cursor(text: str) -> Values:
 
 
 def key_condition(inputs: Inputs, entity: Entity, given: Given) -> Condition:
-    """Give the condition that a row has the key that an id names. Raises: GraphQLFailure if values are missing."""
+    """Give the condition that a row has the key that an id names.
+
+    Raises: GraphQLFailure if it has more or fewer values than the key has columns.
+    """
     columns = entity.key_columns
-    operands = operands_of(inputs, given, [column.type.sql for column in columns], ID)
-    if len(operands) != len(columns):
+    if len(given.ask(ID.shape)) != len(columns):
         raise _invalid_id(_SHORT)
+    operands = operands_of(inputs, given, [column.type.sql for column in columns], ID)
     return All(
         tuple(Compare(column.sql, "=", operand) for column, operand in zip(columns, operands, strict=True))
     )

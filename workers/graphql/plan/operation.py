@@ -78,6 +78,8 @@ def plan_operation(
         raise GraphQLFailure("Unknown type Mutation")
     planning = Planning(schema, document.fragments, Inputs(variables, defaults, lessons), limits)
     selected = select(planning, [operation.selection_set], type_name)
+    if not selected:  # all of it skipped; the original answers that and nothing else
+        raise GraphQLFailure("Selection set must not be empty")
     if len(selected) > limits.root_fields:
         raise TooMuch(f"The operation has more than {limits.root_fields} root fields", "max_root_fields")
     found = []

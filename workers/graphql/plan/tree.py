@@ -118,6 +118,12 @@ class Call:
     takes_row: bool = False
     """The row of the surrounding object is its argument."""
     returns_set: bool = False
+    is_volatile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a function gave that was called before, once for all places of a statement that look at its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,7 @@ class Table:
     table: Name
 
 
-Source = Table | Join | Call
+Source = Table | Join | Call | Called
 
 
 # --- fields --------------------------------------------------------------------------------------------------
@@ -331,6 +337,9 @@ class Insert:
     columns: tuple[tuple[str, str], ...]
     """Column and the type to cast to."""
     fields: Fields
+    seen: str
+    """A column that the role may select. It is returned whatever is asked for, so that a write touches only rows that
+    the caller may see, and does the same whether the caller looks at them or not."""
     rows: tuple[tuple[Operand | None, ...], ...] = ()
     """Operands in the order of the columns; None takes the default."""
     packed: Operand | None = None
@@ -382,6 +391,8 @@ class Update:
     condition: Condition | None
     at_most: Operand
     fields: Fields
+    seen: str
+    """As of `Insert`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +403,8 @@ class Delete:
     condition: Condition | None
     at_most: Operand
     fields: Fields
+    seen: str
+    """As of `Insert`."""
 
 
 Root = Connection | Row | ComputedValue | Insert | NestedInsert | Update | Delete

@@ -31,6 +31,11 @@ def operand(inputs: Inputs, given: Given, type: ValueType) -> Operand:
     return Operand(inputs.parameter(given, list_of(type) if type.is_list else single(type)), type.sql)
 
 
+def array_operand(inputs: Inputs, given: Given, type: ValueType) -> Operand:
+    """Make the operand to compare an array with; its elements may not be null. Raises: GraphQLFailure."""
+    return Operand(inputs.parameter(given, list_of(type, has_nulls=False)), type.sql)
+
+
 def column_operand(inputs: Inputs, given: Given, column: Column) -> Operand:
     """Make the operand of a column's new value. Raises: GraphQLFailure."""
     is_single = not column.type.is_list and column.type.scalar != "Opaque"
@@ -40,8 +45,11 @@ def column_operand(inputs: Inputs, given: Given, column: Column) -> Operand:
 
 
 def operand_list(inputs: Inputs, given: Given, type: ValueType) -> Operand:
-    """Make the operand for a list of values of a column that holds single ones; a single value is a list of one."""
-    return Operand(inputs.parameter(given, list_of(type)), f"{type.sql}[]")
+    """Make the operand for a list of values of a column that holds single ones; a single value is a list of one.
+
+    Raises: GraphQLFailure for one of the wrong type, and for null among them.
+    """
+    return Operand(inputs.parameter(given, list_of(type, has_nulls=False)), f"{type.sql}[]")
 
 
 @lru_cache(maxsize=4096)
@@ -56,7 +64,7 @@ def single(type: ValueType) -> Convert:
     return _label(type) if type.enum is not None else _converter(type.scalar, type.max_length)
 
 
-def list_of(type: ValueType) -> Convert:
+def list_of(type: ValueType, *, has_nulls: bool = True) -> Convert:
     """Give what converts a list, or one value as a list of one, to an array literal."""
     convert = single(type)
 
@@ -64,6 +72,8 @@ def list_of(type: ValueType) -> Convert:
         if isinstance(value, dict):
             raise invalid(type.scalar)
         items = value if isinstance(value, list) else [value]
+        if not has_nulls and None in items:
+            raise invalid("NonNull")
         return "{" + ",".join(["null" if one is None else _element(convert(one)) for one in items]) + "}"
 
     return array

@@ -44,13 +44,13 @@ def plan_insert(planning: Planning, selected: Selected, entity: Entity) -> Inser
     else:
         columns, rows = _uneven_rows(planning, entity, objects)
     response = _response(planning, selected, entity, "Insert")
-    return Insert(entity.sql, _typed(columns), response, rows, packed, conflict)
+    return Insert(entity.sql, _typed(columns), response, _seen(entity), rows, packed, conflict)
 
 
 def _nested(planning: Planning, selected: Selected, entity: Entity, objects: Given) -> NestedInsert:
     """Plan an insert of rows with rows related to them."""
     key = entity.key_columns
-    if len(key) != len(entity.primary_key) or not all(column.is_selectable for column in key):
+    if len(key) != len(entity.primary_key):
         raise GraphQLFailure(f"The key of {entity.name} is not visible: insert related objects one by one")
     inserts, root = plan_rows(planning, entity, objects)
     return NestedInsert(
@@ -75,6 +75,7 @@ def plan_update(planning: Planning, selected: Selected, entity: Entity) -> Updat
         condition_of(planning, entity, given.get("filter", NOTHING)),
         _at_most(planning, given),
         _response(planning, selected, entity, "Update"),
+        _seen(entity),
     )
 
 
@@ -86,6 +87,7 @@ def plan_delete(planning: Planning, selected: Selected, entity: Entity) -> Delet
         condition_of(planning, entity, given.get("filter", NOTHING)),
         _at_most(planning, given),
         _response(planning, selected, entity, "Delete"),
+        _seen(entity),
     )
 
 
@@ -105,7 +107,7 @@ def _at_most(planning: Planning, given: Mapping[str, Given]) -> Operand:
 def _entries(given: Given, entity: Entity, type_name: str, *, is_insert: bool) -> dict[str, Given]:
     """Give the entries of an object of new values. Raises: GraphQLFailure for columns that cannot be written."""
     if given.kind is not Kind.OBJECT:
-        raise invalid(type_name)
+        raise invalid("NonNull" if given.is_nothing else type_name)
     entries = given.entries()
     extra = [name for name in entries if not _is_writable(entity.columns.get(name), is_insert=is_insert)]
     if extra:
@@ -175,6 +177,12 @@ def _uneven_rows(
         for row in rows
     )
     return columns, operands
+
+
+def _seen(entity: Entity) -> str:
+    """Give a column that the role may select, of the key if it can be."""
+    every = (*entity.key_columns, *entity.columns.values())
+    return next(column.sql for column in every if column.is_selectable)
 
 
 # --- what is answered ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from workers.graphql.plan.tree import (
     Aggregate,
     Call,
+    Called,
     ColumnValue,
     ComputedValue,
     Condition,
@@ -33,12 +34,14 @@ from workers.graphql.query.aggregates import aggregate
 from workers.graphql.query.conditions import behind, condition, ordering
 from workers.graphql.query.groups import groups
 from workers.graphql.query.related import belongs, order_value
-from workers.graphql.query.scope import Aliases, Scope, called
+from workers.graphql.query.scope import ROW, Aliases, Scope, called
 from workers.graphql.query.values import base64_of, json_object, node_id, operand, shown
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, number, qualified, raw
 
 _NUMBER, _COUNT = '"@n"', '"@c"'
 """Columns of a numbered page: place of the row as it was read, and how many were read."""
+CALLED = raw('"@called"')
+"""The rows of `Called`, each whole in the column `ROW`."""
 Items = list[tuple[str, Sql]]
 
 
@@ -98,6 +101,10 @@ def from_item(source: Source, scope: Scope, outer: Scope | None) -> Sql:
     match source:
         case Call():
             item = called_function(source, outer)
+        case Called():
+            item = concat(
+                raw("(select ("), ident(ROW), raw(").*, "), ident(ROW), raw(" from "), CALLED, raw(")")
+            )
         case Table(table) | Join(table):
             item = qualified(*table)
     return concat(item, raw(" as "), ident(scope.alias))
@@ -215,7 +222,7 @@ class _Connection:
             parts.append(behind(self._read_order, field.cursor, scope))
         read = concat(
             raw("select "),
-            self._page.given_by(scope.alias),
+            self._page.given_by(scope.alias, has_row=isinstance(field.source, Called)),
             raw(" from "),
             from_item(field.source, scope, self._outer),
             where(parts),

@@ -54,12 +54,16 @@ class Scope:
         self._uses_row = True
         return concat(ident(self.alias), raw("."), ident(ROW)) if self._is_derived else ident(self.alias)
 
-    def given_by(self, alias: str) -> Sql:
-        """Give the select list by which a table under another alias yields what is used here."""
+    def given_by(self, alias: str, *, has_row: bool = False) -> Sql:
+        """Give the select list by which a table under another alias yields what is used here.
+
+        `has_row`: it is no table, but holds the whole row as a column.
+        """
         items = [concat(ident(alias), raw("."), ident(name)) for name in self._used]
         items += [called(write(Scope(alias)), name) for name, write in self._computed.items()]
         if self._uses_row:
-            items.append(concat(ident(alias), raw(" as "), ident(ROW)))
+            whole = concat(ident(alias), raw("."), ident(ROW)) if has_row else ident(alias)
+            items.append(called(whole, ROW))
         return join(", ", items) if items else raw("1")
 
 

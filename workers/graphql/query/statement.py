@@ -1,8 +1,11 @@
 """The statements of a root field: text with parameters; the one row of the last holds the finished JSON, or null. Pure."""
 
+from dataclasses import replace
 from typing import assert_never
 
 from workers.graphql.plan.tree import (
+    Call,
+    Called,
     ComputedValue,
     Connection,
     Delete,
@@ -12,12 +15,12 @@ from workers.graphql.plan.tree import (
     Row,
     Update,
 )
-from workers.graphql.query.fields import called_function, connection, row
+from workers.graphql.query.fields import CALLED, called_function, connection, row
 from workers.graphql.query.nested import nested_insert
-from workers.graphql.query.scope import Aliases
+from workers.graphql.query.scope import ROW, Aliases
 from workers.graphql.query.values import shown
 from workers.graphql.query.writes import delete, insert, update
-from workers.sql.compose import Param, Sql, concat, raw, render
+from workers.sql.compose import Param, Sql, concat, ident, raw, render
 
 OneStatement = ComputedValue | Connection | Delete | Insert | Row | Update
 Rendered = tuple[str, tuple[Param, ...]]
@@ -38,6 +41,8 @@ def statement_of(root: OneStatement) -> Rendered:
 
 def _written(root: OneStatement, aliases: Aliases) -> Sql:
     match root:
+        case Connection(source=Call(is_volatile=True) as call):
+            return _called_once(root, call, aliases)
         case Connection():
             return concat(raw("select "), connection(root, None, aliases))
         case Row():
@@ -51,3 +56,22 @@ def _written(root: OneStatement, aliases: Aliases) -> Sql:
         case Delete():
             return delete(root, aliases)
     assert_never(root)
+
+
+def _called_once(root: Connection, call: Call, aliases: Aliases) -> Sql:
+    """Give a connection over a function that does something: a count or a look at other pages does not do it again."""
+    alias = ident(aliases.next())
+    return concat(
+        raw("with "),
+        CALLED,
+        raw(" as materialized (select "),
+        alias,
+        raw(" as "),
+        ident(ROW),
+        raw(" from "),
+        called_function(call, None),
+        raw(" as "),
+        alias,
+        raw(") select "),
+        connection(replace(root, source=Called()), None, aliases),
+    )

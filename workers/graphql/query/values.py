@@ -23,8 +23,6 @@ def shown(expression: Sql, type: ValueType) -> Sql:
         return _renamed_list(expression, type.enum) if type.is_list else _renamed(expression, type.enum)
     if not type.is_text:
         return expression
-    if type.scalar == "JSON" and not type.sql.startswith("jsonb"):
-        expression = cast(expression, "jsonb[]" if type.is_list else "jsonb")
     return cast(expression, "text[]" if type.is_list else "text")
 
 

@@ -30,7 +30,7 @@ WRITTEN = raw('"@written"')
 def insert(plan: Insert, aliases: Aliases) -> Sql:
     """Give an insert."""
     columns = join(", ", [ident(name) for name, _ in plan.columns])
-    target, answer, returned = parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases, plan.seen)
     if plan.packed is not None:
         values = [
             cast(concat(raw('("@row" ->> '), number(place), raw(")")), type_)
@@ -70,7 +70,7 @@ def _on_conflict(conflict: Conflict, target: str) -> Sql:
 
 def update(plan: Update, aliases: Aliases) -> Sql:
     """Give an update."""
-    target, answer, returned = parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases, plan.seen)
     sets = [concat(ident(name), raw(" = "), operand(value)) for name, value in plan.assignments]
     where = _where(plan, target)
     written = concat(
@@ -87,17 +87,22 @@ def update(plan: Update, aliases: Aliases) -> Sql:
 
 def delete(plan: Delete, aliases: Aliases) -> Sql:
     """Give a delete."""
-    target, answer, returned = parts(plan.fields, aliases)
+    target, answer, returned = parts(plan.fields, aliases, plan.seen)
     written = concat(
         raw("delete from "), qualified(*plan.table), raw(" as "), ident(target), _where(plan, target)
     )
     return _answered(written, returned, _guarded(answer, plan.at_most, "delete"))
 
 
-def parts(fields: Fields, aliases: Aliases) -> tuple[str, Sql, Sql]:
-    """Give the alias of the table, the answer read from `WRITTEN`, and what the statement has to return for it."""
+def parts(fields: Fields, aliases: Aliases, seen: str | None = None) -> tuple[str, Sql, Sql]:
+    """Give the alias of the table, the answer read from `WRITTEN`, and what the statement has to return for it.
+
+    `seen` is a column that is returned in any case.
+    """
     target = aliases.next()
     scope = Scope(aliases.next(), is_derived=True)
+    if seen is not None:
+        scope.column(seen)
     items: list[tuple[str, Sql]] = []
     for key, field in fields:
         match field:

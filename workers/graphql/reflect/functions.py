@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 
 from workers.graphql.model import Argument, Function, Shape, ValueType
 from workers.graphql.reflect import names
@@ -21,11 +22,14 @@ _INT_LIMIT = 2**31
 
 
 def find_root_functions(view: View, entities: dict[int, Found]) -> list[Function]:
-    """Give the functions that may be fields of a root, in the order of the search path."""
-    counts = Counter((row.schema, row.name) for row in view.snapshot.functions)
+    """Give the functions that may be fields of a root, in the order of the search path.
+
+    Functions of one name hide each other, also those of several schemas.
+    """
+    counts = Counter(row.name for row in view.snapshot.functions if row.schema in view.spaces)
     found = []
     for row in _callable(view):
-        if counts[row.schema, row.name] > 1 or row.is_variadic:
+        if counts[row.name] > 1 or row.is_variadic:
             continue
         arguments = _arguments(row, view)
         result = _result(row, view, entities)
@@ -127,7 +131,8 @@ def _arguments(row: FunctionRow, view: View) -> tuple[Argument, ...] | None:
 def literal(expression: str, value_type: ValueType) -> str | None:
     """Give a default expression as a GraphQL literal; None where it is no plain literal, or null.
 
-    `expression` is as Postgres prints it: `5`, `'abc'::text`, `'-1'::integer`, `true`.
+    `expression` is as Postgres prints it: `5`, `'abc'::text`, `'-1'::integer`, `true`. Of strings only `text` is shown,
+    as in the original.
     """
     text = _TEXT_LITERAL.fullmatch(expression)
     plain = text[1].replace("''", "'") if text else expression.strip("()")
@@ -135,7 +140,7 @@ def literal(expression: str, value_type: ValueType) -> str | None:
         case _ if value_type.is_list:
             return None
         case "String":
-            return json.dumps(plain, ensure_ascii=False) if text else None
+            return json.dumps(plain, ensure_ascii=False) if text and value_type.sql == "text" else None
         case "Boolean":
             return plain if plain in ("true", "false") else None
         case "Int":
@@ -144,6 +149,12 @@ def literal(expression: str, value_type: ValueType) -> str | None:
                 plain if number and number[1] is number[2] is None and abs(int(plain)) < _INT_LIMIT else None
             )
         case "Float":
-            return plain if _NUMBER.fullmatch(plain) else None
+            return _decimal(plain) if _NUMBER.fullmatch(plain) else None
         case _:
             return None
+
+
+def _decimal(number: str) -> str:
+    """Give a number in digits, without an exponent and without zeros that say nothing."""
+    shown = format(Decimal(repr(float(number))), "f")
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown

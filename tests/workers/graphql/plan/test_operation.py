@@ -1,18 +1,20 @@
 """What an operation becomes, and what it is refused for; the schema is made by hand."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workers.graphql.plan.hand import schema
+from tests.workers.graphql.plan.hand import account, schema
 from workers.graphql.compiled import compiled
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.parse.document import operation_of, parse_document
 from workers.graphql.parse.limits import Limits
-from workers.graphql.plan.inputs import Lessons
+from workers.graphql.plan.inputs import NOTHING, Lessons
 from workers.graphql.plan.operation import Operation, plan_operation
+from workers.graphql.plan.order import order_of
 from workers.graphql.plan.tree import Connection, Insert
 
 ACCOUNTS = "accountCollection(%s) { edges { node { id } } }"
@@ -65,6 +67,10 @@ def failures(text: str, variables: Mapping[str, object] | None = None) -> list[s
         ("filter: {mood: {eq: GOOD}}", "Invalid input for Mood type"),
         ("filter: {and: 1}", "Invalid input for AccountFilter type"),
         ("filter: {tags: {contains: [1]}}", "Invalid input for String type"),
+        ("filter: {id: {in: [1, null]}}", "Invalid input for NonNull type"),
+        ("filter: {tags: {overlaps: [null]}}", "Invalid input for NonNull type"),
+        ('filter: {nodeId: {eq: "WyJwdWJsaWMiLCAiYWNjb3VudCIsIDEsIDJd"}}', "Invalid value passed to nodeId argument. Error 5"),
+        ("filter: {nodeId: {eq: null}}", "Invalid value passed to nodeId argument, Error 1"),
         ("filter: {id: {is: 1}}", "Invalid input for FilterIs type"),
         ("filter: {nodeId: {eq: \"x\"}}", "Invalid value passed to nodeId argument. Error 2"),
         ("orderBy: 1", "Invalid input for AccountOrderBy type"),
@@ -96,6 +102,7 @@ def test_arguments_of_a_connection_are_refused_in_these_words(arguments: str, me
         ("{ accountCollection { edges { node { id @skip } } } }", 'Value for "if" in @skip directive is required'),
         ("{ accountCollection { edges { node { a: id a: email } } } }", "Fields `email` and `id` are different"),
         ("mutation { insertIntoAccountCollection(objects: []) { affectedCount } }", "At least one record must be provided to objects"),
+        ("mutation { insertIntoAccountCollection(objects: [null]) { affectedCount } }", "Invalid input for NonNull type"),
         ("mutation { insertIntoAccountCollection { affectedCount } }", "Invalid input for NonNull type"),
         ('mutation { insertIntoAccountCollection(objects: {id: 1}) { affectedCount } }', 'Input for type AccountInsertInput contains extra keys ["id"]'),
         ("mutation { insertIntoAccountCollection(objects: {email: \"a\"}) { x } }", "unknown field in insert"),
@@ -134,6 +141,19 @@ def test_what_is_skipped_is_not_in_the_plan() -> None:
     )
 
     assert [one.key for one in found.fields] == ["b"]
+
+
+def test_an_operation_of_which_all_is_skipped_is_refused() -> None:
+    with pytest.raises(GraphQLFailure, match="Selection set must not be empty"):
+        plan("query($no: Boolean!) { __typename @skip(if: $no) }", {"no": True})
+
+
+def test_a_key_that_the_role_cannot_see_orders_nothing() -> None:
+    unseen = replace(account.columns["id"], is_selectable=False, is_insertable=True)
+    entity = replace(account, columns={**account.columns, "id": unseen})
+
+    assert entity.key_columns == ()
+    assert order_of(schema, entity, NOTHING) == ()
 
 
 def test_a_plan_learns_only_what_steers_it() -> None:

@@ -60,6 +60,6 @@ def test_the_bound_of_a_write_is_inside_its_statement() -> None:
     found = statement("mutation { deleteFromAccountCollection(atMost: 7) { affectedCount } }")
 
     assert found.text.startswith(
-        'with "@written" as (delete from "public"."account" as "@1" returning 1) select case when '
+        'with "@written" as (delete from "public"."account" as "@1" returning "@1"."id") select case when '
     )
     assert found.params == (b"7",)

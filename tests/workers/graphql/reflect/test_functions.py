@@ -67,6 +67,13 @@ def test_computed_fields_belong_to_their_row(snapshot):
     assert all(each.arguments == () for each in functions.values())
 
 
+async def test_functions_of_one_name_hide_each_other_across_schemas(server):
+    more = "create function archive.add_up(a int) returns int language sql stable as 'select 1'"
+    snapshot = await library_snapshot(server.url, more)
+
+    assert "addUp" not in schema_for(snapshot).query
+
+
 async def test_a_computed_field_needs_the_whole_row(server):
     more = "create function library.size_of(library.book_copy) returns int language sql stable as 'select 1'"
     snapshot = await library_snapshot(server.url, more)
@@ -85,11 +92,13 @@ async def test_a_computed_field_needs_the_whole_row(server):
         ("(1 + 1)", "Int", None),
         ("1.5", "Float", "1.5"),
         ("'-1.5'::double precision", "Float", "-1.5"),
+        ("10.0", "Float", "10"),
+        ("1.50", "Float", "1.5"),
+        ("1e20", "Float", "100000000000000000000"),
         ("'Infinity'::double precision", "Float", None),
         ("false", "Boolean", "false"),
         ("now()", "Boolean", None),
         ("'a \"b\" ''c'''::text", "String", '"a \\"b\\" \'c\'"'),
-        ("'x'::character varying(10)", "String", '"x"'),
         ("upper('x'::text)", "String", None),
         ("('x'::text || 'y'::text)", "String", None),
         ("NULL::text", "String", None),
@@ -97,7 +106,11 @@ async def test_a_computed_field_needs_the_whole_row(server):
     ],
 )
 def test_defaults_that_are_plain_literals_are_shown(expression, scalar, shown):
-    assert literal(expression, ValueType(scalar, "any")) == shown
+    assert literal(expression, ValueType(scalar, "text" if scalar == "String" else "any")) == shown
+
+
+def test_defaults_of_strings_other_than_text_are_not_shown():
+    assert literal("'x'::character varying", ValueType("String", "character varying")) is None
 
 
 def test_defaults_of_lists_are_not_shown():
