@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from urllib.parse import quote_plus
+from urllib.parse import quote
 
 import msgspec
 
@@ -36,7 +36,7 @@ def links(plan: Plan, edges: Edges, values: Sequence[str]) -> Headers:
 def query_text(pieces: Sequence[str | tuple[str, int]], values: Sequence[str]) -> str:
     """Put the values of a request into the pieces of its query string."""
     return "".join(
-        piece if isinstance(piece, str) else piece[0] + _form_encoded(values[piece[1]]) for piece in pieces
+        piece if isinstance(piece, str) else piece[0] + _encoded(values[piece[1]]) for piece in pieces
     )
 
 
@@ -46,6 +46,6 @@ def _cursor(row: tuple[str | None, ...], is_backward: bool) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def _form_encoded(value: str) -> str:
+def _encoded(value: str) -> str:
     """Encode a value; most are plain words or numbers, which need no work."""
-    return value if value.isascii() and value.isalnum() else quote_plus(value)
+    return value if value.isascii() and value.isalnum() else quote(value, safe="")

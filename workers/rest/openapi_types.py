@@ -61,7 +61,10 @@ def column_property(catalog: Catalog, relation: Relation, column: Column) -> dic
 
 
 def _default(column: Column) -> object:
-    """Give a default as a JSON value: a quoted literal loses its quotes, other expressions are shown as they stand."""
+    """Give a default as a JSON value: a quoted literal loses its quotes, other expressions of texts stand as they are.
+
+    Of other types an expression (`nextval('s')`) is no value, and not shown.
+    """
     if column.default is None:
         return None
     literal = _LITERAL.fullmatch(column.default)
@@ -70,7 +73,7 @@ def _default(column: Column) -> object:
         try:
             return msgspec.json.decode(text)
         except msgspec.DecodeError:
-            return text
+            return None
     return text
 
 

@@ -5,7 +5,7 @@ Source: reference page "rest", sections 11 to 13, 19.
 
 import re
 from collections.abc import Sequence
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 import msgspec
 
@@ -153,7 +153,7 @@ def _location(plan: Plan, result: Result) -> Headers:
         return []
     pairs = zip(plan.write.location, result.location, strict=True)
     query = "&".join(
-        f"{quote_plus(name)}={'is.null' if value is None else 'eq.' + quote_plus(value)}"
+        f"{quote(name, safe='')}={'is.null' if value is None else 'eq.' + quote(value, safe='')}"
         for name, value in pairs
     )
     return [("location", f"/{quote(plan.request.target, safe='')}?{query}")]

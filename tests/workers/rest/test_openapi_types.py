@@ -66,7 +66,7 @@ def test_properties(changes: dict[str, object], expected: dict[str, object]) -> 
         ("text", "now()", "now()"),
         ("integer", "7", 7),
         ("integer", "'7'::integer", 7),
-        ("integer", "nextval('s')", "nextval('s')"),
+        ("integer", "nextval('s')", None),
         ("numeric", "1.5", 1.5),
         ("boolean", "true", True),
         ("jsonb", "'{\"a\": 1}'::jsonb", {"a": 1}),
@@ -75,7 +75,7 @@ def test_properties(changes: dict[str, object], expected: dict[str, object]) -> 
     ],
 )
 def test_defaults_are_json_where_they_can_be(kind: str, default: str, shown: object) -> None:
-    assert column(type=kind, base_type=kind, default=default)["default"] == shown
+    assert column(type=kind, base_type=kind, default=default).get("default") == shown
 
 
 @pytest.mark.parametrize(

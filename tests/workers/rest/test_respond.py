@@ -86,7 +86,7 @@ def test_a_head_is_the_same_without_a_body() -> None:
     [
         ("/clients", "/clients"),
         ("/clients?select=name&id=eq.1", "/clients?id=eq.1&select=name"),
-        ("/clients?name=eq.a%20b%26c&limit=1", "/clients?limit=1&name=eq.a+b%26c"),
+        ("/clients?name=eq.a%20b%26c&limit=1", "/clients?limit=1&name=eq.a%20b%26c"),
         ("/clients?id=in.(1,2)", "/clients?id=in.%281%2C2%29"),
         ("/odd%20%22table", "/odd%20%22table"),
     ],
@@ -177,7 +177,7 @@ def test_writes(
         ("/clients", ("7",), 1, "/clients?id=eq.7"),
         ("/users_tasks", ("1", "2"), 1, "/users_tasks?user_id=eq.1&task_id=eq.2"),
         ("/users_tasks", ("1", None), 1, "/users_tasks?user_id=eq.1&task_id=is.null"),
-        ("/clients", ("a b&c/ü",), 1, "/clients?id=eq.a+b%26c%2F%C3%BC"),
+        ("/clients", ("a b&c/ü",), 1, "/clients?id=eq.a%20b%26c%2F%C3%BC"),
         ("/odd%20%22table", ("1",), 1, "/odd%20%22table?we%22ird=eq.1"),
         ("/clients", ("7",), 2, None),
         ("/clients", (), 0, None),

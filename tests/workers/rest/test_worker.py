@@ -65,6 +65,25 @@ async def test_one_object_is_demanded_and_refused_otherwise(house: House) -> Non
     assert json.loads(many.body)["details"] == "The result contains 3 rows"
 
 
+async def test_a_function_whose_result_is_a_domain_over_a_row_is_called_once(house: House) -> None:
+    taken = [rows(await house.send("POST", "/rpc/next_step", body=b"{}")) for _ in range(2)]
+
+    assert taken == [{"x": 1, "y": 0}, {"x": 2, "y": 0}]
+
+
+async def test_arrows_go_into_whatever_a_function_returns(house: House) -> None:
+    answer = await house.send("GET", "/rpc/spots?select=place->x,extra->>a&place->y=gt.2&order=place->x.desc")
+
+    assert rows(answer) == [{"x": 3, "a": "y"}]
+
+
+async def test_an_arrow_behind_a_text_is_refused_as_the_database_words_it(house: House) -> None:
+    answer = await house.send("GET", "/rivers?select=meta->>source->>lake")
+
+    assert answer.status == 404
+    assert json.loads(answer.body)["message"] == "operator does not exist: text ->> unknown"
+
+
 async def test_other_media_types(house: House) -> None:
     csv = await house.send("GET", "/mouths?order=river_id", accept="text/csv")
     stripped = await house.send(

@@ -58,3 +58,10 @@ create function label(rivers) returns text language sql stable as $$ select $1.i
 create function zone() returns text language sql stable as $$ select current_setting('timezone') $$;
 create function named_header() returns int language plpgsql stable as $$
 begin perform set_config('response.headers', '[{"X-Named": "yes"}]', true); return 1; end $$;
+
+create type spot as (x int, y int);
+create domain step as spot;
+create function spots() returns table (id int, place spot, extra json) language sql stable
+  as $$ values (1, row(1, 2)::spot, '{"a": "x"}'::json), (2, row(3, 4)::spot, '{"a": "y"}'::json) $$;
+create sequence steps;
+create function next_step() returns step language sql volatile security definer as $$ select row(nextval('steps'), 0)::step $$;

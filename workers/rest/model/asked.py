@@ -1,6 +1,6 @@
 """What is asked: parse gives an `ApiRequest`, made of the values and the select list before it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workers.sql.compose import Slot
@@ -59,12 +59,16 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """`name!hint(conditions)` in a logic tree: some related row meets all of them."""
+    """`name!hint(conditions)` in a logic tree: some related row meets all of them.
+
+    `otherwise` is the refusal (message, details) if nothing has that name and it looks like a misspelled `and` or `or`.
+    """
 
     name: str
     hint: str | None
     negated: bool
     branches: "tuple[Condition, ...]"
+    otherwise: tuple[str, str] | None = field(default=None, compare=False)
 
 
 Condition = Filter | Logic | Related

@@ -18,7 +18,7 @@ from workers.rest.parse.lexer import (
     parse_quoted,
 )
 from workers.sql.compose import Slot
-from workers.sql.operators import IS_WORDS, OPERATORS, array_literal, like_pattern
+from workers.sql.operators import IS_WORDS, OPERATORS, Operator, array_literal, like_pattern
 
 MAX_DEPTH = 100
 """Logic trees inside one another."""
@@ -30,8 +30,10 @@ _UNQUOTED = re.compile(r"[^,)]*")
 _ARRAY = re.compile(r"\{[^{}]*\}")
 _RELATED = re.compile(r'("(?:[^"\\]|\\.)*"|[\w $-]+)(!|\()')
 _GROUP = re.compile(r"(and|or) *(?=\()")
+_OPENING = re.compile(r"and|or")
+_GROUPS = "logic operator (and, or)"
 _COLUMN = "col"
-_EXPECTED = '"not" or operator (eq, gt, ...)'
+_OPERATOR = "operator (eq, gt, ...)"
 
 
 def parse_filter(field: Field, text: str, slot: Slot | None = None) -> Filter:
@@ -47,7 +49,17 @@ def is_filter(text: str) -> bool:
     """Tell whether a value has the form of a filter (reads of functions: else it is an argument)."""
     rest = text[4:] if text.startswith("not.") else text
     found = _SEARCH.match(rest)
-    return bool(found and found[1] in OPERATORS)
+    operator = OPERATORS.get(found[1]) if found else None
+    return operator is not None and found is not None and _takes_modifier(operator, found[2])
+
+
+def _takes_modifier(operator: Operator, modifier: str | None) -> bool:
+    """Tell whether an operator knows what stands in parentheses behind it; nothing is always right."""
+    if modifier is None or operator.takes_config:
+        return True
+    if modifier == _COLUMN:
+        return operator.compares
+    return operator.quantifiable and modifier in ("any", "all")
 
 
 def parse_tree_path(key: str) -> tuple[Path, Field]:
@@ -113,10 +125,24 @@ def _branch(scan: Scanner, depth: int, leaf: Leaf) -> Condition:
         return leaf(scan)
     except BadQuery:
         if not negated:
+            _refuse_unopened(scan, start)
             raise
-        scan.position = start + len("not.")
+    scan.position = start + len("not.")
+    try:
         found = leaf(scan)
-        return replace(found, negated=not found.negated)
+    except BadQuery:
+        scan.position = start + len("not.")
+        _refuse_unopened(scan, scan.position)
+        scan.fail(_GROUPS)
+    return replace(found, negated=not found.negated)
+
+
+def _refuse_unopened(scan: Scanner, start: int) -> None:
+    """Refuse `and` or `or` that neither opens a group nor begins a filter. Raises: BadQuery, then."""
+    word = _OPENING.match(scan.text, start)
+    if word:
+        scan.position = word.end()
+        scan.fail('"("')
 
 
 def parse_group(scan: Scanner, depth: int, leaf: Leaf, *, negated: bool) -> Condition | None:
@@ -127,13 +153,27 @@ def parse_group(scan: Scanner, depth: int, leaf: Leaf, *, negated: bool) -> Cond
         return Logic(group[1], negated, parse_branches(scan, depth + 1, leaf))
     if leaf is not _leaf or not _RELATED.match(scan.text, scan.position):
         return None
+    otherwise = _no_group(scan, negated)
     name = parse_name(scan)
     hint = parse_name(scan) if scan.accept("!") else None
-    return Related(name, hint, negated, parse_branches(scan, depth + 1, leaf))
+    return Related(name, hint, negated, parse_branches(scan, depth + 1, leaf), otherwise)
+
+
+def _no_group(scan: Scanner, negated: bool) -> tuple[str, str] | None:
+    """Give the refusal (message, details) of a misspelled `and` or `or`, for a name that turns out to mean nothing."""
+    start = scan.position
+    try:
+        _refuse_unopened(scan, start)
+        if negated:
+            scan.fail(_GROUPS)
+    except BadQuery as refusal:
+        scan.position = start
+        return refusal.message, str(refusal.details)
+    return None
 
 
 def _leaf(scan: Scanner) -> Filter:
-    field = parse_cast_field(scan, "negation operator (not)", "logic operator (and, or)")
+    field = parse_cast_field(scan, "negation operator (not)", _GROUPS)
     scan.expect(".")
     return parse_operation(scan, field, in_tree=True)
 
@@ -144,17 +184,14 @@ def parse_operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | 
     found = _SEARCH.match(scan.text, scan.position)
     operator = OPERATORS.get(found[1]) if found else None
     if found is None or operator is None:
-        scan.fail(_EXPECTED)
+        scan.fail(*(() if negated else ('"not"',)), _OPERATOR)
     modifier = found[2]
-    if modifier == _COLUMN and operator.compares:
-        scan.position = found.end()
-        return Filter(field, operator.name, _other_column(scan, in_tree), negated)
-    if modifier is not None and not (
-        operator.takes_config or (operator.quantifiable and modifier in ("any", "all"))
-    ):
+    if not _takes_modifier(operator, modifier):
         scan.position += len(found[1])
         scan.fail('"."')
     scan.position = found.end()
+    if modifier == _COLUMN and operator.compares:
+        return Filter(field, operator.name, _other_column(scan, in_tree), negated)
     name = operator.name
     if name == "in":
         return Filter(field, name, _slotted(slot, in_list) or tuple(_list(scan)), negated)

@@ -17,6 +17,7 @@ FIELD_NAME = "field name (* or [a..z0..9_$])"
 _NAME_CHARACTERS = re.compile(r"[\w $]+")
 _JSON_KEY_CHARACTERS = re.compile(r"[^(\-:.,>)]+")
 _INDEX = re.compile(r"-?\d{1,18}(?=->|::|\.|,|$)")
+_DIGITS = re.compile(r"\d+")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -63,11 +64,22 @@ class Scanner:
 
     def fail(self, *expecting: str, quote: str = '"') -> NoReturn:
         """Refuse what stands here. Raises: BadQuery, always."""
-        unexpected = "end of input" if self.at_end else f"{quote}{self.text[self.position]}{quote}"
+        self._refuse("" if self.at_end else f"{quote}{self.text[self.position]}{quote}", expecting)
+
+    def fail_word(self, words: tuple[str, ...]) -> NoReturn:
+        """Refuse what stands here in place of one of some words: the first sign that the first of them does not have.
+
+        Raises: BadQuery, always.
+        """
+        sent = self.text[self.position :]
+        wrong = next((mark for mark, wanted in zip(sent, words[0], strict=False) if mark != wanted), None)
+        self._refuse("" if wrong is None else f'"{wrong}"', tuple(f'"{word}"' for word in words))
+
+    def _refuse(self, unexpected: str, expecting: tuple[str, ...]) -> NoReturn:
         listed = expecting[0] if len(expecting) == 1 else ", ".join(expecting[:-1]) + f" or {expecting[-1]}"
         shown = self.text if self.shown is None else self.shown
         place = f'"failed to parse {self.what} ({shown})" (line 1, column {self.position + 1})'
-        raise BadQuery(place, f"unexpected {unexpected} expecting {listed}")
+        raise BadQuery(place, f"unexpected {unexpected or 'end of input'} expecting {listed}")
 
 
 def parse_name(scan: Scanner, *also: str) -> str:
@@ -133,13 +145,19 @@ def parse_json_path(scan: Scanner) -> tuple[JsonStep, ...]:
     return tuple(steps)
 
 
+def _refuse_index(scan: Scanner) -> NoReturn:
+    """Refuse what begins as a negative index and is none. Raises: BadQuery, always."""
+    if not scan.match(_DIGITS):
+        scan.fail("digit")
+    scan.fail("digit", '"->"', '"::"', '"."', '","', "end of input", quote="'")
+
+
 def _json_operand(scan: Scanner) -> str | int:
     index = scan.match(_INDEX)
     if index:
         return int(index[0])
-    if scan.peek() == "-":
-        scan.position += 1
-        scan.fail("digit")
+    if scan.accept("-"):
+        _refuse_index(scan)
     if scan.peek() == '"':
         return parse_quoted(scan)
     words = []

@@ -12,7 +12,10 @@ _PARAMETER = re.compile(rf'(?:[^;"]|{_QUOTED})+', re.DOTALL)
 
 
 def parse_accept(header: str | None) -> tuple[MediaType, ...]:
-    """Read the types in order of preference: by `q`, then as sent. Absent or empty is `*/*`; `q=0` drops a type."""
+    """Read the types in order of preference: by `q`, then those without wildcards, then as sent.
+
+    Absent or empty is `*/*`; `q=0` drops a type.
+    """
     weighted: list[tuple[float, MediaType]] = []
     for part in _RANGE.findall(header or ""):
         pieces = [piece.strip() for piece in _PARAMETER.findall(part)]
@@ -27,7 +30,7 @@ def parse_accept(header: str | None) -> tuple[MediaType, ...]:
                 parameters.append((key.strip().lower(), value.strip().strip('"')))
         if quality > 0:
             weighted.append((quality, MediaType(_canonical(pieces[0].lower()), tuple(parameters))))
-    weighted.sort(key=lambda pair: -pair[0])
+    weighted.sort(key=lambda pair: (-pair[0], pair[1].name.count("*")))
     return tuple(media for _, media in weighted) or (ANY,)
 
 

@@ -1,7 +1,12 @@
 """The `order` parameter. Source: reference page "rest", sections 6, 9.5, 11."""
 
+from typing import NoReturn
+
 from workers.rest.model import OrderTerm
 from workers.rest.parse.lexer import Scanner, parse_field, parse_name
+
+_DIRECTIONS = ("asc", "desc")
+_NULLS = ("nullsfirst", "nullslast")
 
 
 def parse_order(text: str) -> tuple[OrderTerm, ...]:
@@ -18,7 +23,7 @@ def parse_order(text: str) -> tuple[OrderTerm, ...]:
         if not scan.accept(","):
             break
     if not scan.at_end:
-        scan.fail('","', "end of input", quote="'")
+        _refuse(scan, terms[-1])
     return tuple(terms)
 
 
@@ -42,3 +47,13 @@ def _term(scan: Scanner) -> OrderTerm:
     elif scan.accept(".nullslast"):
         nulls = "last"
     return OrderTerm(field, descending, nulls, relation)
+
+
+def _refuse(scan: Scanner, term: OrderTerm) -> NoReturn:
+    """Refuse what stands behind a term: at a dot, the words that could have followed it. Raises: BadQuery, always."""
+    if term.nulls is not None or (scan.peek() != "." and term.descending is None):
+        scan.fail('","', "end of input", quote="'")
+    if not scan.accept("."):
+        scan.fail("delimiter (.)", '","', "end of input", quote="'")
+    words = _NULLS if term.descending is not None else (*_DIRECTIONS, *_NULLS)
+    scan.fail_word(words)

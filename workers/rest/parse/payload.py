@@ -80,6 +80,8 @@ def parse_arguments(content_type: str, body: bytes, columns: tuple[str, ...] | N
         case "application/x-www-form-urlencoded":
             fields = tuple(_form(body))
             return Payload("form", body, tuple(sorted({name for name, _ in fields})), form=fields)
+        case "text/csv":
+            return _csv_rows(body)  # as with an array, the first row counts
         case "text/plain" | "text/xml":
             return Payload("raw", body)
         case "application/octet-stream":

@@ -8,7 +8,7 @@ Source: reference page "rest", section 6.
 
 import re
 from typing import NamedTuple
-from urllib.parse import quote_plus, unquote_plus
+from urllib.parse import quote, unquote_plus
 
 from workers.rest.model import Filter, Logic, Operand, Path, Query, Range
 from workers.rest.parse.additions import (
@@ -212,6 +212,7 @@ def _canonical(pairs: Parameters) -> tuple[str | tuple[str, int], ...]:
         holes += each.has_hole
     pieces: list[str | tuple[str, int]] = []
     for (key, value, has_hole), hole in sorted(numbered, key=lambda entry: entry[0].key):
-        pieces.append(f"{'&' if pieces else ''}{quote_plus(key)}=")
-        pieces.append((quote_plus(value), hole) if has_hole else quote_plus(value))
+        pieces.append(f"{'&' if pieces else ''}{quote(key, safe='')}=")
+        encoded = quote(value, safe="")
+        pieces.append((encoded, hole) if has_hole else encoded)
     return tuple(pieces)

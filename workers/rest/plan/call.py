@@ -1,5 +1,7 @@
 """Which function is called, and with what. Source: reference page "rest", section 14 and errors 202, 203."""
 
+from collections.abc import Iterable
+
 from workers.database.catalog import Catalog, Function
 from workers.rest.errors import AmbiguousFunction, NoFunction
 from workers.rest.model import ApiRequest, Call, Operand, Options, Payload
@@ -29,7 +31,7 @@ def plan_call(asked: ApiRequest, payload: Payload | None, catalog: Catalog, opti
     if not candidates:
         raise _no_function(asked, names, overloads, catalog, options)
     if len(candidates) > 1:
-        raise AmbiguousFunction([_signature(each, with_types=True) for each in candidates])
+        raise AmbiguousFunction([_signature(each) for each in candidates])
     function = candidates[0]
     if not named:
         return Call(function, takes_body=True)
@@ -119,17 +121,15 @@ def _hint(
         return f"Perhaps you meant to call the function {schema}.{near}" if near else None
     if not names:
         return None
-    by_text = {_arguments_text(each): each for each in overloads}
-    near = options.similar(", ".join(names), sorted(by_text), _ARGUMENTS_SCORE)
-    if near is None:
-        return None
-    return f"Perhaps you meant to call the function {_signature(by_text[near], with_types=False)}"
+    known = sorted({_listed(each.name for each in overload.arguments) for overload in overloads})
+    near = options.similar(_listed(names), known, _ARGUMENTS_SCORE)
+    return f"Perhaps you meant to call the function {schema}.{asked.target}{near}" if near else None
 
 
-def _arguments_text(function: Function) -> str:
-    return ", ".join(sorted(each.name for each in function.arguments))
+def _listed(names: Iterable[str]) -> str:
+    return f"({', '.join(sorted(names))})"
 
 
-def _signature(function: Function, *, with_types: bool) -> str:
-    shown = (f"{each.name} => {each.type}" if with_types else each.name for each in function.arguments)
+def _signature(function: Function) -> str:
+    shown = (f"{each.name} => {each.type}" for each in function.arguments)
     return f"{function.schema}.{function.name}({', '.join(shown)})"

@@ -3,8 +3,8 @@
 Source: reference page "rest", section 7; docs/rest-additions.md.
 """
 
-from workers.database.catalog import ComputedRelationship
-from workers.rest.errors import NotEmbedded
+from workers.database.catalog import ComputedRelationship, Relation, Relationship
+from workers.rest.errors import BadQuery, NoRelationship, NotEmbedded
 from workers.rest.model import (
     Condition,
     Embed,
@@ -34,14 +34,14 @@ def plan_conditions(scope: Scope, conditions: list[Condition]) -> tuple[PlannedC
 def plan_condition(scope: Scope, embeds: Embeds, condition: Condition, depth: int = 0) -> PlannedCondition:
     """Resolve a condition; `depth` counts the tests of related rows around it.
 
-    Raises: NotEmbedded, NoRelationship, AmbiguousRelationship.
+    Raises: NotEmbedded, NoRelationship, AmbiguousRelationship, BadQuery.
     """
     if isinstance(condition, Logic):
         branches = tuple(plan_condition(scope, embeds, each, depth) for each in condition.branches)
         return PlannedLogic(condition.operator, condition.negated, branches)
     if isinstance(condition, Related):
         return _related(scope, embeds, condition, depth)
-    embed = _null_embed(embeds, condition)
+    embed = _null_embed(embeds, condition, by_name=scope.options.legacy_target_names)
     if embed is not None:
         return EmbedNull(embed.alias, condition.negated != (condition.operand == "not_null"))
     operand = condition.operand
@@ -64,23 +64,34 @@ def _related(scope: Scope, embeds: Embeds, condition: Related, depth: int) -> Pl
     elif scope.relation is None:
         raise NotEmbedded(condition.name)
     else:
-        origin = scope.relation
-        found = find_relationship(
-            scope.catalog, scope.options, origin.schema, origin.name, condition.name, condition.hint
-        )
+        found = _relationship(scope, scope.relation, condition)
     inner = Scope(scope.catalog, scope.options, scope.catalog.relations.get(found.target))
     where = tuple(plan_condition(inner, [], each, depth + 1) for each in condition.branches)
     source = found.function if isinstance(found, ComputedRelationship) else found.target
     return PlannedRelated(found, source, f"hw_related_{depth}", condition.negated, where)
 
 
-def _null_embed(embeds: Embeds, condition: Filter) -> Embed | None:
-    """Find the embed that a null filter names (reference 7.6); any other operator means a column."""
+def _relationship(scope: Scope, origin: Relation, condition: Related) -> Relationship | ComputedRelationship:
+    try:
+        return find_relationship(
+            scope.catalog, scope.options, origin.schema, origin.name, condition.name, condition.hint
+        )
+    except NoRelationship as missing:
+        if condition.otherwise is None or condition.hint is not None or missing.hint is not None:
+            raise
+        raise BadQuery(*condition.otherwise) from None
+
+
+def _null_embed(embeds: Embeds, condition: Filter, *, by_name: bool) -> Embed | None:
+    """Find the embed that a null filter means (reference 7.6); any other operator means a column.
+
+    `by_name`: one with an alias may still go by its own name.
+    """
     if condition.operator != "is" or condition.operand not in ("null", "not_null") or condition.field.path:
         return None
-    by_key = (embed for child, embed in embeds if child.key == condition.field.name)
-    by_name = (embed for child, embed in embeds if child.name == condition.field.name)
-    return next(by_key, None) or next(by_name, None)
+    name = condition.field.name
+    named = (embed for child, embed in embeds if child.name == name) if by_name else iter(())
+    return next((embed for child, embed in embeds if child.key == name), None) or next(named, None)
 
 
 def null_filters(conditions: tuple[PlannedCondition, ...]) -> list[EmbedNull]:

@@ -7,8 +7,7 @@ from workers.database.catalog import Cardinality, Catalog, ComputedRelationship,
 from workers.rest.errors import AmbiguousRelationship, NoRelationship
 from workers.rest.model import Options
 
-_CHILD_SCORE = 0.33
-_PARENT_SCORE = 0.5
+_SCORE = 0.33
 
 
 def find_relationship(
@@ -114,8 +113,10 @@ def _suggestion(catalog: Catalog, options: Options, schema: str, origin: str, ta
     own = catalog.relationships.get((schema, origin))
     if own:
         children = sorted({each.target[1] for each in own})
-        near = None if target in children else options.similar(target, children, _CHILD_SCORE)
+        near = None if target in children else options.similar(target, children, _SCORE)
         return f"Perhaps you meant '{near}' instead of '{target}'." if near else None
+    if (schema, origin) in catalog.relations and (schema, target) in catalog.relations:
+        return None  # neither name is wrong: what ties them is hidden, or nothing does
     parents = sorted({name for space, name in catalog.relationships if space == schema})
-    near = options.similar(origin, parents, _PARENT_SCORE)
+    near = options.similar(origin, parents, _SCORE)
     return f"Perhaps you meant '{near}' instead of '{origin}'." if near else None

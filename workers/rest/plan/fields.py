@@ -59,7 +59,8 @@ def planned(scope: Scope, field: Field) -> PlannedField:
         name=field.name,
         path=field.path,
         function=computed[0] if computed else None,
-        is_json=kind in _JSON or (column is None and computed is None and scope.relation is None),
+        is_json=kind
+        in _JSON,  # of rows that no relation describes the types are not known, so they are converted
         is_tsvector=kind == "tsvector",
         to_json=shown.to_json.get(own),
         from_text=shown.from_text.get(own),

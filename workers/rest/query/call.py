@@ -18,7 +18,12 @@ def call_sql(call: Call) -> Sql:
         rows = concat(source, raw(", lateral ") if source else EMPTY, invocation, raw(" as hw_call"))
         return concat(raw("select hw_call.* from "), rows)
     if call.function.returns is Returns.COMPOSITE:
-        inner = concat(raw("(select ("), invocation, raw(").*) as hw_call"))
+        # The star stands outside: beside the function it would call it once for each column.
+        inner = concat(
+            raw("(select (hw_one.hw_value).* from (select "),
+            invocation,
+            raw(" as hw_value) as hw_one) as hw_call"),
+        )
         return concat(raw("select hw_call.* from "), source, raw(", lateral ") if source else EMPTY, inner)
     scalar = concat(invocation, raw(" as "), ident(SCALAR))
     return concat(raw("select "), scalar, concat(raw(" from "), source) if source else EMPTY)

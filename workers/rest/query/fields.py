@@ -41,7 +41,7 @@ def _value(place: Place, field: PlannedField) -> Sql:
         base = concat(raw("pg_catalog.to_jsonb("), base, raw(")"))
     for step in field.path:
         arrow = raw("->>(") if step.as_text else raw("->(")
-        kind = raw("::int)") if isinstance(step.key, int) else raw("::text)")
+        kind = raw("::int)") if isinstance(step.key, int) else raw(")")
         base = concat(base, arrow, param(str(step.key)), kind)
     return concat(raw("("), base, raw(")"))
 

@@ -143,8 +143,8 @@ def test_lists(text: str, items: tuple[str, ...]) -> None:
         ("eq", 1, f'unexpected "e" {NOT_AN_OPERATOR}'),
         ("EQ.1", 1, f'unexpected "E" {NOT_AN_OPERATOR}'),
         ("foo.1", 1, f'unexpected "f" {NOT_AN_OPERATOR}'),
-        ("not.0", 5, f'unexpected "0" {NOT_AN_OPERATOR}'),
-        ("not.not.eq.1", 5, f'unexpected "n" {NOT_AN_OPERATOR}'),
+        ("not.0", 5, 'unexpected "0" expecting operator (eq, gt, ...)'),
+        ("not.not.eq.1", 5, 'unexpected "n" expecting operator (eq, gt, ...)'),
         ("eq(some).1", 3, 'unexpected "(" expecting "."'),
         ("neq(any).1", 4, 'unexpected "(" expecting "."'),
         ("is.nil", 4, 'unexpected "n" expecting isVal: (null, not_null, true, false, unknown)'),
@@ -186,6 +186,7 @@ def test_with_a_slot_the_value_is_left_to_each_request(text: str, given: str, bo
     [
         ("eq.1", True), ("not.eq.1", True), ("fts(german).x", True), ("in.x", True), ("is.x", True), ("eq(any).{}", True),
         ("eq", False), ("1", False), ("", False), ("a.b", False), ("Eq.1", False), ("not.1", False), ("{1,2}", False),
+        ("eq(one).1", False), ("neq(any).{}", False), ("gt(col).cost", True), ("is(any).null", False),
     ],
 )  # fmt: skip
 def test_arguments_of_functions_are_told_from_filters(text: str, answer: bool) -> None:
@@ -292,6 +293,11 @@ _LEAF = "expecting field name (* or [a..z0..9_$]), negation operator (not) or lo
         ("(a.foo.1)", 6, f'unexpected "f" {NOT_AN_OPERATOR}'),
         ("(a.is.nil)", 9, 'unexpected "n" expecting isVal: (null, not_null, true, false, unknown)'),
         ("(and())", 8, f'unexpected ")" {_LEAF}'),
+        ("(ord.foo.1)", 6, 'unexpected "d" expecting "("'),
+        ("(andy)", 7, 'unexpected "y" expecting "("'),
+        ("(a.eq.1,not.xor.1)", 15, 'unexpected "x" expecting logic operator (and, or)'),
+        ("(not.order.1)", 10, 'unexpected "d" expecting "("'),
+        ("(a.in.1,2)", 9, 'unexpected "1" expecting "("'),
     ],
 )
 def test_what_is_no_logic_tree_is_refused_with_its_place(text: str, column: int, details: str) -> None:

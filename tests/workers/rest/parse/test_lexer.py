@@ -105,6 +105,7 @@ def test_json_paths_have_keys_and_indexes(text: str, steps: list[tuple[str | int
         ("d->>,", 'unexpected "," expecting "-", digit or any non reserved character different from: .,>()'),
         ("d->--34", 'unexpected "-" expecting digit'),
         ("d->-x", 'unexpected "x" expecting digit'),
+        ("d->-78xy", 'unexpected \'x\' expecting digit, "->", "::", ".", "," or end of input'),
         ('d->"x', "unexpected end of input expecting closing quote"),
         ("d->a-", 'unexpected end of input expecting "-", digit or any non reserved character different from: .,>()'),
     ],

@@ -24,6 +24,8 @@ OBJECT = MediaType("application/vnd.pgrst.object+json")
         ("application/json;q=0.5, text/csv", [CSV, JSON]),
         ("application/json;q=0.5, text/csv;q=0.5", [JSON, CSV]),
         ("text/csv; q=0.2, */*;q=0.1, application/json", [JSON, CSV, ANY]),
+        ("*/*, text/csv", [CSV, ANY]),
+        ("*/*, text/*, application/json", [JSON, MediaType("text/*"), ANY]),
         ("text/csv;q=0, application/json", [JSON]),
         ("text/csv;q=0", [ANY]),
         ("text/csv;Q=0.1,application/json", [JSON, CSV]),

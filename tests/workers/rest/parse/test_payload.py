@@ -180,6 +180,7 @@ def test_rows_come_in_three_types_only(kind: str) -> None:
         (JSON, b"5", Payload("json", b"5", is_array=True, is_empty_array=True)),
         (FORM, b"v=1&v=2&a=x", Payload("form", b"v=1&v=2&a=x", ("a", "v"), form=(("v", "1"), ("v", "2"), ("a", "x")))),
         (FORM, b"", Payload("form", b"")),
+        (CSV, b"b,a\n1,NULL", Payload("json", b'[{"b":"1","a":null}]', ("a", "b"), is_array=True)),
         ("text/plain", b"\xff any", Payload("raw", b"\xff any")),
         ("text/xml", b"<a/>", Payload("raw", b"<a/>")),
         ("application/octet-stream", b"\x00\xff", Payload("raw", b"\\x00ff")),
@@ -193,8 +194,8 @@ def test_columns_restrict_arguments() -> None:
     assert parse_arguments(JSON, b'{"a":1,"b":2}', ("a",)).keys == ("a",)
 
 
-@pytest.mark.parametrize("kind", ["text/csv", "image/png", "application/xml"])
-def test_arguments_come_in_five_types_only(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["text/csv2", "image/png", "application/xml"])
+def test_arguments_come_in_six_types_only(kind: str) -> None:
     with pytest.raises(BadBody) as caught:
         parse_arguments(kind, b"{}", None)
 

@@ -1,6 +1,6 @@
 """The query string as a whole, and its shape: reference page, section 6."""
 
-from urllib.parse import parse_qsl, quote, quote_plus
+from urllib.parse import parse_qsl, quote
 
 import pytest
 from hypothesis import given
@@ -231,7 +231,7 @@ def test_requests_of_one_shape_share_a_query_with_slots() -> None:
         ("select=name&id=eq.1", "id=eq.1&select=name"),
         ("b=eq.2&a=eq.1&b=eq.1", "a=eq.1&b=eq.2&b=eq.1"),
         ("select=a,b", "select=a%2Cb"),
-        ("a=eq.x%20y%2Bz", "a=eq.x+y%2Bz"),
+        ("a=eq.x%20y%2Bz", "a=eq.x%20y%2Bz"),
         ("a=in.(1,2)&limit=3", "a=in.%281%2C2%29&limit=3"),
         ("a=is.null&c=eq.%C3%BC", "a=is.null&c=eq.%C3%BC"),
         ("a=fts.%00&b=eq.1", "a=fts.%00&b=eq.1"),
@@ -242,7 +242,7 @@ def test_the_canonical_form_is_sorted_and_encoded(query: str, location: str) -> 
     shape, values = shape_of(query)
 
     pieces = parse_query(shape).canonical
-    filled = "".join(p if isinstance(p, str) else p[0] + quote_plus(values[p[1]]) for p in pieces)
+    filled = "".join(p if isinstance(p, str) else p[0] + quote(values[p[1]], safe="") for p in pieces)
 
     assert filled == location
 
@@ -273,7 +273,7 @@ def test_values_left_out_come_back_at_their_places(
         return
     assert _filled(by_shape, values) == _filled(whole, [])
     pieces = by_shape.canonical
-    filled = "".join(p if isinstance(p, str) else p[0] + quote_plus(values[p[1]]) for p in pieces)
+    filled = "".join(p if isinstance(p, str) else p[0] + quote(values[p[1]], safe="") for p in pieces)
     assert sorted(parse_qsl(filled, keep_blank_values=True)) == sorted(
         parse_qsl(query, keep_blank_values=True)
     )

@@ -4,7 +4,7 @@ import pytest
 
 from tests.workers.rest.plan.asking import plan
 from workers.database.catalog import ComputedRelationship, Relationship
-from workers.rest.errors import AmbiguousRelationship, NoRelationship, NotEmbedded
+from workers.rest.errors import AmbiguousRelationship, BadQuery, NoRelationship, NotEmbedded
 from workers.rest.model import PlannedCondition, PlannedField, PlannedFilter, PlannedLogic, PlannedRelated
 
 
@@ -78,6 +78,9 @@ def test_tests_within_tests_have_names_of_their_own() -> None:
         ("/orders?and=(addresses(id.eq.1))", AmbiguousRelationship),
         ("/projects?and=(tasks(nowhere(id.eq.1)))", NoRelationship),
         ("/rpc/pairs?n=1&and=(clients(id.eq.1))", NotEmbedded),
+        ("/projects?and=(ord(id.eq.1,id.eq.2),id.eq.3)", BadQuery),
+        ("/projects?or=(id.eq.1,not.xor(id.eq.2,id.eq.3))", BadQuery),
+        ("/projects?and=(ord!wrong(id.eq.1))", NoRelationship),
     ],
 )
 def test_rows_that_are_not_related_cannot_be_asked_for(target: str, refusal: type[Exception]) -> None:

@@ -38,7 +38,7 @@ def test_a_field_is_a_column_or_computed_or_left_to_the_database(
 
 
 def test_fields_of_a_record_are_not_known() -> None:
-    assert planned(Scope(CATALOG, OPTIONS, None), Field("a", PATH)) == PlannedField("a", PATH, is_json=True)
+    assert planned(Scope(CATALOG, OPTIONS, None), Field("a", PATH)) == PlannedField("a", PATH)
 
 
 def test_only_relations_with_a_represented_column_are_written_out() -> None:

@@ -119,6 +119,15 @@ def test_other_filters_mean_a_column(parameter: str) -> None:
     assert not found.embeds[0].drops_parents
 
 
+@pytest.mark.parametrize(("legacy", "is_embed"), [(True, True), (False, False)])
+def test_an_embed_with_an_alias_goes_by_its_name_only_while_that_is_allowed(
+    legacy: bool, is_embed: bool
+) -> None:
+    found = plan("GET", "/projects?select=id,c:clients(id)&clients=is.null", legacy_target_names=legacy).read
+
+    assert isinstance(found.where[0], EmbedNull) is is_embed
+
+
 @pytest.mark.parametrize(
     ("term", "embed_key"),
     [("clients(name)", "clients"), ("lead(name).desc", "lead"), ("clients(id).desc.nullslast", "clients")],
