@@ -33,7 +33,8 @@ def installed_clients() -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the examples, with the clients that the conformance tests have installed."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    left_out = shutil.ignore_patterns("node_modules")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=left_out)
     return tmp_path
 
 

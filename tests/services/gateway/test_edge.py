@@ -153,7 +153,7 @@ async def test_a_key_in_the_query_is_no_filter_of_the_data_interfaces(door: Door
 @pytest.mark.parametrize(
     ("claims", "secret", "kind"),
     [
-        ({"role": "authenticated", "exp": time.time() + 600}, KEYS.jwt_secret, "user"),
+        ({"role": "authenticated", "exp": time.time() + 86_400}, KEYS.jwt_secret, "user"),
         ({"role": "authenticated", "exp": time.time() - 600}, KEYS.jwt_secret, "rejected"),
         ({"role": "service_role"}, "a foreign secret that is long enough", "rejected"),
     ],

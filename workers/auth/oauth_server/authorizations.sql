@@ -77,8 +77,14 @@ where user_id = $1 and client_id = $2 and revoked_at is null
 returning 1
 
 -- name: end_authorizations
+-- Locked in one order, or two who take back at once could wait for each other.
+with theirs as (
+  select id from auth.oauth_authorizations
+  where user_id = $1 and client_id = $2 and status in ('pending', 'approved')
+  order by id for update
+)
 update auth.oauth_authorizations set status = 'expired'
-where user_id = $1 and client_id = $2 and status in ('pending', 'approved')
+where id in (select id from theirs) and status in ('pending', 'approved')
 
 -- name: end_sessions
 delete from auth.sessions where user_id = $1 and oauth_client_id = $2
