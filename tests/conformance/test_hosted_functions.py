@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 import pytest
 from supabase_functions.errors import FunctionsHttpError, FunctionsRelayError
@@ -62,7 +63,8 @@ def test_supabase_js_calls_functions(hosting: Platform, ada: str) -> None:
 # The package hands its own deprecated argument to its own functions client.
 @pytest.mark.filterwarnings("ignore:The '(timeout|verify|proxy)' parameter is deprecated:DeprecationWarning")
 async def test_supabase_py_calls_functions(kind: str, hosting: Platform, ada: str) -> None:
-    caller = await connect(kind, hosting.url, hosting.values["ANON_KEY"])
+    session = httpx.Client() if kind == "sync" else httpx.AsyncClient()
+    caller = await connect(kind, hosting.url, hosting.values["ANON_KEY"], httpx_client=session)
 
     async def invoke(name: str, **options: Any) -> Any:
         answer = caller.client.functions.invoke(name, invoke_options=options)
@@ -81,3 +83,7 @@ async def test_supabase_py_calls_functions(kind: str, hosting: Platform, ada: st
     caller.client.functions.set_auth(ada)
     assert json.loads(await invoke("echo"))["headers"]["authorization"] == f"Bearer {ada}"
     await caller.close()
+    if isinstance(session, httpx.AsyncClient):
+        await session.aclose()
+    else:
+        session.close()
