@@ -16,6 +16,7 @@ import asyncpg
 from tests.platform import Platform
 
 PATIENCE_S = 90
+_BEAT_S = 15
 _FAULTS = (aiohttp.ClientError, ConnectionError, TimeoutError)
 _DATABASE_FAULTS = (
     asyncpg.PostgresError,
@@ -37,6 +38,8 @@ class Follower:
     gaps: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     joins: int = 0
+    endings: list[int | None] = field(default_factory=list)
+    """Close codes of the sockets that ended."""
     position: str = ""
     is_live: asyncio.Event = field(default_factory=asyncio.Event)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
@@ -84,10 +87,22 @@ class Follower:
             payload = {"config": config, "access_token": self.bearer or key}
             await self.socket.send_json(["1", "1", "realtime:follower", "phx_join", payload])
             self.joins += 1
-            async for message in self.socket:
-                if message.type is aiohttp.WSMsgType.TEXT:
-                    self._take(*json.loads(message.data)[3:])
-                    self.heard.set()
+            beating = asyncio.ensure_future(self._beat())
+            try:
+                async for message in self.socket:
+                    if message.type is aiohttp.WSMsgType.TEXT:
+                        self._take(*json.loads(message.data)[3:])
+                        self.heard.set()
+            finally:
+                beating.cancel()
+                self.endings.append(self.socket.close_code)
+
+    async def _beat(self) -> None:
+        """Give signs of life, as every client must: a silent socket is closed after a minute."""
+        with contextlib.suppress(*_FAULTS):
+            while True:
+                await asyncio.sleep(_BEAT_S)
+                await self.socket.send_json([None, "beat", "phoenix", "heartbeat", {}])
 
     def _take(self, event: str, payload: dict[str, Any]) -> None:
         if event == "postgres_changes":
