@@ -118,7 +118,7 @@ async def test_ten_killed_readers_of_the_log_lose_and_double_nothing(
             breaking = asyncio.ensure_future(hanging_up(hasty))
             number = 0
             while number < _WRITES:
-                many = random.choice((1, 1, 1, 7, 900)) if number % 10 == 0 else 1
+                many = random.choice((1, 1, 1, 7, 900)) if number % 4 == 0 else 1
                 many = min(many, _WRITES - number)
                 assert await writer.run(
                     f"insert into {table} select n, null, case when n % 2 = 1 then 'odd' else 'even' end"

@@ -30,7 +30,7 @@ def main() -> int:
     if missing:
         print(f"not there: {', '.join(map(str, missing))}", file=sys.stderr)
         return 2
-    with platform(environment=_ENVIRONMENT) as one:
+    with platform("--edge", "gateway", "--pool", "graphql", environment=_ENVIRONMENT) as one:
         done = _run(one, options)
     print(done.stdout, end="")
     found = _SCORE.search(done.stdout)

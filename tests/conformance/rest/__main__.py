@@ -114,7 +114,8 @@ async def _run_profile(
     }
     url = in_database(as_role(server.url, LOGIN, PASSWORD), database)
     out = folder / f"{name}.json"
-    with platform("--database-url", url, environment=environment) as one:
+    parts = ("--edge", "gateway", "--pool", "rest")
+    with platform("--database-url", url, *parts, environment=environment) as one:
         subprocess.run(
             [
                 sys.executable, str(options.runner), "--base-url", f"{one.url}/rest/v1", "--cases", str(options.cases),
