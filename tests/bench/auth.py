@@ -108,7 +108,7 @@ def more_workers(one: Platform, count: int) -> Iterator[list[int]]:
     """Run further processes of account workers beside those of the platform; give their numbers."""
     everyone = psutil.Process(one.pid).children(recursive=True)
     pools = next(each for each in everyone if "auth" in each.cmdline())
-    environment = {**pools.environ(), "HEADWATER_READY_FD": ""}
+    environment = {name: value for name, value in pools.environ().items() if not name.endswith("_FD")}
     running = [
         subprocess.Popen([sys.executable, "-P", "-m", "workers", "auth"], env=environment)
         for _ in range(count)

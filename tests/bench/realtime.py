@@ -222,7 +222,7 @@ async def edges(bench: Bench) -> None:
     """Start another edge; each has 1,000 sockets, and all hear every change."""
     port = free_port()
     child = psutil.Process(pid_of(bench.place, "edges"))
-    environment = {k: v for k, v in child.environ().items() if k != "HEADWATER_READY_FD"}
+    environment = {name: value for name, value in child.environ().items() if not name.endswith("_FD")}
     second = subprocess.Popen(
         [sys.executable, "-P", "-m", "services", "gateway"],
         env={**environment, "HEADWATER_API_PORT": str(port)},

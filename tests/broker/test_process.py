@@ -43,6 +43,24 @@ async def _end(process: Process, reading: int) -> tuple[list[str], str, int]:
     return said.decode().split("\n")[:-1], logged.decode(), process.returncode
 
 
+@pytest.mark.parametrize(("word", "said"), [(b"go\n", b"went on\n"), (b"", b"")])
+async def test_a_process_that_is_started_ahead_goes_on_at_the_word_and_ends_without_it(
+    word: bytes, said: bytes
+) -> None:
+    reading, writing = os.pipe()
+    process = await create_subprocess_exec(
+        sys.executable, "-c", "from broker.process import wait_for_go; wait_for_go(); print('went on')",
+        stdout=PIPE, pass_fds=(reading,), env={**os.environ, "HEADWATER_GO_FD": str(reading)},
+    )  # fmt: skip
+    os.close(reading)
+
+    os.write(writing, word)
+    os.close(writing)
+
+    assert (await asyncio.wait_for(process.communicate(), _S))[0] == said
+    assert process.returncode == OK
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_drains_in_reverse_order_and_ends_in_order(number: signal.Signals) -> None:
     process, reading = await _start("works")

@@ -24,7 +24,7 @@ from tests.platform import Platform, platform
 pytestmark = [pytest.mark.xdist_group("realtime crashes"), pytest.mark.timeout(400)]
 
 _WRITES, _KILLS, _STANDBYS = 20_000, 10, 2
-_READY, _LEADS = "HEADWATER_READY_FD", b'"ReplicationStarted"'
+_LEADS = b'"ReplicationStarted"'
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ class Readers:
     def __init__(self, place: Platform, folder: Path) -> None:
         self._place, self._folder = place, folder
         child = psutil.Process(pid_of(place, "changes"))
-        self._environment = {name: value for name, value in child.environ().items() if name != _READY}
+        self._environment = {
+            name: value for name, value in child.environ().items() if not name.endswith("_FD")
+        }
         self._started: list[tuple[subprocess.Popen[bytes], Path]] = []
         self._reader = child.pid
         self._log, self._read = place.data / "logs" / "changes.log", 0

@@ -72,6 +72,31 @@ async def supervised(folder, notes):
         await asyncio.gather(run.task, return_exceptions=True)
 
 
+async def test_an_early_child_is_loaded_before_what_it_waits_for_is_ready(supervised, tmp_path):
+    loaded = tmp_path / "loaded"
+    early = f"open({str(loaded)!r}, 'w'); import os; os.read(int(os.environ['HEADWATER_GO_FD']), 8); {SERVE}"
+    server = f"import time, os\nwhile not os.path.exists({str(loaded)!r}): time.sleep(0.01)\n{SERVE}"
+
+    run = supervised(python("server", server), python("worker", early, after=("server",), is_early=True))
+
+    assert {child.status for child in (await run.running()).values()} == {"running"}
+    order = [
+        name for _, children in run.changes for name, child in children.items() if child.status == "running"
+    ]
+    assert order[0] == "server"
+    await run.stop()
+
+
+async def test_an_early_child_that_ends_is_told_with_its_reason(supervised):
+    run = supervised(
+        python("server", SERVE),
+        python("worker", "raise SystemExit('no such pool')", after=("server",), is_early=True),
+    )
+
+    with pytest.raises(StartFailed, match="no such pool"):
+        await asyncio.wait_for(run.task, DEADLINE_S)
+
+
 async def test_children_start_in_order_and_stop_in_reverse(supervised):
     run = supervised(
         python("first", SERVE),
