@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from urllib.parse import parse_qs
 
-import anycrc  # type: ignore[import-untyped]
+import anycrc  # type: ignore[import-untyped]  # it brings no stubs: `Model(name).calc(bytes, value)` is all that is used
 
 from schemas.blobs import Wanted
 from services.gateway.s3_chunks import Chain, Chunks, Spoilt

@@ -264,7 +264,7 @@ async def rooms(bench: Bench, resting: int) -> None:
 async def rest(bench: Bench) -> None:
     """Do nothing for some seconds."""
     seconds = 5
-    await asyncio.sleep(1)
+    await asyncio.sleep(1)  # what the workloads before left over ends
     with bench.used() as used:
         await asyncio.sleep(seconds)
     memory = {

@@ -50,7 +50,7 @@ async def test_any_one_process_is_killed_under_load(one: Topology) -> None:
     table = await published(writer)
     await writer.run(f"grant all on public.{table} to service_role")
     await writer.run("notify pgrst, 'reload schema'")
-    follower = Follower(one, {"event": "*", "schema": "public", "table": table})  # type: ignore[arg-type]
+    follower = Follower(one, {"event": "*", "schema": "public", "table": table})  # type: ignore[arg-type]  # a topology has what it reads: a URL and keys
     took: dict[str, float] = {}
     async with following(follower):
         async with loading(one, table) as load:

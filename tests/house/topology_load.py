@@ -111,7 +111,7 @@ class Load:
     async def _ask(self, method: str, path: str, **more: object) -> None:
         for _ in self.one.edges:
             try:
-                async with self.session.request(method, self.proxy.url + path, **more) as answer:  # type: ignore[arg-type]
+                async with self.session.request(method, self.proxy.url + path, **more) as answer:  # type: ignore[arg-type]  # what a request takes, by name
                     text = await answer.text()
                     if answer.status >= 300:
                         raise aiohttp.ClientError(f"{path}: {answer.status} {text[:120]}")
