@@ -17,8 +17,8 @@ from broker import blobs_names
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooLarge
 from broker.blobs_model import Found, Staged
-from broker.blobs_staging import Appending
 from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Folder, Place, blob, part, transform
+from broker.blobs_staging import Appending
 from schemas.storage_settings import Storage
 from tests.broker.azure_server import AzureServer
 from tests.broker.gcs_server import GcsServer
