@@ -1,41 +1,27 @@
 """One term of a leader: bring slot and stream together, then publish what the log says until something breaks.
 
-    beginning   the stream is made or brought to its limits; a slot that is missing or lost is made anew; where slot and
-                stream do not belong together, subscribers are told of a gap
-    following   frames -> messages -> drafts -> messages of the stream, in order; what the stream has already is
-                skipped; the slot is confirmed when the stream has everything before
-
-The stream notes which slot it belongs to. The note is taken away before a slot is made, and written when the gap is in
-the stream: a crash in between ends in one gap more, never in one that nobody is told of.
+beginning   where the log goes on from what the stream has, and whether subscribers are told of a gap (beginning.py)
+following   frames -> messages -> drafts -> messages of the stream, in order; what the stream has already is
+            skipped; the slot is confirmed when the stream has everything before
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from broker.connection import Connection
 from broker.observe import observe
 from broker.ordered import Ordered
-from broker.streams import (
-    StreamLimits,
-    StreamState,
-    change_stream,
-    drop_stream,
-    make_stream,
-    stream_state,
-)
-from broker.subjects import CHANGES_KEPT, CHANGES_STREAM
+from broker.subjects import CHANGES_STREAM
 from schemas.realtime_settings import Realtime
+from workers.replication.beginning import Beginning, Changes, begin
 from workers.replication.observations import (
     ChangeCut,
-    ChangesLost,
     ReplicationStarted,
     RoomMessageDropped,
 )
 from workers.replication.outgoing import (
     Outgoing,
     batch_of,
-    gap_of,
     is_for_rooms,
     order,
     sent_of,
@@ -43,35 +29,20 @@ from workers.replication.outgoing import (
 )
 from workers.replication.pgoutput import Begin, Type, decode
 from workers.replication.rows import Draft, Ended, Rows
+from workers.replication.session import StreamLost, lsn_text
 from workers.replication.slot import (
     PUBLICATIONS,
     STATEMENTS,
     Server,
-    look_at_server,
-    look_at_slot,
-    make_slot,
 )
-from workers.replication.stream import Alive, Stream, StreamLost, lsn_text
+from workers.replication.stream import Alive, Stream
 from workers.replication.tables import Ask, Tables
 from workers.replication.visible import Visible
 
-_SOURCE = "headwater-source"
 _NO_PUBLICATION = "42704"
 _IN_USE = "55006"
-_FIRST = "replication begins"
 _TICK_S = 60.0
 """How often a place is told at least, where nothing else is; less, where changes are kept for a short time only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """Where a term begins: everything before `start` is in the stream."""
-
-    server: Server
-    start: int
-    last_seq: int
-    last_id: str
-    gap: Outgoing | None
 
 
 class Term:
@@ -79,13 +50,13 @@ class Term:
 
     def __init__(self, connection: Connection, ask: Ask, url: str, settings: Realtime) -> None:
         self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
-        self._limits = StreamLimits(
-            CHANGES_STREAM, CHANGES_KEPT, float(settings.retention), int(settings.retention_size), 300.0
-        )
+        self._changes = Changes(connection, settings)
         self._stream: Stream | None = None
         self._ordered: Ordered | None = None
         self._tables = Tables(ask)
-        self._visible = Visible(lambda: ask(STATEMENTS["snapshot"]))
+        self._visible = Visible(
+            lambda: ask(STATEMENTS["snapshot"]), lambda: ask(STATEMENTS["awaited"], settings.slot_name)
+        )
         self._last = (0, 0)
         self._reached = 0
         self._tick_s = min(_TICK_S, float(settings.retention) / 4)
@@ -103,7 +74,7 @@ class Term:
 
     async def run(self, on_streaming: Callable[[], None] = lambda: None) -> None:
         """Begin, then follow. Raises: Unfit, StreamLost, Unavailable, DatabaseError, LeadershipLost."""
-        begun = await self._begin()
+        begun = await begin(self._changes, self._ask, self._url)
         async with Ordered(
             self._connection,
             CHANGES_STREAM,
@@ -131,54 +102,11 @@ class Term:
         while True:
             publications, start = await self._follow(begun.server, publications, start, on_streaming)
 
-    async def _begin(self) -> Beginning:
-        name = self._settings.slot_name
-        server = await look_at_server(self._ask)
-        source = f"{server.system}/{server.database}/{name}"
-        state = await self._stream_ready()
-        noted = state.notes.get(_SOURCE, "")
-        slot = await look_at_slot(self._ask, name, server.database)
-        reason = ""
-        if slot is None or slot.is_lost:
-            reason = "the replication slot was lost" if slot or noted == source else _FIRST
-            if noted:
-                await change_stream(self._connection, self._limits, {})
-            start = await make_slot(self._ask, name)
-            since = slot.confirmed if slot else 0
-        else:
-            start = since = slot.confirmed
-            if noted != source:
-                reason = "the stream of changes was made anew" if not noted else "the database is another one"
-        last = order(state.last_id)
-        if last[0] > server.lsn:
-            reason = reason or "the log of the database begins anew"
-        if not reason:
-            return Beginning(server, start, state.last_seq, state.last_id, None)
-        if (noted and noted != source) or last >= (start - 1, 0):
-            # Another history: ids that are to come may be among those that this stream has seen.
-            await drop_stream(self._connection, CHANGES_STREAM)
-            state, last = await self._stream_ready(), (0, 0)
-        gap = gap_of(start, since or last[0], reason)
-        if reason != _FIRST:
-            observe(ChangesLost(reason))
-        return Beginning(server, start, state.last_seq, state.last_id, gap)
-
-    async def _stream_ready(self) -> StreamState:
-        """Make the stream, or bring it to its limits."""
-        state = await stream_state(self._connection, CHANGES_STREAM)
-        if state is None:
-            await make_stream(self._connection, self._limits, {})
-            return StreamState(1, 0, "", {})
-        await change_stream(self._connection, self._limits, state.notes)
-        return state
-
     async def _tell_gap(self, ordered: Ordered, begun: Beginning) -> None:
         assert begun.gap is not None
         await self._publish(ordered, begun.gap)
         await ordered.settled()
-        server = begun.server
-        source = f"{server.system}/{server.database}/{self._settings.slot_name}"
-        await change_stream(self._connection, self._limits, {_SOURCE: source})
+        await self._changes.note(begun.server)
 
     async def _follow(
         self, server: Server, publications: tuple[str, ...], start: int, on_streaming: Callable[[], None]

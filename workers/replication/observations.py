@@ -55,6 +55,12 @@ class SlotHoldsMuch(Observation, frozen=True):
     limit_bytes: int
 
 
+class CommitsWait(Observation, frozen=True):
+    """Every commit waits for the reader of the log: name the standbys in `synchronous_standby_names`, not `*`."""
+
+    level: ClassVar[str] = "error"
+
+
 class ChangeCut(Observation, frozen=True):
     """A change was too long to be told whole: its long values were left out."""
 

@@ -20,8 +20,8 @@ from workers.replication.observations import (
     ReplicationWaits,
 )
 from workers.replication.pgoutput import Malformed
+from workers.replication.session import SESSION, StreamLost
 from workers.replication.slot import Unfit
-from workers.replication.stream import SESSION, StreamLost
 from workers.replication.watch import Watch
 from workers.resources import Resources
 

@@ -7,6 +7,7 @@ gives it up; then it is made anew, and subscribers are told of a gap.
 from dataclasses import dataclass
 
 from workers.database.errors import DatabaseError
+from workers.replication import failover
 from workers.replication.tables import Ask
 from workers.sql.files import read_statements
 
@@ -27,11 +28,12 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which database this is, and how far its log goes."""
+    """Which database this is, and how far its log goes. `timeline` grows when a standby is promoted."""
 
     version: int
     database: str
     system: str
+    timeline: int
     lsn: int
 
     @property
@@ -44,6 +46,8 @@ class Slot:
     """Where a slot stands. `limit_bytes` is 0 when the server sets none."""
 
     is_lost: bool
+    is_read: bool
+    survives_failover: bool
     confirmed: int
     held_bytes: int
     limit_bytes: int
@@ -66,7 +70,7 @@ async def look_at_server(ask: Ask) -> Server:
         raise Unfit(
             f"role {row['role']} may not replicate: `alter role ... replication`, or name one in realtime.login"
         )
-    return Server(row["version"], row["database"], row["system"], row["lsn"])
+    return Server(row["version"], row["database"], row["system"], row["timeline"], row["lsn"])
 
 
 async def look_at_slot(ask: Ask, name: str, database: str) -> Slot | None:
@@ -78,15 +82,26 @@ async def look_at_slot(ask: Ask, name: str, database: str) -> Slot | None:
     if row["database"] != database or row["plugin"] != "pgoutput":
         raise Unfit(f"the slot {name} belongs to something else: name another in realtime.slot_name")
     limit_mb = max(row["limit_mb"] or 0, 0)  # -1: none
-    return Slot(row["is_lost"], row["confirmed"], row["held_bytes"], limit_mb * _MIB)
+    return Slot(
+        row["is_lost"],
+        row["active_pid"] is not None,
+        row["survives_failover"],
+        row["confirmed"],
+        row["held_bytes"],
+        limit_mb * _MIB,
+    )
 
 
-async def make_slot(ask: Ask, name: str) -> int:
-    """Make the slot, dropping a lost one; give the position from which it holds the log. Raises: Unfit."""
+async def make_slot(ask: Ask, name: str, version: int) -> int:
+    """Make the slot, dropping a lost one; give the position from which it holds the log.
+
+    `version` is the server's: where it can, it keeps the slot on its standbys. Raises: Unfit.
+    """
+    make = STATEMENTS["make" if version < failover.SINCE else "make_for_standbys"]
     try:
         if await ask(STATEMENTS["slot"], name):
             await ask(STATEMENTS["drop"], name)
-        (row,) = await ask(STATEMENTS["make"], name, timeout=None)  # it waits for those who write now
+        (row,) = await ask(make, name, timeout=None)  # it waits for those who write now
     except DatabaseError as error:
         if error.code not in _CANNOT_BE_MADE:
             raise

@@ -9,6 +9,7 @@ select
   pg_catalog.current_setting('server_version_num')::int as version,
   pg_catalog.current_database()::text as database,
   (select system_identifier::text from pg_catalog.pg_control_system()) as system,
+  ('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::int4 as timeline,
   (pg_catalog.pg_current_wal_lsn() - '0/0')::int8 as lsn
 from pg_catalog.pg_roles as r
 where r.rolname = current_user
@@ -20,6 +21,7 @@ select
   s.plugin::text as plugin,
   s.active_pid,
   coalesce(s.wal_status, '') = 'lost' as is_lost,
+  coalesce((pg_catalog.to_jsonb(s) ->> 'failover')::bool, true) as survives_failover, -- older servers have no such column
   coalesce((s.confirmed_flush_lsn - '0/0')::int8, 0) as confirmed,
   coalesce((pg_catalog.pg_current_wal_lsn() - s.restart_lsn)::int8, 0) as held_bytes,
   (select setting::int8 from pg_catalog.pg_settings where name = 'max_slot_wal_keep_size') as limit_mb
@@ -29,6 +31,11 @@ where s.slot_name = $1
 -- name: make
 -- A permanent slot; it waits for transactions that are running now.
 select (lsn - '0/0')::int8 as confirmed from pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')
+
+-- name: make_for_standbys
+-- The same, kept on standbys too.
+select (lsn - '0/0')::int8 as confirmed
+from pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput', failover => true)
 
 -- name: drop
 select pg_catalog.pg_drop_replication_slot($1)
@@ -49,3 +56,16 @@ select pg_catalog.current_database()::text
 -- name: snapshot
 -- What a statement that begins now sees.
 select pg_catalog.pg_current_snapshot()::text
+
+-- name: awaited
+-- Whether commits wait until the reader of the slot has them. Who may not see the state of others goes by the setting.
+select exists (
+  select
+  from pg_catalog.pg_replication_slots as s
+  join pg_catalog.pg_stat_replication as r on r.pid = s.active_pid
+  where s.slot_name = $1
+    and coalesce(
+      r.sync_state in ('sync', 'quorum'),
+      pg_catalog.current_setting('synchronous_standby_names') ~ '[*]|headwater changes'
+    )
+)

@@ -6,15 +6,12 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, create_subprocess_exec
 from collections.abc import AsyncIterator
 
-import asyncpg
 import pytest
 
-from schemas.changes import Batch, Gap
 from tests.broker.server import running_server
 from tests.workers.database.own_server import own_server
-from tests.workers.database.server import connected
 from tests.workers.replication.house import House, house_of
-from workers.replication.outgoing import order
+from tests.workers.replication.writers import check, write
 
 _WRITERS = 4
 _KILLS = 10
@@ -36,53 +33,12 @@ async def _worker(house: House) -> AsyncIterator[asyncio.subprocess.Process]:
             await process.communicate()
 
 
-async def _write(house: House, table: str, writer: int, count: int) -> None:
-    """Write rows one by one, each in a transaction of its own; each one more than once if the server stops."""
-    for number in range(count):
-        while True:
-            try:
-                async with connected(house.database) as connection:
-                    for at in range(number, count):
-                        await connection.execute(
-                            f"insert into {table} (writer, number) values ($1, $2) on conflict do nothing",
-                            writer,
-                            at,
-                        )
-                    return
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
-                await asyncio.sleep(0.05)
-
-
-async def _check(house: House, table: str, count: int) -> None:
-    """Compare stream and table: every row once, each writer's in order, positions growing."""
-    await house.changes(table, count)
-    stored = await house.stored()
-    places = [order(each.id) for each in stored]
-    rows = [
-        (change.new[0], int(change.new[1]))
-        for each in stored
-        if isinstance(each.kept, Batch) and each.kept.table == table
-        for change in each.kept.changes
-    ]
-
-    assert places == sorted(set(places))
-    assert len(rows) == len(set(rows)) == count
-    for writer in {writer for writer, _ in rows}:
-        numbers = [number for each, number in rows if each == writer]
-        assert numbers == sorted(numbers)
-    gaps = [isinstance(each.kept, Gap) for each in stored]
-    assert gaps == sorted(
-        gaps, reverse=True
-    )  # told when replication began, which a kill may have made it do again
-    assert 1 <= gaps.count(True) <= 2
-
-
 @pytest.mark.timeout(240)
 async def test_a_worker_killed_many_times_loses_and_doubles_nothing(own_house):
     house, each = own_house, 5000
     await house.replication.close()
     table = await house.table("writer int, number int, primary key (writer, number)")
-    writing = asyncio.gather(*(_write(house, table, writer, each) for writer in range(_WRITERS)))
+    writing = asyncio.gather(*(write(house, table, writer, each) for writer in range(_WRITERS)))
     written = 0
     for kill in range(1, _KILLS + 1):
         async with _worker(house):
@@ -91,13 +47,13 @@ async def test_a_worker_killed_many_times_loses_and_doubles_nothing(own_house):
                 written = await house.admin.fetchval(f"select count(*) from {table}")
     async with _worker(house):
         await writing
-        await _check(house, table, each * _WRITERS)
+        await check(house, table, each * _WRITERS)
 
 
 async def test_a_broker_that_is_restarted_many_times_gets_everything_once(own_house):
     house, each = own_house, 800
     table = await house.table("writer int, number int, primary key (writer, number)")
-    writing = asyncio.gather(*(_write(house, table, writer, each) for writer in range(_WRITERS)))
+    writing = asyncio.gather(*(write(house, table, writer, each) for writer in range(_WRITERS)))
     for restart in range(4):
         await house.changes_or_away(table, restart * 500 + 100)
         house.nats.kill()
@@ -106,7 +62,7 @@ async def test_a_broker_that_is_restarted_many_times_gets_everything_once(own_ho
     await writing
 
     await house.broker.connected()
-    await _check(house, table, each * _WRITERS)
+    await check(house, table, each * _WRITERS)
 
 
 async def test_a_database_that_is_restarted_loses_nothing():
@@ -116,14 +72,14 @@ async def test_a_database_that_is_restarted_loses_nothing():
         house_of(server.url, nats) as house,
     ):
         table = await house.table("writer int, number int, primary key (writer, number)")
-        writing = asyncio.gather(*(_write(house, table, writer, 500) for writer in range(_WRITERS)))
+        writing = asyncio.gather(*(write(house, table, writer, 500) for writer in range(_WRITERS)))
         for number in range(1, 3):
             await house.changes(table, number * 300)
             server.stop()
             await server.start()
         await writing
 
-        await _check(house, table, 500 * _WRITERS)
+        await check(house, table, 500 * _WRITERS)
 
 
 async def test_of_two_leaders_the_second_takes_over_when_the_first_ends(own_house):
@@ -131,13 +87,13 @@ async def test_of_two_leaders_the_second_takes_over_when_the_first_ends(own_hous
     table = await house.table("writer int, number int, primary key (writer, number)")
     second = house.another()
     second.begin()
-    await _write(house, table, 0, 50)
+    await write(house, table, 0, 50)
     await house.changes(table, 50)
     assert not second.is_leader
 
     await house.replication.close()
-    await _write(house, table, 1, 50)
-    await _check(house, table, 100)
+    await write(house, table, 1, 50)
+    await check(house, table, 100)
     assert second.is_leader
     await second.close()
 
@@ -148,13 +104,13 @@ async def test_a_leader_whose_session_is_ended_steps_down_and_another_goes_on(ow
     second = house.another()
     second.begin()
     for writer in range(4):
-        writing = asyncio.create_task(_write(house, table, writer, 200))
+        writing = asyncio.create_task(write(house, table, writer, 200))
         await house.admin.execute(
             "select pg_terminate_backend(l.pid) from pg_locks l where l.locktype = 'advisory' and l.granted"
             " and l.classid = 1752654696"
         )
         await writing
-    await _check(house, table, 800)
+    await check(house, table, 800)
     await second.close()
 
 
@@ -165,7 +121,7 @@ async def test_two_who_both_hold_themselves_for_the_leader_double_nothing(own_ho
     usurper = house.another()
     usurper._lock = (usurper._lock[0], 1)
     usurper.begin()
-    writing = asyncio.gather(*(_write(house, table, writer, 300) for writer in range(_WRITERS)))
+    writing = asyncio.gather(*(write(house, table, writer, 300) for writer in range(_WRITERS)))
     readers: set[int] = set()
     while not writing.done() or len(readers) < 6:
         readers |= {
@@ -178,5 +134,5 @@ async def test_two_who_both_hold_themselves_for_the_leader_double_nothing(own_ho
     await writing
 
     await house.replication.close()
-    await _check(house, table, 300 * _WRITERS)
+    await check(house, table, 300 * _WRITERS)
     await usurper.close()

@@ -6,8 +6,9 @@ import contextlib
 import pytest
 
 from tests.workers.replication.house import House
+from workers.replication.session import StreamLost
 from workers.replication.slot import PUBLICATIONS
-from workers.replication.stream import Stream, StreamLost
+from workers.replication.stream import Stream
 
 
 async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house: House) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.workers.database.server import connected
 from workers.replication import values
 from workers.replication.kinds import BUILT_IN, TypeRow, kinds_of
-from workers.replication.stream import SESSION
+from workers.replication.session import SESSION
 from workers.sql.files import read_statements
 
 _TYPES = read_statements("workers.replication", "tables.sql")["types"]

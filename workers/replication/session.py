@@ -1,0 +1,168 @@
+"""A session for replication: libpq by the `pq` layer of psycopg, without blocking.
+
+asyncpg cannot stream the log (it has no such state), and psycopg has no interface above this layer.
+Source: PostgreSQL, "Streaming Replication Protocol".
+"""
+
+import asyncio
+
+from psycopg import pq
+from psycopg.errors import Error
+
+_CONNECT_S = 10.0
+
+SESSION = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "search_path": "",
+    "statement_timeout": "0",
+}
+"""Settings under which texts of values have the form that `values.py` reads."""
+
+
+class StreamLost(Exception):
+    """The stream of the log cannot be had or has ended: the server's words, and its code if it gave one."""
+
+    def __init__(self, reason: str, sqlstate: str = "") -> None:
+        super().__init__(reason)
+        self.sqlstate = sqlstate
+
+
+async def connect(url: str) -> pq.abc.PGconn:
+    """Connect for replication of the URL's database; no word of the URL reaches the error."""
+    options = " ".join(f"-c {name}={_escaped(value)}" for name, value in SESSION.items())
+    more = {
+        "replication": "database",
+        "client_encoding": "UTF8",
+        "application_name": "headwater changes",
+        "options": options,
+        "tcp_user_timeout": "20000",
+        "keepalives_idle": "15",
+    }
+    given = {
+        option.keyword: option.val for option in pq.Conninfo.parse(url.encode()) if option.val is not None
+    }
+    given |= {name.encode(): value.encode() for name, value in more.items()}
+    conninfo = b" ".join(
+        b"%b='%b'" % (name, value.replace(b"\\", b"\\\\").replace(b"'", b"\\'"))
+        for name, value in given.items()
+    )
+    connection = pq.PGconn.connect_start(conninfo)
+    try:
+        async with asyncio.timeout(_CONNECT_S):
+            while True:
+                match connection.connect_poll():
+                    case pq.PollingStatus.READING:
+                        await readable(connection)
+                    case pq.PollingStatus.WRITING:
+                        await _writable(connection)
+                    case pq.PollingStatus.OK:
+                        break
+                    case _:
+                        raise StreamLost(_words(connection))
+    except TimeoutError:
+        connection.finish()
+        raise StreamLost("the server does not answer") from None
+    except BaseException:
+        connection.finish()
+        raise
+    connection.nonblocking = 1
+    return connection
+
+
+async def run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) -> pq.abc.PGresult:
+    """Run one command of the replication protocol; give its result. Raises: StreamLost unless its status is the expected one."""
+    connection.send_query(command.encode())
+    while connection.flush():
+        await _writable(connection)
+    result = await _result(connection)
+    if result is None:
+        raise StreamLost("the server said nothing")
+    if result.status != expected:
+        raise refused(connection, result)
+    if expected != pq.ExecStatus.COPY_BOTH:
+        await _result(connection)  # the end, behind which the next command may come
+    return result
+
+
+async def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    while connection.is_busy():
+        await readable(connection)
+        try:
+            connection.consume_input()
+        except Error as error:
+            raise lost(error) from None
+    return connection.get_result()
+
+
+def refused(connection: pq.abc.PGconn, result: pq.abc.PGresult) -> StreamLost:
+    """Give the error of a result, with the server's words and code."""
+    primary = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"the server gave no reason"
+    code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
+    return StreamLost(primary.decode(errors="replace"), code.decode(errors="replace"))
+
+
+def lost(error: Error) -> StreamLost:
+    """Give the error of a connection that is gone."""
+    return StreamLost(str(error).strip().partition("\n")[0] or "the connection ended")
+
+
+async def readable(connection: pq.abc.PGconn, ready: "asyncio.Future[None] | None" = None) -> None:
+    """Wait until there is something to read, or `ready` is done otherwise. Raises: StreamLost."""
+    loop = asyncio.get_running_loop()
+    descriptor, ready = _descriptor(connection), ready or loop.create_future()
+    loop.add_reader(descriptor, lambda: None if ready.done() else ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def identifier(name: str) -> str:
+    """Quote a name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lsn_text(lsn: int) -> str:
+    """Spell a position of the log as Postgres does: `16/B374D848`."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def parse_lsn(text: str) -> int:
+    """Read what `lsn_text` spells."""
+    high, _, low = text.partition("/")
+    return int(high, 16) << 32 | int(low, 16)
+
+
+async def _writable(connection: pq.abc.PGconn) -> None:
+    loop = asyncio.get_running_loop()
+    descriptor, ready = _descriptor(connection), loop.create_future()
+    loop.add_writer(descriptor, lambda: None if ready.done() else ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_writer(descriptor)
+
+
+def _descriptor(connection: pq.abc.PGconn) -> int:
+    """Give the socket of a connection. Raises: StreamLost when the library has closed it."""
+    try:
+        return connection.socket
+    except Error as error:
+        raise lost(error) from None
+
+
+def _words(connection: pq.abc.PGconn) -> str:
+    return connection.get_error_message().strip().partition("\n")[0] or "the server cannot be reached"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(" ", "\\ ")
