@@ -6,9 +6,7 @@ again for something else.
 Source: PostgreSQL, "Logical Replication Failover", "Streaming Replication Protocol" (TIMELINE_HISTORY, ALTER_REPLICATION_SLOT).
 """
 
-from psycopg import pq
-
-from workers.replication.session import StreamLost, connect, identifier, parse_lsn, run
+from workers.replication.session import StreamLost, connect, identifier, parse_lsn, tell, value
 
 SINCE = 170000
 """Servers keep slots on their standbys from this version on."""
@@ -36,8 +34,7 @@ async def ends_before(url: str, timeline: int) -> dict[int, int]:
     """
     connection = await connect(url)
     try:
-        found = await run(connection, f"TIMELINE_HISTORY {timeline}", pq.ExecStatus.TUPLES_OK)
-        return parse_history((found.get_value(0, 1) or b"").decode())
+        return parse_history(await value(connection, f"TIMELINE_HISTORY {timeline}", 1))
     except StreamLost as lost:
         if lost.sqlstate != _NO_FILE:
             raise
@@ -50,7 +47,6 @@ async def keep_on_standbys(url: str, slot: str) -> None:
     """Have a slot that nobody reads kept on standbys, as those that we make are. Raises: StreamLost."""
     connection = await connect(url)
     try:
-        command = f"ALTER_REPLICATION_SLOT {identifier(slot)} (FAILOVER true)"
-        await run(connection, command, pq.ExecStatus.COMMAND_OK)
+        await tell(connection, f"ALTER_REPLICATION_SLOT {identifier(slot)} (FAILOVER true)")
     finally:
         connection.finish()

@@ -73,8 +73,25 @@ async def connect(url: str) -> pq.abc.PGconn:
     return connection
 
 
-async def run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) -> pq.abc.PGresult:
-    """Run one command of the replication protocol; give its result. Raises: StreamLost unless its status is the expected one."""
+async def stream(connection: pq.abc.PGconn, command: str) -> None:
+    """Run a command behind which both sides send. Raises: StreamLost."""
+    await _run(connection, command, pq.ExecStatus.COPY_BOTH)
+
+
+async def tell(connection: pq.abc.PGconn, command: str) -> None:
+    """Run a command without an answer. Raises: StreamLost."""
+    await _run(connection, command, pq.ExecStatus.COMMAND_OK)
+    await _result(connection)  # the end, behind which the next command may come
+
+
+async def value(connection: pq.abc.PGconn, command: str, column: int) -> str:
+    """Run a command and give a column of its first row. Raises: StreamLost."""
+    found = await _run(connection, command, pq.ExecStatus.TUPLES_OK)
+    await _result(connection)
+    return (found.get_value(0, column) or b"").decode()
+
+
+async def _run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) -> pq.abc.PGresult:
     connection.send_query(command.encode())
     while connection.flush():
         await _writable(connection)
@@ -83,8 +100,6 @@ async def run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) 
         raise StreamLost("the server said nothing")
     if result.status != expected:
         raise refused(connection, result)
-    if expected != pq.ExecStatus.COPY_BOTH:
-        await _result(connection)  # the end, behind which the next command may come
     return result
 
 

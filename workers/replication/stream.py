@@ -25,7 +25,7 @@ from workers.replication.session import (
     lsn_text,
     readable,
     refused,
-    run,
+    stream,
 )
 
 _XLOG = struct.Struct("!cQQq")
@@ -78,11 +78,10 @@ class Stream:
         connection = await connect(url)
         try:
             names = ",".join(identifier(name) for name in publications)
-            await run(
+            await stream(
                 connection,
                 f"START_REPLICATION SLOT {identifier(slot)} LOGICAL {lsn_text(start)} (proto_version '1',"
                 f" publication_names {literal(names)}, messages 'true')",
-                pq.ExecStatus.COPY_BOTH,
             )
         except BaseException:
             connection.finish()
