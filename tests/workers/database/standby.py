@@ -132,6 +132,13 @@ class Standby(OwnServer):
             )
         return found
 
+    async def catch_up(self, primary: OwnServer) -> None:
+        """Wait until all that the other server has written up to now is here."""
+        async with connected(primary.url) as there, connected(self.url) as here, asyncio.timeout(30):
+            written = await there.fetchval("select pg_current_wal_lsn()::text")
+            while not await here.fetchval("select pg_last_wal_replay_lsn() >= $1::text::pg_lsn", written):
+                await asyncio.sleep(0.02)
+
     async def cut_off(self) -> None:
         """Hear no more of the other server."""
         async with connected(self.url) as admin:
