@@ -99,12 +99,13 @@ async def test_a_failover_under_load_loses_and_doubles_nothing():
         await _set(primary, synchronous_standby_names=standby.name, synchronized_standby_slots=standby.slot)
         table = await house.table(ROWS)
         writing = asyncio.gather(*(write(house, table, writer, 500) for writer in range(4)))
-        await house.changes(table, 600)
+        await house.changes(table, 200)
 
         await _fail_over(primary, standby, address)
         await writing
+        await write(house, table, 4, 10)
 
-        await check(house, table, 2000)
+        await check(house, table, 2010)
         state = await stream_state(house.broker, CHANGES_STREAM)
         assert state is not None
         assert state.notes["headwater-timeline"] == "2"
