@@ -242,6 +242,28 @@ async def test_a_volatile_function_is_called_once_whatever_is_asked_of_its_rows(
     assert removed == {"deleteFromAccountCollection": {"affectedCount": 3}}
 
 
+async def test_every_page_that_variables_choose_has_its_rows(house: House) -> None:
+    await house.data("mutation { enlist(howMany: 200) { edges { node { id } } } }")
+    page = "{ edges { node { id } } pageInfo { hasNextPage } } }"
+    forward = f"query($n: Int, $o: Int) {{ accountCollection(first: $n, offset: $o, orderBy: {{id: AscNullsLast}}) {page}"
+    backward = f"query($n: Int) {{ accountCollection(last: $n, orderBy: {{id: AscNullsLast}}) {page}"
+    every: list[int] = []
+    while (found := await house.data(forward, {"n": 30, "o": len(every)}))["accountCollection"]["edges"]:
+        every += [edge["node"]["id"] for edge in found["accountCollection"]["edges"]]
+
+    assert len(every) == 205
+    for count in (1, 2, 29, 30):
+        for skipped in (0, 1, 63, 64, 65, 174, 175, 176, 203, 204, 205, 1000):
+            data = (await house.data(forward, {"n": count, "o": skipped}))["accountCollection"]
+            assert [edge["node"]["id"] for edge in data["edges"]] == every[skipped : skipped + count]
+            assert data["pageInfo"]["hasNextPage"] is (skipped + count < 205)
+        data = (await house.data(backward, {"n": count}))["accountCollection"]
+        assert [edge["node"]["id"] for edge in data["edges"]] == every[-count:]
+    await house.data(
+        'mutation { deleteFromAccountCollection(filter: {email: {like: "new%"}}, atMost: 200) { affectedCount } }'
+    )
+
+
 async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) -> None:
     query = "{ secretCollection { edges { node { id } } } }"
 

@@ -64,6 +64,7 @@ def plan_connection(
         offset=page.offset,
         cursor=page.cursor,
         is_backward=page.is_backward,
+        reach=page.reach,
         fields=_fields(planning, selected, entity, plan_row),
     )
     planning.rows = around

@@ -27,6 +27,8 @@ class Page:
     offset: Operand | None
     cursor: tuple[Operand, ...] | None
     is_backward: bool
+    reach: int | None
+    """So many rows hold the page and all before it; None where the statement itself says which rows those are."""
     expected: int
     """Rows it is reckoned with; a variable's page counts as a full one."""
 
@@ -44,6 +46,7 @@ def page_of(planning: Planning, entity: Entity, given: Mapping[str, Given]) -> P
         offset=_skipped(planning, skipped),
         cursor=_place(planning, before if not before.is_nothing else after, order),
         is_backward=not last.is_nothing or not before.is_nothing,
+        reach=_reach(entity, size, skipped),
         expected=_expected(entity, size),
     )
 
@@ -71,6 +74,26 @@ def _limit(planning: Planning, entity: Entity, size: Given, name: str) -> Operan
 
 def _skipped(planning: Planning, skipped: Given) -> Operand | None:
     return None if skipped.is_nothing else Operand(planning.inputs.parameter(skipped, offset), "int8")
+
+
+def _reach(entity: Entity, size: Given, skipped: Given) -> int | None:
+    """Bound what parameters leave open, so that Postgres need not plan anew for each of their values.
+
+    It would have to guess how many rows an unknown place leaves out, and plan for a tenth of the table.
+    """
+    if size.path is None and skipped.is_nothing:
+        return None
+    page, before = _expected(entity, size), 0 if skipped.is_nothing else skipped.ask(magnitude)
+    if size.path is not None and (asked := size.ask(magnitude)) is not None:
+        page = min(page, asked)
+    return None if before is None else before + page + 1
+
+
+def magnitude(value: object) -> int | None:
+    """Give a power of four that is not below a number of rows; None beyond a million, where a page is slow anyway."""
+    if not isinstance(value, int) or not 0 <= value <= 1 << 20:
+        return None
+    return next(1 << power for power in range(6, 21, 2) if value <= 1 << power)
 
 
 def _expected(entity: Entity, size: Given) -> int:

@@ -306,6 +306,8 @@ class Connection:
     offset: Operand | None = None
     cursor: tuple[Operand, ...] | None = None
     is_backward: bool = False
+    reach: int | None = None
+    """So many rows hold the page and all before it."""
 
 
 Field = (

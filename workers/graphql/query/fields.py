@@ -227,6 +227,11 @@ class _Connection:
             from_item(field.source, scope, self._outer),
             where(parts),
             ordering(self._read_order, scope),
+        )
+        if field.reach is not None:
+            read = concat(raw("select * from ("), read, raw(" limit "), number(field.reach), raw(') "@r"'))
+        read = concat(
+            read,
             raw(" limit "),
             self._limit(),
             raw(" + 1") if self._facts else EMPTY,

@@ -171,8 +171,43 @@ def test_a_plan_learns_only_what_steers_it() -> None:
     work = found.fields[0].work
 
     assert isinstance(work, Connection)
-    assert {path for path, _ in lessons.asked} == {("c",), ("d",), ("d", 0, "email"), ("f", "tags", "is")}
+    assert {path for path, _ in lessons.asked} == {
+        ("c",),
+        ("d",),
+        ("d", 0, "email"),
+        ("f", "tags", "is"),
+        ("n",),
+    }
     assert [reader.path for reader in found.fields[0].readers] == [("n",), ("c",), ("c",), ("f", "id", "eq")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reach"),
+    [
+        ("first: 2", None),
+        ("first: 2, offset: 0", 64 + 2 + 1),
+        ("first: 2, offset: 64", 64 + 2 + 1),
+        ("first: 2, offset: 65", 256 + 2 + 1),
+        ("first: 2, offset: $o", 1024 + 2 + 1),
+        ("first: $n", 30 + 1),
+        ("last: $n", 30 + 1),
+        ("first: $n, offset: $o", 1024 + 30 + 1),
+        ("first: 2, offset: 2000000", None),
+        ("first: $m", 30 + 1),
+        ("first: 2, offset: $m", None),
+    ],
+)
+def test_a_page_that_parameters_choose_lies_within_a_bound_that_does_not(
+    arguments: str, reach: int | None
+) -> None:
+    found = plan(
+        f"query($n: Int, $o: Int, $m: Int) {{ accountCollection({arguments}) {{ edges {{ cursor }} }} }}",
+        {"n": 20, "o": 300, "m": 5000000},
+    )
+    work = found.fields[0].work
+
+    assert isinstance(work, Connection)
+    assert work.reach == reach
 
 
 def test_rows_of_one_form_in_a_variable_become_one_parameter() -> None:
