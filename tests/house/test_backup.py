@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.s3_server import BUCKET, KEY, S3Server, running_s3
+from tests.broker.s3_server import KEY, S3Server, running_s3
 from tests.platform import Platform, headwater, platform
 from tests.workers.database.server import temporary_server
 
@@ -23,12 +23,24 @@ _SCHEMA = (
 )
 
 
+_OF_POSTGRES = (
+    "select extensions.headwater_publish_all_tables('every_table', null);"
+    "comment on publication every_table is 'all of them';"
+    "create publication notes_only for table public.notes;"
+    "create table public.changes (tag text); create function public.note_change() returns event_trigger language plpgsql as"
+    " 'begin insert into public.changes values (tg_tag); end';"
+    "select extensions.headwater_create_event_trigger('note_changes', 'ddl_command_end', null, 'public.note_change'::regproc)"
+)
+"""What only a superuser may own, given to role postgres as migrations do."""
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A backup of a platform with rows, a user and objects."""
     folder = tmp_path_factory.mktemp("backup") / "first"
     with platform() as one:
         one.psql(_SCHEMA)
+        one.psql(_OF_POSTGRES)
         _call(
             one,
             "POST",
@@ -63,6 +75,7 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert one.get("/storage/v1/object/public/open/o7") == (200, b"object 7" * 1000)
         assert _sign_in(one) == 200
         assert "5MB" in one.psql("show work_mem")
+        _still_belongs_to_postgres(one)
         _put(one, "later", b"x")
         again = one.command("restore", str(saved))
         assert again.returncode == 2
@@ -74,6 +87,29 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert one.get("/storage/v1/object/public/open/later")[0] in (400, 404)
 
 
+def _still_belongs_to_postgres(one: Platform) -> None:
+    """Publications and event triggers came back as they were, and role postgres is no superuser for it."""
+    owners = (
+        "select string_agg(name || ' ' || owner::regrole, ', ' order by name) from (select pubname, pubowner from pg_publication"
+        " union all select evtname, evtowner from pg_event_trigger) as of (name, owner)"
+        " where name in ('every_table', 'notes_only', 'note_changes')"
+    )
+    told = one.psql(owners)
+    assert "every_table postgres, note_changes postgres, notes_only postgres" in told, told
+    assert "all of them" in one.psql(
+        "select obj_description(oid) from pg_publication where pubname = 'every_table'"
+    )
+    assert (
+        "f"
+        in one.psql("select 'super: ' || rolsuper from pg_roles where rolname = 'postgres'").partition(
+            "super: "
+        )[2]
+    )
+    assert "CREATE VIEW" in one.psql(
+        "create view public.seen as select 1 as one; select tag from public.changes"
+    )
+
+
 async def test_backup_is_restored_on_an_outside_server_and_store_and_saved_from_there(
     saved: Path, tmp_path: Path
 ) -> None:
@@ -82,7 +118,7 @@ async def test_backup_is_restored_on_an_outside_server_and_store_and_saved_from_
             "DATABASE_URL": database.url(),
             "HEADWATER_DB_PASSWORD": "a password of the login roles",
             "HEADWATER_STORAGE_BACKEND": "s3",
-            "HEADWATER_STORAGE_S3_BUCKET": BUCKET,
+            "HEADWATER_STORAGE_S3_BUCKET": s3.bucket,
             "HEADWATER_STORAGE_S3_ENDPOINT": s3.url,
             "HEADWATER_STORAGE_S3_FORCE_PATH_STYLE": "true",
             "HEADWATER_STORAGE_S3_ACCESS_KEY_ID": "somebody",

@@ -5,6 +5,7 @@ was if anything fails (workers/project/reset.py); meanwhile the pools answer 503
 brought up to date; one of a newer version is refused.
 """
 
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from broker.blobs import BlobStore
 from schemas.settings import Settings
 from workers.backup.blobs import is_empty, load_blobs
 from workers.backup.manifest import DATABASE, ROLES, BackupError, Manifest, read_index, read_manifest
+from workers.backup.publishing import make_by_hand, parted
 from workers.backup.save import STATEMENTS
 from workers.backup.tools import contents, extensions_in, run_tool
 from workers.database.migrate import migrate, read_migrations
@@ -85,9 +87,15 @@ async def _fill(url: str, manifest: Manifest, folder: Path, settings: Settings, 
             await _roles(connection, (folder / ROLES).read_text(encoding="utf-8"))
         finally:
             await connection.close()
-    await run_tool("pg_restore", url, ["--exit-on-error", str(folder / DATABASE)])
+    rest, by_hand = parted(await contents(folder / DATABASE))
+    with tempfile.NamedTemporaryFile("w", prefix="headwater-restore-", encoding="utf-8") as listed:
+        listed.write(rest)
+        listed.flush()
+        words = ["--exit-on-error", f"--use-list={listed.name}", str(folder / DATABASE)]
+        await run_tool("pg_restore", url, words)
     connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
     try:
+        await make_by_hand(connection, folder / DATABASE, by_hand)
         await _properties(connection, manifest, tell)
     finally:
         await connection.close()

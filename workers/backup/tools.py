@@ -51,20 +51,28 @@ async def run_tool(
 
 async def contents(dump: Path, environment: Mapping[str, str] = os.environ) -> str:
     """Give the list of what a dump has, as `pg_restore --list` writes it. Raises: BackupError if it is none."""
+    return await _printed(["--list", str(dump)], dump, environment)
+
+
+async def script_of(dump: Path, listed: Path, environment: Mapping[str, str] = os.environ) -> str:
+    """Give the SQL of a part of a dump, which a file lists. Raises: BackupError if it cannot be read."""
+    return await _printed([f"--use-list={listed}", "--file=-", str(dump)], dump, environment)
+
+
+async def _printed(words: Sequence[str], dump: Path, environment: Mapping[str, str]) -> str:
     passed = {key: environment[key] for key in ("PATH", "HOME", "LD_LIBRARY_PATH") if key in environment}
     process = await asyncio.create_subprocess_exec(
         _program("pg_restore", environment),
-        "--list",
-        str(dump),
+        *words,
         env=passed,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    listed, said = await process.communicate()
+    printed, said = await process.communicate()
     if process.returncode != 0:
         raise BackupError(f"{dump} cannot be read: {said.decode(errors='replace').strip()}")
-    return listed.decode(errors="replace")
+    return printed.decode(errors="replace")
 
 
 def extensions_in(listed: str) -> set[str]:

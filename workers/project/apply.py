@@ -5,6 +5,7 @@
 - A file of one statement that cannot run in a transaction (`create index concurrently`) runs outside of one. Among
   other statements the word `concurrently` is left out: the file is one transaction before it is anything else.
 - The rows of `copy ... from stdin` are sent as they stand.
+- What only a superuser may do is done for role postgres where that is safe (lent_rights.py).
 """
 
 import re
@@ -15,6 +16,7 @@ import asyncpg
 
 from workers.project.errors import ScriptFailed, Where
 from workers.project.folder import Script
+from workers.project.lent_rights import Lent, is_lent, read_lent, run_lent
 from workers.project.split import Statement
 from workers.sql import compose
 
@@ -87,6 +89,8 @@ async def _run_all(door: Door, name: str, statements: Iterable[Statement], *, ke
         where = Where(name, number, _plain(statement))
         if keep_roles and statement.words[:2] in _NEW_ROLE:
             await _run_unless_there(connection, where, kept)
+        elif lent := read_lent(statement):
+            await _run_or_lend(connection, where, lent, kept)
         else:
             await _run(connection, where, kept)
     if not connection.is_in_transaction():
@@ -99,6 +103,21 @@ async def _run_unless_there(connection: asyncpg.Connection, where: Where, afterm
         await connection.execute(where.statement.text)
     except asyncpg.DuplicateObjectError:
         await connection.execute("rollback to savepoint headwater")
+    except asyncpg.PostgresError as error:
+        raise ScriptFailed(where, error, aftermath) from None
+    await connection.execute("release savepoint headwater")
+
+
+async def _run_or_lend(connection: asyncpg.Connection, where: Where, lent: Lent, aftermath: str) -> None:
+    await connection.execute("savepoint headwater")
+    try:
+        try:
+            await connection.execute(where.statement.text)
+        except asyncpg.InsufficientPrivilegeError:
+            await connection.execute("rollback to savepoint headwater")
+            if not await is_lent(connection, lent):
+                raise
+            await run_lent(connection, lent)
     except asyncpg.PostgresError as error:
         raise ScriptFailed(where, error, aftermath) from None
     await connection.execute("release savepoint headwater")
