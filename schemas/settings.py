@@ -177,6 +177,10 @@ class Gateway(Struct, frozen=True):
     header_timeout: Seconds = 10.0
     body_timeout: Seconds = 30.0
     """Longest pause between two pieces of a body."""
+    body_rate: Rate = 100.0
+    """Least bytes a second of a body while the door waits for it, over `body_rate_window`; slower ones: 408. 0: none."""
+    body_rate_window: Seconds = 60.0
+    """Seconds over which the rate of a body is taken; a body that comes sooner has any rate."""
     keepalive_timeout: Seconds = 75.0
     request_timeout: Seconds = 60.0
     """How long a request may take in all."""

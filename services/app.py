@@ -23,6 +23,7 @@ from services.gateway.edge import Edge
 from services.gateway.health import Health
 from services.gateway.listener import Listener
 from services.gateway.objects import Objects
+from services.gateway.pace import Patience
 from services.gateway.public_address import PublicAddress
 from services.gateway.resuming import Resuming
 from services.gateway.routes import pools_of
@@ -112,11 +113,11 @@ def open_objects(settings: Settings, calls: Calls) -> Objects | None:
     if not settings.storage.enabled:
         return None
     blobs = BlobStore.open(settings.storage, data_folder())
-    timeout_s = settings.gateway.body_timeout
+    patience = Patience.of(settings.gateway)
     trusted = read_networks(settings.gateway.trusted_proxies)
     address = PublicAddress(settings.storage.public_url or settings.api.external_url, trusted)
-    resuming = Resuming(calls, blobs, address, body_timeout_s=timeout_s)
-    return Objects(calls, blobs, resuming, body_timeout_s=timeout_s)
+    resuming = Resuming(calls, blobs, address, patience)
+    return Objects(calls, blobs, resuming, patience)
 
 
 def doorkeeper(settings: Settings, own: OwnKeys | None = None) -> Doorkeeper:

@@ -26,6 +26,7 @@ from services.gateway.functions import Functions, forwarded, join, wants_socket
 from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.health import Health
 from services.gateway.objects import Objects, carries_object
+from services.gateway.pace import Pace, Patience
 from services.gateway.routes import Route, areas_off, names_version, route_of, switch_of
 from services.gateway.s3_form import is_form, open_form
 from services.gateway.s3_refusals import PREFIX as S3_PREFIX
@@ -68,14 +69,14 @@ class Edge:
         self._objects = objects
         self._sockets = sockets
         self._subscriptions = subscriptions
+        self._patience = Patience.of(gateway)
         self._forwarder = Forwarder(
             calls,
             max_body=gateway.max_body,
-            body_timeout=gateway.body_timeout,
+            patience=self._patience,
             request_timeout=gateway.request_timeout,
         )
-        self._functions = Functions(calls, settings.edge_runtime, gateway.body_timeout)
-        self._body_timeout = gateway.body_timeout
+        self._functions = Functions(calls, settings.edge_runtime, self._patience)
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
@@ -220,7 +221,7 @@ class Edge:
             authorization = session_token(asked.first, asked.query)
         form = None
         if asked.is_s3 and is_form(asked.request.method, asked.below, asked.first.get("content-type")):
-            form = await open_form(asked.request, self._body_timeout)
+            form = await open_form(asked.request, Pace(self._patience))
             authorization = form.authorization
         caller = await self._caller(asked.route, key, authorization)
         client = self._address(asked) if asked.route.tells_client else ""

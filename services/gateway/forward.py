@@ -4,7 +4,6 @@ Bodies that fit ride inside the message; longer ones are streamed both ways with
 cancels its call (aiohttp cancels the handler), and with it the statement in the database.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -16,6 +15,7 @@ from broker.call import Answer, Calls
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
+from services.gateway.pace import Pace, Patience, TooSlow
 from services.gateway.routes import Route
 
 _HOP_BY_HOP = frozenset({
@@ -46,12 +46,12 @@ class BodyRefused(Exception):
 
 
 class Forwarder:
-    """Carries requests to pools. `body_timeout` bounds the pause between two pieces of a body, in seconds."""
+    """Carries requests to pools."""
 
-    def __init__(self, calls: Calls, *, max_body: int, body_timeout: float, request_timeout: float) -> None:
+    def __init__(self, calls: Calls, *, max_body: int, patience: Patience, request_timeout: float) -> None:
         self._calls = calls
         self._max_body = max_body
-        self._body_timeout = body_timeout
+        self._patience = patience
         self._budget_ms = int(request_timeout * 1000)
 
     def head(
@@ -124,13 +124,12 @@ class Forwarder:
 
     async def _pieces(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
         """Give the body as it arrives. Raises: BodyRefused."""
-        size = 0
+        size, pace = 0, Pace(self._patience)
         while True:
             try:
-                async with asyncio.timeout(self._body_timeout):
-                    piece = await request.content.readany()
-            except TimeoutError:
-                raise BodyRefused(408, "The body did not arrive in time") from None
+                piece = await pace.wait(request.content.readany())
+            except TooSlow as error:
+                raise BodyRefused(408, str(error)) from None
             except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
                 raise BodyRefused(400, f"The body is malformed: {error}") from None
             if not piece:

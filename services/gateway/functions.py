@@ -20,14 +20,17 @@ from schemas.caller import Caller, Service, User
 from schemas.errors import Unavailable
 from schemas.functions_errors import NameMissing, NoFunction
 from schemas.functions_settings import EdgeRuntime
-from schemas.http import Headers
+from schemas.http import Headers, Response
 from services.gateway.forward import Forwarder, headers_out
+from services.gateway.pace import Patience
 from services.gateway.public_address import told_by
 from services.gateway.routes import Route
+from services.middleware.refusals import JSON
 
 PREFIX = "/functions/v1"
 _ADMIN = "/_internal/"
 """Where functions are administered (workers/functions/admin.py)."""
+_HEALTH = "/_internal/health"
 _GRACE_S = 10.0
 """Seconds that the door waits longer than the pool."""
 _OURS = frozenset(
@@ -39,12 +42,12 @@ _HIGH_WATER = 256 * 1024
 class Functions:
     """The way of requests to functions."""
 
-    def __init__(self, calls: Calls, runtime: EdgeRuntime, body_timeout: float) -> None:
+    def __init__(self, calls: Calls, runtime: EdgeRuntime, patience: Patience) -> None:
         def forwarder(seconds: float) -> Forwarder:
             return Forwarder(
                 calls,
                 max_body=runtime.max_body,
-                body_timeout=body_timeout,
+                patience=patience,
                 request_timeout=seconds + _GRACE_S,
             )
 
@@ -68,6 +71,10 @@ class Functions:
             try:
                 return await self._usual.ask(route, path, query, request, id, caller, headers, client)
             except Unavailable:
+                if path == _HEALTH and await self._calls.is_heard(FUNCTIONS_WANTED):
+                    return Answer(
+                        Response(200, [JSON], b'{"message":"ok"}')
+                    )  # as the worker that is waited for
                 if path.startswith(_ADMIN) and _is_service(caller):
                     self._calls.wake(FUNCTIONS_WANTED)  # a worker may wait for the first function
                 elif await self._calls.is_heard(FUNCTIONS_WANTED):

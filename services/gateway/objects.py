@@ -25,6 +25,7 @@ from schemas.blobs import Form, Stored, Wanted
 from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
 from services.gateway.forward import let_go_on
+from services.gateway.pace import Pace, Patience
 from services.gateway.resuming import Resuming, is_resumable
 from services.gateway.s3_body import object_bytes
 from services.gateway.s3_chunks import Spoilt
@@ -57,12 +58,12 @@ def carries_object(method: str, path: str) -> bool:
 class Objects:
     """Answers requests of the storage area that are more than a message."""
 
-    def __init__(self, calls: Calls, blobs: BlobStore, resuming: Resuming, *, body_timeout_s: float) -> None:
+    def __init__(self, calls: Calls, blobs: BlobStore, resuming: Resuming, patience: Patience) -> None:
         self._calls = calls
         self._resuming = resuming
         self._blobs = blobs
         self._server = Server(blobs)
-        self._body_timeout_s = body_timeout_s
+        self._patience = patience
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def receive(self, request: web.BaseRequest, asked: Request) -> Answer:
@@ -71,7 +72,7 @@ class Objects:
             return await self._resuming.answer(request, asked)
         await let_go_on(request)
         is_s3 = asked.path.startswith("/s3/")
-        body = await open_body(request, self._body_timeout_s, takes_forms=not is_s3)
+        body = await open_body(request, Pace(self._patience), takes_forms=not is_s3)
         head = b""
         if body.is_form and body.has_file:
             head = msgspec.msgpack.encode(Form(dict(body.fields), body.content_type))

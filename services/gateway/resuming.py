@@ -21,6 +21,7 @@ from broker.subjects import STORAGE
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Request, Response, header
 from services.gateway.forward import BodyRefused, let_go_on
+from services.gateway.pace import Pace, Patience
 from services.gateway.public_address import PREFIX, PublicAddress
 from services.gateway.resuming_checksum import ALGORITHMS, read_checksum
 from services.gateway.resuming_lease import Lease
@@ -70,11 +71,9 @@ def options(most: int, asked_headers: str | None) -> Response:
 class Resuming:
     """Answers requests of resumable uploads."""
 
-    def __init__(
-        self, calls: Calls, blobs: BlobStore, address: PublicAddress, *, body_timeout_s: float
-    ) -> None:
+    def __init__(self, calls: Calls, blobs: BlobStore, address: PublicAddress, patience: Patience) -> None:
         self._calls, self._blobs, self._address = calls, blobs, address
-        self._body_timeout_s = body_timeout_s
+        self._patience = patience
         self._writing: dict[asyncio.Task[Answer], tuple[str, Piece]] = {}
 
     async def answer(self, request: web.BaseRequest, asked: Request) -> Answer:
@@ -106,7 +105,8 @@ class Resuming:
             return answer
         await let_go_on(request)
         lease = Lease(self._calls, asked, wanted.ticket, began_at)
-        piece = Piece(self._calls, self._blobs, request, asked, wanted, lease, checksum, self._body_timeout_s)
+        pace = Pace(self._patience)
+        piece = Piece(self._calls, self._blobs, request, asked, wanted, lease, checksum, pace)
         return await self._finish(id, piece)
 
     async def _finish(self, id: str, piece: Piece) -> Answer:

@@ -23,6 +23,7 @@ from schemas.blobs import Stored, Wanted
 from schemas.errors import Unavailable
 from schemas.http import Request
 from services.gateway.forward import BodyRefused
+from services.gateway.pace import Pace
 from services.gateway.resuming_checksum import Checksum, verified
 from services.gateway.resuming_lease import Lease
 from services.gateway.serving import place_of
@@ -44,7 +45,7 @@ class Piece:
     wanted: Wanted
     lease: Lease
     checksum: Checksum | None
-    timeout_s: float
+    pace: Pace
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> Answer:
@@ -89,7 +90,7 @@ class Piece:
         return None
 
     async def _feed(self, appending: Appending) -> None:
-        body = await open_body(self.request, self.timeout_s, takes_forms=False)
+        body = await open_body(self.request, self.pace, takes_forms=False)
         if self.checksum is None:
             async for piece in body.pieces:
                 await appending.write(piece)

@@ -7,7 +7,6 @@
 Source: reference page "storage", section 10; "Browser-based uploads using POST" of the Amazon S3 API reference; RFC 7578.
 """
 
-import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -19,6 +18,7 @@ from multidict import CIMultiDict
 
 from schemas.http import Headers
 from services.gateway.forward import BodyRefused, let_go_on
+from services.gateway.pace import Pace, TooSlow
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def is_form(method: str, path: str, kind: str | None) -> bool:
     return method == "POST" and is_bucket and plain == "multipart/form-data"
 
 
-async def open_form(request: web.BaseRequest, timeout_s: float) -> S3Form:
+async def open_form(request: web.BaseRequest, pace: Pace) -> S3Form:
     """Read a form up to its file. Raises: BodyRefused for what is none, or has no file."""
     await let_go_on(request)
     try:
@@ -73,27 +73,27 @@ async def open_form(request: web.BaseRequest, timeout_s: float) -> S3Form:
     fields: dict[str, str] = {}
     left = _MOST_BYTES
     while True:
-        part = await _timely(form.next(), timeout_s)
+        part = await _timely(form.next(), pace)
         if part is None:
             raise BodyRefused(400, "POST requires exactly one file upload per request")
         if not isinstance(part, BodyPartReader):
             raise BodyRefused(400, "A form within a form is not taken")
         name = (part.name or "").lower()
         if name == _FILE:
-            return _opened(fields, part, timeout_s)
+            return _opened(fields, part, pace)
         if len(fields) >= _MOST_FIELDS:
             raise BodyRefused(400, f"The form has more than {_MOST_FIELDS} fields")
-        text = await _text(part, left, timeout_s)
+        text = await _text(part, left, pace)
         left -= len(text) + len(name)
         fields.setdefault(name, text)
 
 
-def _opened(fields: dict[str, str], part: BodyPartReader, timeout_s: float) -> S3Form:
+def _opened(fields: dict[str, str], part: BodyPartReader, pace: Pace) -> S3Form:
     named = (part.filename or "").replace("\\", "/").rpartition("/")[2]
     if "key" in fields:
         fields["key"] = fields["key"].replace(_FILENAME, named)
     # The way of objects reads no more of a request than its headers and its content.
-    file = cast("web.BaseRequest", _File(CIMultiDict(), _Content(part, timeout_s)))
+    file = cast("web.BaseRequest", _File(CIMultiDict(), _Content(part, pace)))
     return S3Form(fields, file)
 
 
@@ -106,16 +106,16 @@ class _File:
 @dataclass(frozen=True, slots=True)
 class _Content:
     part: BodyPartReader
-    timeout_s: float
+    pace: Pace
 
     async def readany(self) -> bytes:
         """Give the next bytes of the file, none at its end. Raises: BodyRefused."""
-        return bytes(await _timely(self.part.read_chunk(_CHUNK), self.timeout_s))
+        return bytes(await _timely(self.part.read_chunk(_CHUNK), self.pace))
 
 
-async def _text(part: BodyPartReader, most: int, timeout_s: float) -> str:
+async def _text(part: BodyPartReader, most: int, pace: Pace) -> str:
     data = b""
-    while piece := await _timely(part.read_chunk(_CHUNK), timeout_s):
+    while piece := await _timely(part.read_chunk(_CHUNK), pace):
         data += piece
         if len(data) > most:
             raise BodyRefused(400, "Your POST request fields preceding the upload file were too large")
@@ -125,12 +125,11 @@ async def _text(part: BodyPartReader, most: int, timeout_s: float) -> str:
         raise BodyRefused(400, "A field of the form is no UTF-8") from None
 
 
-async def _timely(reading: Awaitable[T], timeout_s: float) -> T:
+async def _timely(reading: Awaitable[T], pace: Pace) -> T:
     """Wait for a piece of a form. Raises: BodyRefused if it does not come in time, or is no form."""
     try:
-        async with asyncio.timeout(timeout_s):
-            return await reading
-    except TimeoutError:
-        raise BodyRefused(408, "The body did not arrive in time") from None
+        return await pace.wait(reading)
+    except TooSlow as error:
+        raise BodyRefused(408, str(error)) from None
     except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
         raise BodyRefused(400, f"The form is malformed: {error}") from None

@@ -3,7 +3,6 @@
 Source: reference page "storage", section 6.1; RFC 7578.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -12,6 +11,7 @@ from aiohttp import BodyPartReader, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError, PayloadEncodingError, TransferEncodingError
 
 from services.gateway.forward import BodyRefused
+from services.gateway.pace import Pace, TooSlow
 
 T = TypeVar("T")
 
@@ -32,31 +32,30 @@ class Body:
     has_file: bool = True
 
 
-async def open_body(request: web.BaseRequest, timeout_s: float, *, takes_forms: bool = True) -> Body:
+async def open_body(request: web.BaseRequest, pace: Pace, *, takes_forms: bool = True) -> Body:
     """Read a request up to its first byte of content. Raises: BodyRefused for a form that is none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data" or not takes_forms:
-        return Body(_raw(request, timeout_s))
+        return Body(_raw(request, pace))
     try:
         form = MultipartReader(request.headers, request.content)
     except ValueError as error:
         raise BodyRefused(400, f"The form cannot be read: {error}") from None
     body = Body(_nothing(), is_form=True, has_file=False)
-    file = await _next_file(form, body, timeout_s)
+    file = await _next_file(form, body, pace)
     if file is not None:
         body.has_file = True
         body.content_type = file.headers.get("content-type", "")
-        body.pieces = _of_form(form, file, body, timeout_s)
+        body.pieces = _of_form(form, file, body, pace)
     return body
 
 
-async def _raw(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
+async def _raw(request: web.BaseRequest, pace: Pace) -> AsyncIterator[bytes]:
     while True:
         try:
-            async with asyncio.timeout(timeout_s):
-                piece = await request.content.readany()
-        except TimeoutError:
-            raise BodyRefused(408, "The body did not arrive in time") from None
+            piece = await pace.wait(request.content.readany())
+        except TooSlow as error:
+            raise BodyRefused(408, str(error)) from None
         except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
             raise BodyRefused(400, f"The body is malformed: {error}") from None
         if not piece:
@@ -65,19 +64,19 @@ async def _raw(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[byte
 
 
 async def _of_form(
-    form: MultipartReader, file: BodyPartReader, body: Body, timeout_s: float
+    form: MultipartReader, file: BodyPartReader, body: Body, pace: Pace
 ) -> AsyncIterator[bytes]:
     """Give the file's bytes, then take in the fields behind it."""
-    while piece := await _timely(file.read_chunk(_CHUNK), timeout_s):
+    while piece := await _timely(file.read_chunk(_CHUNK), pace):
         yield bytes(piece)
-    if await _next_file(form, body, timeout_s) is not None:
+    if await _next_file(form, body, pace) is not None:
         raise BodyRefused(400, "The form has more than one file")
 
 
-async def _next_file(form: MultipartReader, body: Body, timeout_s: float) -> BodyPartReader | None:
+async def _next_file(form: MultipartReader, body: Body, pace: Pace) -> BodyPartReader | None:
     """Take in fields until the file comes; None at the end of the form."""
     while True:
-        part = await _timely(form.next(), timeout_s)
+        part = await _timely(form.next(), pace)
         if part is None:
             return None
         if not isinstance(part, BodyPartReader):
@@ -86,25 +85,24 @@ async def _next_file(form: MultipartReader, body: Body, timeout_s: float) -> Bod
             return part
         if len(body.fields) >= _MOST_FIELDS:
             raise BodyRefused(400, f"The form has more than {_MOST_FIELDS} fields")
-        body.fields[part.name or ""] = await _text(part, timeout_s)
+        body.fields[part.name or ""] = await _text(part, pace)
 
 
-async def _text(part: BodyPartReader, timeout_s: float) -> str:
+async def _text(part: BodyPartReader, pace: Pace) -> str:
     data = b""
-    while piece := await _timely(part.read_chunk(_CHUNK), timeout_s):
+    while piece := await _timely(part.read_chunk(_CHUNK), pace):
         data += piece
         if len(data) > _LONGEST_FIELD:
             raise BodyRefused(413, f"The form's field {part.name} is too long")
     return data.decode("utf-8", "replace")
 
 
-async def _timely(reading: Awaitable[T], timeout_s: float) -> T:
+async def _timely(reading: Awaitable[T], pace: Pace) -> T:
     """Wait for a piece of a form. Raises: BodyRefused if it does not come in time, or is no form."""
     try:
-        async with asyncio.timeout(timeout_s):
-            return await reading
-    except TimeoutError:
-        raise BodyRefused(408, "The body did not arrive in time") from None
+        return await pace.wait(reading)
+    except TooSlow as error:
+        raise BodyRefused(408, str(error)) from None
     except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
         raise BodyRefused(400, f"The form is malformed: {error}") from None
 

@@ -1,6 +1,7 @@
 """A platform whose storage is to be harmed: uploads that stop where a test wants, and what lies on the disk afterwards."""
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -20,7 +21,11 @@ PATIENCE_S = 40.0
 LIMIT = 100_000
 """Bytes that an object of the bucket `small` may have."""
 
-SETTINGS = {"HEADWATER_STORAGE_FILE_SIZE_LIMIT": "256MiB", "HEADWATER_GATEWAY_BODY_TIMEOUT": "2"}
+SETTINGS = {
+    "HEADWATER_STORAGE_FILE_SIZE_LIMIT": "256MiB",
+    "HEADWATER_GATEWAY_BODY_TIMEOUT": "2",
+    "HEADWATER_GATEWAY_BODY_RATE_WINDOW": "3",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,12 @@ class Slow:
         """Send more of the body."""
         self.writer.write(data)
         await self.writer.drain()
+
+    async def drip(self, until: "asyncio.Future[Any]") -> None:
+        """Send a byte now and then until something is done."""
+        while not (await asyncio.wait({until}, timeout=0.1))[0]:
+            with contextlib.suppress(ConnectionError):
+                await self.send(b"x")
 
     async def answer(self) -> tuple[int, dict[str, Any]]:
         """Read the answer."""

@@ -154,6 +154,25 @@ async def test_a_body_that_stops_is_timed_out_and_gone(store: Storehouse) -> Non
     assert store.blobs() == await store.rows()
 
 
+@pytest.mark.parametrize("is_form", [False, True], ids=["raw", "form"])
+async def test_a_body_that_drips_is_timed_out_and_gone(store: Storehouse, is_form: bool) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x"} if is_form else {}
+    slow = await store.begin(f"open/drips-{is_form}", 2 * MIB, **headers)
+    if is_form:
+        await slow.send(b'--x\r\nContent-Disposition: form-data; name=""; filename="a"\r\n\r\n')
+
+    answering = asyncio.ensure_future(slow.answer())
+    await slow.drip(answering)
+    status, told = await answering
+
+    slow.leave()
+    assert (status, told["statusCode"], told["error"]) == (408, "408", "RequestTimeout"), told
+    assert told["message"] == "The body came too slowly: less than 100 bytes a second over 3 seconds"
+    await store.quiet()
+    assert not await store.has_row(f"drips-{is_form}")
+    assert store.blobs() == await store.rows()
+
+
 # --- Reading through the door ------------------------------------------------------------------------------------
 
 

@@ -237,6 +237,22 @@ async def test_a_body_that_stops_is_timed_out_and_kept(tus: Tus) -> None:
     assert await tus.offset(url) == 5
 
 
+async def test_a_body_that_drips_is_timed_out_and_kept(tus: Tus) -> None:
+    url = await tus.begun("open/drips", MIB)
+    slow = await tus.slow(url, 0, MIB)
+    answering = asyncio.ensure_future(slow.reader.readline())
+
+    async with asyncio.timeout(PATIENCE_S):
+        await slow.drip(answering)
+        assert (await answering).split()[1] == b"408"
+
+    slow.leave()
+    offset = await tus.offset(url)
+    assert 0 < offset < 300
+    assert (await tus.patch(url, offset, bytes(MIB - offset))).status == 204
+    assert await read(tus, "open/drips") == b"x" * offset + bytes(MIB - offset)
+
+
 async def test_a_look_at_an_upload_makes_its_writer_let_go(tus: Tus) -> None:
     data = os.urandom(4 * MIB)
     url = await tus.begun("open/looked-at", len(data))

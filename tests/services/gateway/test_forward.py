@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import json
+from contextlib import suppress
 
 import pytest
 
@@ -256,6 +257,51 @@ async def test_a_body_that_stops_arriving_is_refused(strict: Door, framing: tupl
 
         assert (reply.status, reply.json()["message"]) == (408, "The body did not arrive in time")
         assert await wire.rest() == b""
+
+
+@pytest.mark.parametrize(
+    ("area", "framing"),
+    [
+        ("rest", ("Content-Length", "100000")),
+        ("rest", ("Content-Length", str(INLINE_LIMIT * 2))),
+        ("rest", ("Transfer-Encoding", "chunked")),
+        ("functions", ("Content-Length", "100000")),
+    ],
+    ids=["inline", "streamed", "chunked", "to a function"],
+)
+async def test_a_body_that_drips_is_refused(
+    nats: NatsServer, pool: Pool, area: str, framing: tuple[str, str]
+) -> None:
+    del pool
+    drop = b"1\r\nx\r\n" if framing[1] == "chunked" else b"x"
+    patience = Gateway(body_timeout=60, body_rate=100_000, body_rate_window=0.3)
+    async with running_door(nats.url, patience) as door, door.connect() as wire:
+        await wire.send(head_of("POST", f"/{area}/v1/items", [KEY, framing]))
+        answering = asyncio.ensure_future(wire.reply())
+        while not (await asyncio.wait({answering}, timeout=0.02))[0]:
+            with suppress(ConnectionError):
+                await wire.send(drop)
+        reply = await answering
+
+        assert reply.status == 408
+        assert reply.json() == {
+            **reply.json(),
+            "code": "408",
+            "message": "The body came too slowly: less than 100000 bytes a second over 0.3 seconds",
+        }
+
+
+async def test_a_slow_body_passes_where_no_rate_is_asked_for(nats: NatsServer, pool: Pool) -> None:
+    del pool
+    patience = Gateway(body_timeout=60, body_rate=0, body_rate_window=0.01)
+    async with running_door(nats.url, patience) as door, door.connect() as wire:
+        await wire.send(head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", "5")]))
+        with pytest.raises(TimeoutError):  # nothing is said while the body is awaited
+            await asyncio.wait_for(wire.rest(), 0.1)
+        await wire.send(b"abcde")
+        reply = await wire.reply()
+
+    assert (reply.status, reply.json()["size"]) == (200, 5)
 
 
 async def test_a_body_with_broken_chunks_is_refused(door: Door) -> None:

@@ -1,4 +1,5 @@
 from services.gateway.functions import forwarded
+from tests.services.gateway.door import Door
 
 CLIENT = [
     ("host", "api.example:8000"),
@@ -27,3 +28,9 @@ def test_a_known_proxy_is_believed() -> None:
     told = dict(forwarded(list(sent.items()), sent, "http", "192.0.2.1", is_trusted=True))
 
     assert (told["x-forwarded-proto"], told["x-forwarded-host"]) == ("https", "public.example")
+
+
+async def test_where_nobody_answers_for_functions_they_are_not_said_to_be_well(lonely: Door) -> None:
+    reply = await lonely.ask("GET", "/functions/v1/_internal/health")
+
+    assert (reply.status, reply.json()["message"]) == (503, "no functions worker is running")
