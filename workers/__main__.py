@@ -37,6 +37,8 @@ def main() -> int:
         return _project("workers.backup.run", sys.argv[1:])
     if sys.argv[1:2] == ["examine"]:
         return _project("workers.examine")
+    if sys.argv[1:2] == ["secrets"]:
+        return _project("workers.functions.offline_secrets", sys.argv[2:])
     if sys.argv[1:2] == ["upgrade"]:
         return _project("workers.database.upgrade", sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")

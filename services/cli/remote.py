@@ -20,6 +20,10 @@ _AWAKE_S = 30.0
 _AGAIN_S = 0.3
 
 
+class NoWorker(Exception):
+    """No functions worker answers behind the gateway: what the platform said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remote:
     """A platform behind its gateway."""
@@ -28,12 +32,27 @@ class Remote:
     key: str = field(repr=False)
 
     def ask(self, method: str, path: str, body: object = None, *, content: str = "application/json") -> Any:
-        """Ask as the service role and give the answer's JSON; end the command with what the platform refuses.
+        """Ask as the service role and give the answer's JSON; end the command with what the platform refuses."""
+        try:
+            return self.try_ask(method, path, body, content=content)
+        except NoWorker as error:
+            refuse(f"The platform refused: {error}", code=1)
+
+    def try_ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content: str = "application/json",
+        awake_s: float = _AWAKE_S,
+    ) -> Any:
+        """Ask as `ask` does. Raises: NoWorker if functions are switched off, or no worker answers in time.
 
         A platform without functions needs a moment until it has a worker for the first one.
         """
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        until = time.monotonic() + _AWAKE_S
+        until = time.monotonic() + awake_s
         while True:
             try:
                 with self._open(method, path, sent, content) as answer:
@@ -41,7 +60,10 @@ class Remote:
             except urllib.error.HTTPError as error:
                 with error:
                     said = error.read()
-                if error.code != 503 or time.monotonic() > until or b"STORE_" in said:
+                if error.code == 501 or (error.code == 503 and b"STORE_" not in said):
+                    if error.code == 501 or time.monotonic() > until:
+                        raise NoWorker(_message(said)) from None
+                else:
                     refuse(f"The platform refused: {_message(said)}", code=1)
                 time.sleep(_AGAIN_S)
             except (OSError, ValueError) as error:

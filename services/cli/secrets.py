@@ -1,18 +1,26 @@
 """`headwater secrets`: variables of all functions that stand in no file, kept encrypted by the platform."""
 
+import contextlib
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 
 from schemas.deployments import secret_fault
 from schemas.dotenv import parse_dotenv
-from services.cli.options import refuse
-from services.cli.remote import remote_of, remote_options
+from services.cli.options import data_folder, refuse
+from services.cli.remote import NoWorker, Remote, remote_of, remote_options
 from services.cli.show import json_text
+from services.cli.stored_secrets import do_in_store
+from services.supervisor.state import running_state
 
 _PATH = "/functions/v1/_internal/secrets"
+_METHODS = {"set": "PUT", "unset": "DELETE", "list": "GET"}
+_AWAKE_S, _ELSEWHERE_S = 30.0, 3.0
+"""Seconds that a worker of this platform, and one of another machine, may take to wake."""
 
 
 @click.group()
@@ -21,6 +29,8 @@ def secrets() -> None:
 
     They are variables of all functions and win over those of .env files. The platform keeps them encrypted with its JWT
     secret: with another one they must be set again. Names must not begin with SUPABASE_.
+
+    Where no functions worker answers, those of a platform on this machine are put into its store all the same.
     """
 
 
@@ -35,10 +45,10 @@ def set_(
     data: Path | None, project: Path | None, url: str | None, key: str | None, pairs: tuple[str, ...],
     env_file: Path | None,
 ) -> None:  # fmt: skip
-    """Set secrets; functions have them from their next start on, which is at once.
+    """Set secrets; functions have them from their next start on, which is at once where they run.
 
     \b
-    Exit codes: 0 set, 1 nothing runs or it refused, 2 a name or a value that none can have
+    Exit codes: 0 set, 1 it refused or there is no platform, 2 a name or a value that none can have
     """
     values: dict[str, str] = {}
     if env_file is not None:
@@ -56,8 +66,8 @@ def set_(
     for name, value in values.items():
         if fault := secret_fault(name, value):
             refuse(f"{fault[:1].upper()}{fault[1:]}.", code=2)
-    remote_of(data, project, url, key).ask("PUT", _PATH, values)
-    click.echo(f"Set {', '.join(sorted(values))}.")
+    _, told = _Place(data, project, url, key).do("set", values)
+    click.echo(f"Set {', '.join(sorted(values))}.{told}")
 
 
 @secrets.command("list")
@@ -69,9 +79,9 @@ def listing(data: Path | None, project: Path | None, url: str | None, key: str |
     """List the secrets by name, with a digest of each that tells whether two are equal.
 
     \b
-    Exit codes: 0 listed, 1 nothing runs or it refused
+    Exit codes: 0 listed, 1 it refused or there is no platform
     """
-    found = remote_of(data, project, url, key).ask("GET", _PATH)
+    found, _ = _Place(data, project, url, key).do("list")
     if form == "json":
         click.echo(json_text(found))
         return
@@ -89,7 +99,42 @@ def unset(
     """Unset secrets. Those that are not set are fine.
 
     \b
-    Exit codes: 0 unset, 1 nothing runs or it refused
+    Exit codes: 0 unset, 1 it refused or there is no platform
     """
-    remote_of(data, project, url, key).ask("DELETE", _PATH, list(names))
-    click.echo(f"Unset {', '.join(names)}.")
+    _, told = _Place(data, project, url, key).do("unset", list(names))
+    click.echo(f"Unset {', '.join(names)}.{told}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The platform that is meant: its worker, or its store where none answers."""
+
+    data: Path | None
+    project: Path | None
+    url: str | None
+    key: str | None = field(repr=False)
+
+    def do(self, task: str, body: object = None) -> tuple[Any, str]:
+        """Do a task; give what was found, and what else to tell, behind a blank."""
+        if self.url:
+            return self._elsewhere(task, body), ""
+        state = running_state(data_folder(self.data, self.project))
+        if state is not None and "API_URL" in state.values:
+            is_here = any(child.name == "functions" for child in state.children)
+            remote = Remote(state.values["API_URL"], state.values["SERVICE_ROLE_KEY"])
+            with contextlib.suppress(NoWorker):
+                awake_s = _AWAKE_S if is_here else _ELSEWHERE_S
+                return remote.try_ask(_METHODS[task], _PATH, body, awake_s=awake_s), ""
+        found, told = do_in_store(self.data, self.project, task, body)
+        return found, f" {told}"
+
+    def _elsewhere(self, task: str, body: object) -> Any:
+        try:
+            return remote_of(None, None, self.url, self.key).try_ask(_METHODS[task], _PATH, body)
+        except NoWorker as error:
+            refuse(
+                f"No functions worker answers at {self.url}, and its store can only be reached from there ({error}). "
+                "Start one there (`headwater start`, with `edge_runtime.enabled = true`), or run this command there "
+                "without --url: then it needs none.",
+                code=1,
+            )

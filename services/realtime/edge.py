@@ -4,6 +4,7 @@
     GET  /changes                    row changes as server-sent events (`sse.py`)
     POST /api/broadcast...           broadcasts over HTTP (`broadcasts.py`)
     GET  /api/ping, /api/tenants/<name>/health
+    else /api/tenants..., /api/openapi   403, empty
 
 Source: reference page "realtime", sections 1 and 12; architecture, decisions 12 to 14.
 """
@@ -45,6 +46,9 @@ from services.realtime.tokens import TokenRefused, Tokens, of_caller
 from services.realtime.tracker import Tracker
 
 _SOCKETS = ("/websocket", "/socket/websocket")
+_TENANTS = "/api/tenants"
+_CLOSED = (_TENANTS, "/api/openapi")
+"""What administers tenants, of which there is one: closed to all, but for the health of it."""
 _LOOK_EVERY_S = 5.0
 _DRAIN_S = 5.0
 _RESTARTING = "Realtime is restarting, please standby"
@@ -196,8 +200,10 @@ class Realtime:
                 return Response(500, [JSON], b'{"message":"Internal error"}')
         if path == "/api/ping" and method in ("GET", "HEAD"):
             return Response(200, [JSON], b'{"message":"Success"}')
-        if path.startswith("/api/tenants/") and path.endswith("/health") and method in ("GET", "HEAD"):
+        if path.startswith(f"{_TENANTS}/") and path.endswith("/health") and method in ("GET", "HEAD"):
             return Response(200, [JSON], msgspec.json.encode({"data": self._health()}))
+        if path in _CLOSED or path.startswith(f"{_TENANTS}/"):
+            return Response(403)
         return Response(404, [JSON], b'{"message":"Not Found"}')
 
     # Its end

@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
 from services.cli.main import main
+from tests.house.conftest import pid_of
 from tests.house.test_functions import wait_for
 from tests.platform import Platform, headwater, platform
 
@@ -80,6 +82,14 @@ def following(developer: Developer, *words: str) -> Iterator[list[str]]:
 
 def answer(served: Platform, name: str) -> tuple[int, bytes]:
     return served.get(f"/functions/v1/{name}")
+
+
+def test_a_platform_without_functions_is_well(served: Platform) -> None:
+    assert answer(served, "_internal/health") == (200, b'{"message":"ok"}')
+    key = {"Authorization": f"Bearer {served.values['SERVICE_ROLE_KEY']}"}
+    assert served.get("/functions/v1/_internal/health", key) == (200, b'{"message":"ok"}')
+    command = psutil.Process(pid_of(served, "functions")).cmdline()
+    assert "workers.functions.waiting" in command  # who asks whether it is well does not start it
 
 
 def test_the_first_deployment_wakes_the_worker_and_versions_follow(

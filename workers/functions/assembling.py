@@ -20,15 +20,19 @@ def deployments_of(
     settings: Settings, blobs: BlobStore, places: Places, shelf: Shelf, connection: Connection | None
 ) -> Deployments:
     """Make the deployments of a worker; they lie over the functions of its shelf once they are started."""
-    sealer = Sealer(settings.auth.jwt_secret.reveal().encode())
     return Deployments(
-        Store(blobs, sealer),
+        Store(blobs, sealer_of(settings)),
         places.home / f"deployed-{os.getpid()}",
         shelf.use,
         checking(settings, places),
         connection,
         versions_kept=settings.edge_runtime.versions_kept,
     )
+
+
+def sealer_of(settings: Settings) -> Sealer:
+    """Give what seals the secrets of this platform."""
+    return Sealer(settings.auth.jwt_secret.reveal().encode())
 
 
 def checking(settings: Settings, places: Places) -> Check:

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -172,12 +172,7 @@ class Deployments:
 
     async def set_secrets(self, values: Mapping[str, str]) -> None:
         """Keep secrets; functions have them from now on. Raises: SecretRefused before any is kept."""
-        for name, value in values.items():
-            if fault := secret_fault(name, value):
-                raise SecretRefused(fault)
-        names = {each.name for each in self._kept.known} | values.keys()
-        if len(names) > MOST_SECRETS:
-            raise SecretRefused(f"there may be {MOST_SECRETS} secrets at most")
+        check_secrets(values, self._kept.known)
         for name, value in values.items():
             await self._store.set_secret(name, value)
         self._tell("")
@@ -290,6 +285,16 @@ class Deployments:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         self._folder.chmod(0o755)
+
+
+def check_secrets(values: Mapping[str, str], known: Iterable[KnownSecret]) -> None:
+    """Refuse secrets that cannot be kept beside those that are. Raises: SecretRefused."""
+    for name, value in values.items():
+        if fault := secret_fault(name, value):
+            raise SecretRefused(fault)
+    names = {each.name for each in known} | values.keys()
+    if len(names) > MOST_SECRETS:
+        raise SecretRefused(f"there may be {MOST_SECRETS} secrets at most")
 
 
 def _check_schedule(settings: FunctionSettings) -> None:

@@ -264,3 +264,27 @@ async def test_vanished_client_leaves_its_rooms(house: House) -> None:
             gone = await bob.until("presence_diff")
 
     assert list(gone.payload["leaves"]) == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/tenants"),
+        ("POST", "/api/tenants/"),
+        ("PUT", "/api/tenants/realtime-dev"),
+        ("DELETE", "/api/tenants/realtime-dev"),
+        ("POST", "/api/tenants/realtime-dev/reload"),
+        ("POST", "/api/tenants/realtime-dev/health"),
+        ("GET", "/api/openapi"),
+    ],
+)
+async def test_the_administration_of_tenants_is_closed(house: House, method: str, path: str) -> None:
+    headers = {"apikey": KEYS.service_role_key}
+    async with house.session.request(method, house.url + path, headers=headers) as answer:
+        assert (answer.status, await answer.read()) == (403, b"")
+
+
+async def test_what_is_nowhere_is_not_found(house: House) -> None:
+    headers = {"apikey": KEYS.anon_key}
+    async with house.session.get(f"{house.url}/api/tenantsx", headers=headers) as answer:
+        assert answer.status == 404
