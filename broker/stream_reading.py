@@ -200,6 +200,8 @@ class StreamReader:
                 return []
             self._pull()
             self._something.clear()
+            if self._is_silent:  # broken while it was begun, or by the pull: nothing would wake this
+                continue
             if is_end_told and await self._is_at_end():
                 return []
             try:

@@ -95,6 +95,23 @@ async def test_other_subjects_are_read_from_where_it_stands(pool: Connection, do
     assert (first, second) == ([1, 2, 3, 4, 5], [6, 7, 8])
 
 
+async def test_subjects_that_change_while_it_begins_are_read_at_once(
+    pool: Connection, door: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_reading, "_HEARTBEAT_S", 100.0)  # nothing else would wake it
+    monkeypatch.setattr(stream_reading, "_EXPIRES_S", 300.0)
+    await write(pool, range(5))
+    reader = StreamReader(door, STREAM, ["changes.public.other"], 0)
+
+    reading = asyncio.create_task(read(reader, 5))
+    await asyncio.sleep(0)
+    reader.watch(["changes.public.t"])
+    found = await reading
+    await reader.close()
+
+    assert found == [1, 2, 3, 4, 5]
+
+
 async def test_a_consumer_that_is_gone_is_made_anew(
     server: NatsServer, pool: Connection, door: Connection
 ) -> None:
