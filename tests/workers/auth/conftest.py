@@ -1,7 +1,6 @@
 """One bootstrapped database for the tests of the accounts, and workers on it."""
 
-from collections.abc import AsyncIterator, Iterator
-from functools import cache
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -24,16 +23,7 @@ from tests.workers.auth.office import (
     with_phones,
 )
 from tests.workers.database.server import temporary_server
-from workers.auth.delivery import templates
 from workers.database.migrate import migrate
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _default_templates() -> Iterator[None]:
-    """Parse the default letters once: every worker with other settings, two or three a test, would do it again."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(templates, "_default", cache(templates._default))
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ Source: docs/reference/auth.md, 18.3.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -179,6 +180,7 @@ def default_html(kind: Kind) -> str:
     return _resource("frame.html").replace(_FRAME_MARK, _resource(f"{kind}.html").rstrip())
 
 
+@cache
 def _default(kind: Kind) -> _Template:
     return _Template(parse(SUBJECTS[kind]), parse(default_html(kind)), parse(_resource(f"{kind}.txt")))
 
