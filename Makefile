@@ -6,6 +6,8 @@ INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 # Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
 ARGS ?=
 export PYTHON
+# Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup start test check docs bench release clean

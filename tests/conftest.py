@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
 
 _LONGEST_ID = 48
@@ -16,6 +17,12 @@ async def server() -> AsyncIterator[OwnServer]:
     """A running Postgres server for the whole run; tests make databases of their own in it."""
     async with own_server(wal_level="logical", max_connections="200") as one:
         yield one
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByModule | None:
+    """Keep the tests of a module together where those of a group are."""
+    return ByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

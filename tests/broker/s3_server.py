@@ -1,6 +1,7 @@
 """An S3 server for these tests, with what it holds in plain sight."""
 
 import logging
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,20 +13,24 @@ from moto.server import ThreadedMotoServer
 from schemas.secret import Secret
 from schemas.storage_settings import S3, Storage
 
-BUCKET, KEY = "files", "a key that is never shown"
+KEY = "a key that is never shown"
 
 
 @dataclass(frozen=True)
 class S3Server:
-    """A running server with one bucket, and a client of another library that looks into it."""
+    """A running server with one bucket, and a client of another library that looks into it.
+
+    All servers of a process have their objects in common, so each has a bucket of its own.
+    """
 
     url: str
+    bucket: str
     client: Any = field(repr=False)
 
     def settings(self, **changed: Any) -> Storage:
         """Give settings of a store in the bucket, under a prefix of its own."""
         s3: dict[str, Any] = {
-            "bucket": BUCKET,
+            "bucket": self.bucket,
             "endpoint": self.url,
             "force_path_style": True,
             "access_key_id": Secret("somebody"),
@@ -35,12 +40,12 @@ class S3Server:
 
     def names(self, prefix: str) -> list[str]:
         """List the objects under a prefix."""
-        found = self.client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)
+        found = self.client.list_objects_v2(Bucket=self.bucket, Prefix=prefix)
         return [each["Key"] for each in found.get("Contents", [])]
 
     def begun(self, prefix: str) -> list[str]:
         """List the multipart uploads under a prefix that are neither complete nor aborted."""
-        found = self.client.list_multipart_uploads(Bucket=BUCKET)
+        found = self.client.list_multipart_uploads(Bucket=self.bucket)
         return [each["Key"] for each in found.get("Uploads", []) if each["Key"].startswith(prefix)]
 
 
@@ -60,8 +65,9 @@ def running_s3() -> Iterator[S3Server]:
             aws_access_key_id="somebody",
             aws_secret_access_key=KEY,
         )
-        client.create_bucket(Bucket=BUCKET)
-        yield S3Server(url, client)
+        bucket = f"files-{secrets.token_hex(4)}"
+        client.create_bucket(Bucket=bucket)
+        yield S3Server(url, bucket, client)
         client.close()
     finally:
         server.stop()

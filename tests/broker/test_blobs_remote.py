@@ -17,7 +17,7 @@ from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing, BlobStoreDown, BlobStoreFull
 from broker.blobs_names import OBJECTS, UPLOADS, Place, blob, part
 from schemas.secret import Secret
-from tests.broker.s3_server import BUCKET, KEY, S3Server
+from tests.broker.s3_server import KEY, S3Server
 
 MIB = 1024 * 1024
 MOST = 1024 * MIB
@@ -95,7 +95,7 @@ async def test_parts_are_alike_and_large_enough_for_the_longest_blob(
             await staging.finish()
 
     etags = [
-        s3.client.head_object(Bucket=BUCKET, Key=f"{prefix}/{place.name}")["ETag"].strip('"')
+        s3.client.head_object(Bucket=s3.bucket, Key=f"{prefix}/{place.name}")["ETag"].strip('"')
         for place in places
     ]
     assert [etag.rpartition("-")[2] for etag in etags] == ["3", "3"]  # of 5 MiB, and of 6 MiB
@@ -107,7 +107,7 @@ async def test_a_crash_leaves_a_whole_blob_or_none(
 ) -> None:
     place = blob("bucket", uuid4())
     process = await create_subprocess_exec(
-        executable, "-c", CRASH, s3.url, BUCKET, prefix, str(place.version), finished
+        executable, "-c", CRASH, s3.url, s3.bucket, prefix, str(place.version), finished
     )
     code = await process.wait()
 
@@ -250,7 +250,7 @@ async def test_a_long_append_is_cut_so_that_a_crash_loses_little(
 async def test_names_of_others_are_neither_listed_nor_deleted(
     store: BlobStore, s3: S3Server, prefix: str
 ) -> None:
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/objects/READ.ME", Body=b"")
+    s3.client.put_object(Bucket=s3.bucket, Key=f"{prefix}/objects/READ.ME", Body=b"")
 
     assert await listed(store) == []
     await store.delete_folder(OBJECTS)

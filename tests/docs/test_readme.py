@@ -13,6 +13,8 @@ from tests.platform import Platform, platform
 
 README = (ROOT / "README.md").read_text()
 
+pytestmark = pytest.mark.xdist_group("clients")
+
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Platform]:
@@ -50,7 +52,6 @@ def test_the_shell_s_lines_answer_with_the_example_s_rows(place: Platform, folde
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="the JavaScript client needs Node")
-@pytest.mark.xdist_group("clients")
 def test_the_javascript_example_shows_two_people_their_own_rows(
     place: Platform, folder: Path, installed_clients: Path
 ) -> None:

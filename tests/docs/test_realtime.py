@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,20 @@ const supabase = createClient({url}, {key}, {{ auth: {{ persistSession: false }}
 """
 
 
-def test_the_page_holds(tmp_path: Path) -> None:
-    with platform() as place:
-        place.psql(block(PAGE, "sql", "create table public.harbours"))
-        place.psql(block(PAGE, "sql", "captains of the harbour"))
-        place.wait_for_catalog("harbours")
+@pytest.fixture(scope="module")
+def place() -> Iterator[Platform]:
+    """A platform with the table of the page."""
+    with platform() as one:
+        one.psql(block(PAGE, "sql", "create table public.harbours"))
+        yield one
 
-        lines = _streamed(place)
-        status = shell(
-            place, tmp_path, *(f"{k}={shlex.quote(v)}" for k, v in place.values.items()), _broadcast()
-        )
+
+def test_the_page_holds(place: Platform, tmp_path: Path) -> None:
+    place.psql(block(PAGE, "sql", "captains of the harbour"))
+    place.wait_for_catalog("harbours")
+
+    lines = _streamed(place)
+    status = shell(place, tmp_path, *(f"{k}={shlex.quote(v)}" for k, v in place.values.items()), _broadcast())
 
     assert json.loads(next(line for line in lines if "Rotterdam" in line)[6:])["record"]["berths"] == 40
     assert not any("Urk" in line for line in lines)
@@ -40,26 +45,22 @@ def test_the_page_holds(tmp_path: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine")
-def test_the_scripts_of_the_page_hold(tmp_path: Path) -> None:
+def test_the_scripts_of_the_page_hold(place: Platform, tmp_path: Path) -> None:
     if not (CLIENTS / "node_modules" / "ws").exists():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=CLIENTS, check=True, capture_output=True)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
-    with platform() as place:
-        place.psql(block(PAGE, "sql", "create table public.harbours"))
-        values = place.values
-        head = _HEAD.format(url=json.dumps(values["API_URL"]), key=json.dumps(values["ANON_KEY"]))
-        (tmp_path / "rows.mjs").write_text(head + block(PAGE, "js", "channel('harbours')"))
-        with subprocess.Popen(
-            ["node", "rows.mjs"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-        ) as process:
-            watch = threading.Timer(30, process.kill)
-            watch.start()
-            assert process.stdout is not None
-            first = process.stdout.readline()
-            place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
-            second = process.stdout.readline()
-            watch.cancel()
-            process.kill()
+    values = place.values
+    head = _HEAD.format(url=json.dumps(values["API_URL"]), key=json.dumps(values["ANON_KEY"]))
+    (tmp_path / "rows.mjs").write_text(head + block(PAGE, "js", "channel('harbours')"))
+    with subprocess.Popen(["node", "rows.mjs"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        watch = threading.Timer(30, process.kill)
+        watch.start()
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
+        second = process.stdout.readline()
+        watch.cancel()
+        process.kill()
 
     assert first == "Subscribed to PostgreSQL\n"
     assert second == "new: Rotterdam\n"

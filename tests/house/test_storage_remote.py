@@ -13,7 +13,7 @@ import pytest
 
 from schemas.storage_settings import Storage
 from tests.broker.gcs_server import running_gcs
-from tests.broker.s3_server import BUCKET, KEY, running_s3
+from tests.broker.s3_server import KEY, running_s3
 from tests.house.storage_house import Storehouse, open_storehouse
 from tests.house.storage_traffic import swept
 from tests.house.tus_client import Tus
@@ -41,7 +41,7 @@ def outside(request: pytest.FixtureRequest) -> Iterator[Outside]:
         with running_s3() as s3:
             names = {
                 "STORAGE_BACKEND": "s3",
-                "STORAGE_S3_BUCKET": BUCKET,
+                "STORAGE_S3_BUCKET": s3.bucket,
                 "STORAGE_S3_ENDPOINT": s3.url,
                 "STORAGE_S3_FORCE_PATH_STYLE": "true",
                 "AWS_ACCESS_KEY_ID": "somebody",

@@ -23,7 +23,7 @@ import yaml
 
 from schemas.legacy_keys import legacy_key
 from services.supervisor.deployment import Places, deployment_secrets
-from tests.broker.s3_server import BUCKET, S3Server, running_s3
+from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import nats_program
 from tests.platform import free_port
 from tests.workers.database.own_server import OwnServer, own_server
@@ -270,7 +270,7 @@ def _environment(one: Topology, service: dict[str, Any], name: str) -> dict[str,
             "HOME": str(one.folder),
             "HEADWATER_ALIVE_FILE": str(one.folder / f"{name}.alive"),
             "HEADWATER_STORAGE_S3_ENDPOINT": one.s3.url,
-            "HEADWATER_STORAGE_S3_BUCKET": BUCKET,
+            "HEADWATER_STORAGE_S3_BUCKET": one.s3.bucket,
             "HEADWATER_PROJECT_FOLDER": str(one.folder / "supabase"),
             "HEADWATER_EDGE_RUNTIME_PATH": str(one.folder / "supabase" / "functions"),
         }

@@ -95,7 +95,8 @@ def new_place():
     try:
         yield here
     finally:
-        here.run("stop")
+        if here.data.exists():
+            here.run("stop")
         shutil.rmtree(root, ignore_errors=True)
 
 

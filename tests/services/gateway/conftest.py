@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
+import pytest
 import pytest_asyncio
 
 from schemas.settings import Gateway
+from services.gateway import listener
 from tests.broker.server import NatsServer, running_server
 from tests.services.gateway.door import Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
@@ -44,10 +46,13 @@ async def door(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
 
 @pytest_asyncio.fixture(scope="package")
 async def strict(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
-    """A gateway with narrow limits and little patience for bodies."""
+    """A gateway with narrow limits and little patience for bodies and for what comes behind a refusal."""
     del pool
     limits = Gateway(max_url=1000, max_headers=2000, max_body=600 * 1024, body_timeout=0.2)
-    async with running_door(nats.url, limits) as one:
+    async with AsyncExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(listener, "_LINGER_S", 1.0)
+            one = await stack.enter_async_context(running_door(nats.url, limits))
         yield one
 
 

@@ -216,7 +216,7 @@ async def test_roles_of_the_api_may_send(
 async def test_a_canceled_wait_leaves_nothing_behind(
     house: House, asker: asyncpg.Connection, service: Service
 ):
-    await asker.execute("set statement_timeout = '200ms'")
+    await asker.execute("set statement_timeout = '200ms'; set http.timeout_msec = 2000")
 
     with pytest.raises(asyncpg.QueryCanceledError):
         await asker.execute(f"select http_get('{service.url}/hang')")
