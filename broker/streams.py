@@ -32,12 +32,16 @@ class StreamLimits(Struct, frozen=True):
 
 
 class StreamState(Struct, frozen=True):
-    """Where a stream stands. `last_seq` stays when messages go; `last_id` is empty when the last one is gone."""
+    """Where a stream stands. `last_seq` stays when messages go; `last_id` is empty when the last one is gone.
+
+    `created` is when it was made: another text is another stream.
+    """
 
     first_seq: int
     last_seq: int
     last_id: str
     notes: dict[str, str]
+    created: str = ""
 
 
 class _Error(Struct, frozen=True):
@@ -61,6 +65,7 @@ class _Stored(Struct, frozen=True):
 
 class _Answer(Struct, frozen=True):
     error: _Error | None = None
+    created: str = ""
     state: _Counts = field(default_factory=_Counts)
     config: _Config = field(default_factory=_Config)
     message: _Stored = field(default_factory=_Stored)
@@ -78,7 +83,9 @@ async def stream_state(connection: Connection, name: str) -> StreamState | None:
             return None
         raise
     last_id = await _id_of(connection, name, found.state.last_seq) if found.state.messages else ""
-    return StreamState(found.state.first_seq, found.state.last_seq, last_id, _own(found.config.metadata))
+    return StreamState(
+        found.state.first_seq, found.state.last_seq, last_id, _own(found.config.metadata), found.created
+    )
 
 
 async def make_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:

@@ -3,9 +3,9 @@
 The stream is made or brought to its limits; a slot that is missing or lost is made anew; where the log does not go on
 where the stream ends, subscribers are told of a gap.
 
-The stream notes which slot it belongs to, and in which timeline of the server it was written. The notes are taken away
-before a slot is made, and written when the gap is in the stream: a crash in between ends in one gap more, never in one
-that nobody is told of.
+The stream notes which slot it belongs to, and in which timeline of the server it was written; the database notes which
+stream the slot was read into. The notes are taken away before a slot is made, and written when the gap is in the stream: a
+crash in between ends in one gap more, never in one that nobody is told of.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,21 @@ from schemas.realtime_settings import Realtime
 from workers.replication.failover import ends_before, is_common, keep_on_standbys
 from workers.replication.observations import ChangesLost
 from workers.replication.outgoing import Outgoing, gap_of, order
-from workers.replication.slot import Server, Slot, look_at_server, look_at_slot, make_slot
+from workers.replication.slot import (
+    Server,
+    Slot,
+    look_at_server,
+    look_at_slot,
+    make_slot,
+    note_stream,
+    stream_of,
+)
 from workers.replication.tables import Ask
 
 _SOURCE = "headwater-source"
 _TIMELINE = "headwater-timeline"
 _FIRST = "replication begins"
+_ELSEWHERE = "another broker was told of changes meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,7 @@ class Beginning:
     last_seq: int
     last_id: str
     gap: Outgoing | None
+    stream: str
 
 
 class Changes:
@@ -51,12 +61,14 @@ class Changes:
         state = await stream_state(self.connection, CHANGES_STREAM)
         if state is None:
             await make_stream(self.connection, self._limits, {})
-            return StreamState(1, 0, "", {})
+            made = await stream_state(self.connection, CHANGES_STREAM)
+            return made or StreamState(1, 0, "", {})
         await change_stream(self.connection, self._limits, state.notes)
         return state
 
-    async def note(self, server: Server) -> None:
-        """Note that the stream goes with this server, and in which timeline."""
+    async def note(self, ask: Ask, server: Server, stream: str) -> None:
+        """Note on both sides that the stream, made at that time, goes with the slot of this server."""
+        await note_stream(ask, self.slot, stream)
         await change_stream(self.connection, self._limits, notes_of(server, self.slot))
 
     async def forget(self) -> None:
@@ -75,7 +87,9 @@ async def begin(changes: Changes, ask: Ask, url: str) -> Beginning:
     state = await changes.ready()
     slot = await look_at_slot(ask, changes.slot, server.database)
     other, common = await _other(server, state, changes.slot, url)
-    reason = other or _break(server, slot, state)
+    stream = await stream_of(ask, changes.slot)
+    is_elsewhere = stream is not None and stream != state.created
+    reason = other or _break(server, slot, state, is_elsewhere=is_elsewhere)
     if slot is None or slot.is_lost:
         if state.notes:
             await changes.forget()
@@ -85,16 +99,17 @@ async def begin(changes: Changes, ask: Ask, url: str) -> Beginning:
         if not slot.survives_failover and not slot.is_read:
             await keep_on_standbys(url, changes.slot)
     if not reason:
-        if state.notes != notes_of(server, changes.slot):
-            await changes.note(server)
-        return Beginning(server, start, state.last_seq, state.last_id, None)
+        if stream is None or state.notes != notes_of(server, changes.slot):
+            await changes.note(ask, server, state.created)
+        return Beginning(server, start, state.last_seq, state.last_id, None, state.created)
     last = order(state.last_id)
     if other or last >= (start - 1, 0):  # ids that are to come may be among those that this stream has seen
         state, last = await changes.anew(), (0, 0)
-    since = slot.confirmed if slot else 0
+    since = slot.confirmed if slot and reason != _ELSEWHERE else 0
     if reason != _FIRST:
         observe(ChangesLost(reason))
-    return Beginning(server, start, state.last_seq, state.last_id, gap_of(start, since or last[0], reason))
+    gap = gap_of(start, since or last[0], reason)
+    return Beginning(server, start, state.last_seq, state.last_id, gap, state.created)
 
 
 def notes_of(server: Server, slot: str) -> dict[str, str]:
@@ -116,11 +131,13 @@ async def _other(server: Server, state: StreamState, slot: str, url: str) -> tup
     return "a standby took over that did not have all that was told", ends.get(by, 0)
 
 
-def _break(server: Server, slot: Slot | None, state: StreamState) -> str:
+def _break(server: Server, slot: Slot | None, state: StreamState, *, is_elsewhere: bool) -> str:
     """Tell why the log does not go on where the stream of the same history ends; "" if it does."""
     is_noted = _SOURCE in state.notes
     if slot is None or slot.is_lost:
         return "the replication slot was lost" if slot or is_noted else _FIRST
     if not is_noted:
         return "the stream of changes was made anew"
+    if is_elsewhere:
+        return _ELSEWHERE
     return "the log of the database begins anew" if order(state.last_id)[0] > server.lsn else ""

@@ -106,7 +106,7 @@ class Term:
         assert begun.gap is not None
         await self._publish(ordered, begun.gap)
         await ordered.settled()
-        await self._changes.note(begun.server)
+        await self._changes.note(self._ask, begun.server, begun.stream)
 
     async def _follow(
         self, server: Server, publications: tuple[str, ...], start: int, on_streaming: Callable[[], None]

@@ -5,6 +5,7 @@ gives it up; then it is made anew, and subscribers are told of a gap.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from workers.database.errors import DatabaseError
 from workers.replication import failover
@@ -18,6 +19,7 @@ _TOLERANT = 180000
 """From this version on, a publication that is not there is skipped; before, reading fails at its absence."""
 _MIB = 1024 * 1024
 _NOT_ALLOWED = "42501"
+_NOT_THERE = ("42P01", "3F000", _NOT_ALLOWED)
 _CANNOT_BE_MADE = ("53400", "42602")
 """No slot is free; the name is no name for a slot."""
 
@@ -118,6 +120,26 @@ async def drop_slot(ask: Ask, name: str) -> bool:
         return False
     await ask(STATEMENTS["drop"], name)
     return True
+
+
+async def stream_of(ask: Ask, name: str) -> str | None:
+    """Give which stream a slot was read into last; None where nobody knows: our table, or the right to it, is not there."""
+    rows = await _asked_if_known(ask, STATEMENTS["stream"], name)
+    return rows[0]["stream"] if rows else None
+
+
+async def note_stream(ask: Ask, name: str, stream: str) -> None:
+    """Note that a slot is read into a stream, where there is a place for it."""
+    await _asked_if_known(ask, STATEMENTS["note_stream"], name, stream)
+
+
+async def _asked_if_known(ask: Ask, statement: str, *values: object) -> list[Any]:
+    try:
+        return await ask(statement, *values)
+    except DatabaseError as error:
+        if error.code not in _NOT_THERE:
+            raise
+        return []
 
 
 async def present_publications(ask: Ask) -> list[str]:

@@ -69,3 +69,12 @@ select exists (
       pg_catalog.current_setting('synchronous_standby_names') ~ '[*]|headwater changes'
     )
 )
+
+-- name: stream
+-- Which stream the slot was read into last.
+select stream from headwater.streams_of_changes where slot = $1
+
+-- name: note_stream
+-- It is this one.
+insert into headwater.streams_of_changes (slot, stream) values ($1, $2)
+on conflict (slot) do update set stream = excluded.stream

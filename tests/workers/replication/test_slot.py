@@ -271,3 +271,39 @@ async def test_the_login_may_replicate_and_no_more_than_read():
             assert (await look_at_server(connection.fetch)).database == "postgres"
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.execute("create table public.x (id int)")
+
+
+async def test_a_broker_is_told_of_a_gap_where_another_one_had_its_slot_meanwhile(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.admin.execute(f"insert into {table} values (1)")
+    (told,) = await house.batches(table, 1)
+    await house.replication.close()
+    async with running_server() as elsewhere, house_of(house.database, elsewhere) as other:
+        await house.admin.execute(f"insert into {table} values (2)")
+        assert [change.new for change in await other.changes(table, 1)] == [[b"2"]]
+
+    again = house.another()
+    again.begin()
+    await house.streams()
+    await house.admin.execute(f"insert into {table} values (3)")
+
+    assert [change.new for change in await house.changes(table, 2)] == [[b"1"], [b"3"]]
+    gap = (await _gaps(house, 2))[1]
+    assert (gap.reason, gap.since) == ("another broker was told of changes meanwhile", told.lsn)
+    await again.close()
+
+
+async def test_a_database_without_a_place_for_it_is_read_all_the_same(own_house):
+    house = own_house
+    table = await house.table("id int primary key")
+    await house.replication.close()
+    await house.admin.execute("drop table headwater.streams_of_changes")
+    again = house.another()
+    again.begin()
+    await house.streams()
+    await house.admin.execute(f"insert into {table} values (1)")
+
+    assert [change.new for change in await house.changes(table, 1)] == [[b"1"]]
+    assert len(await _gaps(house, 1)) == 1
+    await again.close()
