@@ -21,11 +21,9 @@ PATIENCE_S = 40.0
 LIMIT = 100_000
 """Bytes that an object of the bucket `small` may have."""
 
-SETTINGS = {
-    "HEADWATER_STORAGE_FILE_SIZE_LIMIT": "256MiB",
-    "HEADWATER_GATEWAY_BODY_TIMEOUT": "2",
-    "HEADWATER_GATEWAY_BODY_RATE_WINDOW": "3",
-}
+PATIENT = {"HEADWATER_STORAGE_FILE_SIZE_LIMIT": "256MiB"}
+"""Settings under which uploads may stand still, as those of a test do while something is killed."""
+SETTINGS = {**PATIENT, "HEADWATER_GATEWAY_BODY_TIMEOUT": "2", "HEADWATER_GATEWAY_BODY_RATE_WINDOW": "3"}
 
 
 @dataclass(frozen=True, slots=True)
