@@ -14,6 +14,7 @@ from workers.graphql.plan.order import order_of
 from workers.graphql.plan.selection import Planning
 from workers.graphql.plan.tree import Operand, Order
 from workers.graphql.plan.values import invalid, offset, page_size
+from workers.sql.pages import magnitude
 
 ARGUMENTS = ("first", "last", "before", "after", "offset", "filter", "orderBy")
 
@@ -77,23 +78,17 @@ def _skipped(planning: Planning, skipped: Given) -> Operand | None:
 
 
 def _reach(entity: Entity, size: Given, skipped: Given) -> int | None:
-    """Bound what parameters leave open, so that Postgres need not plan anew for each of their values.
-
-    It would have to guess how many rows an unknown place leaves out, and plan for a tenth of the table.
-    """
+    """Bound what parameters leave open, so that Postgres need not plan anew for each of their values."""
     if size.path is None and skipped.is_nothing:
         return None
-    page, before = _expected(entity, size), 0 if skipped.is_nothing else skipped.ask(magnitude)
-    if size.path is not None and (asked := size.ask(magnitude)) is not None:
+    page, before = _expected(entity, size), 0 if skipped.is_nothing else skipped.ask(_magnitude)
+    if size.path is not None and (asked := size.ask(_magnitude)) is not None:
         page = min(page, asked)
     return None if before is None else before + page + 1
 
 
-def magnitude(value: object) -> int | None:
-    """Give a power of four that is not below a number of rows; None beyond a million, where a page is slow anyway."""
-    if not isinstance(value, int) or not 0 <= value <= 1 << 20:
-        return None
-    return next(1 << power for power in range(6, 21, 2) if value <= 1 << power)
+def _magnitude(value: object) -> int | None:
+    return magnitude(value) if isinstance(value, int) else None
 
 
 def _expected(entity: Entity, size: Given) -> int:

@@ -29,8 +29,10 @@ from workers.rest.query.paging import (
     turned,
 )
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, number, param, qualified, raw
+from workers.sql.pages import magnitude
 
 _ROWS, _ROW = "hw_rows", "hw_row"
+_LONG_PAGE = 1 << 20
 
 
 def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
@@ -86,6 +88,18 @@ def range_sql(rows: Range) -> Sql:
     return limit + offset
 
 
+def _within(rows: Sql, wanted: Range) -> Sql:
+    """Cut a SELECT to its range, within a bound that many ranges share (workers/sql/pages.py)."""
+    offset, limit = wanted.offset, wanted.limit
+    if not isinstance(offset, int) or not isinstance(limit, int) or offset == 0 or limit > _LONG_PAGE:
+        return concat(rows, range_sql(wanted))
+    reach = magnitude(offset)
+    if reach is None:
+        return concat(rows, range_sql(wanted))
+    bound = concat(raw(" limit "), number(reach + limit), raw(") as hw_reach"))
+    return concat(raw("select * from ("), rows, bound, range_sql(wanted))
+
+
 def _number(bound: Bound) -> Sql:
     return number(bound) if isinstance(bound, int) else param(bound)
 
@@ -127,7 +141,7 @@ def _select(
     joins = concat(EMPTY, *(_join(embed, place) for embed in read.embeds))
     group_by = concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
-    return concat(
+    rows = concat(
         raw("select "),
         distinct_sql(place, read.distinct),
         join(", ", items),
@@ -138,8 +152,8 @@ def _select(
         group_by,
         having_sql(place, read.having),
         order_sql(place, read.order, embedded),
-        range_sql(read.range) if ranged and read.range != ALL_ROWS else EMPTY,
     )
+    return _within(rows, read.range) if ranged and read.range != ALL_ROWS else rows
 
 
 def _items(read: Read, place: Place, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:

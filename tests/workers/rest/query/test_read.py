@@ -13,7 +13,8 @@ from workers.rest.query.read import count_sql
         ("", "", []),
         ("limit=5", " limit 5", []),
         ("offset=5", " offset $1", ["5"]),
-        ("limit=5&offset=6", " limit 5 offset $1", ["6"]),
+        ("limit=5&offset=2000000", " limit 5 offset $1", ["2000000"]),
+        ("limit=2000000&offset=6", " limit 2000000 offset $1", ["6"]),
         ("limit=0", " limit 0", []),
         ("offset=0", "", []),
     ],
@@ -24,6 +25,17 @@ def test_the_limit_stands_in_the_text_and_the_offset_beside_it(
     assert rows(f"/clients?{parameters}") == (
         f'select "public"."clients".* from "public"."clients"{end}',
         params,
+    )
+
+
+@pytest.mark.parametrize(
+    ("offset", "bound"), [(1, 64 + 5), (64, 64 + 5), (65, 256 + 5), (1 << 20, (1 << 20) + 5)]
+)
+def test_pages_share_a_bound(offset: int, bound: int) -> None:
+    """With the offset alone Postgres would plan each page anew."""
+    assert rows(f"/clients?limit=5&offset={offset}") == (
+        f'select * from (select "public"."clients".* from "public"."clients" limit {bound}) as hw_reach limit 5 offset $1',
+        [str(offset)],
     )
 
 
