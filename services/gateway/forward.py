@@ -115,10 +115,9 @@ class Forwarder:
         return b"".join([piece async for piece in self._pieces(request)])
 
     async def _whole(self, request: web.BaseRequest, length: int) -> bytes:
-        if (
-            request.content.is_eof() and request.content.exception() is None
-        ):  # it came with the head: no wait, no clock
-            body = request.content.read_nowait()
+        content = request.content
+        if content.is_eof() and content.exception() is None:  # it came with the head: no wait, no clock
+            body = content.read_nowait()
         else:
             body = b"".join([piece async for piece in self._pieces(request)])
         if len(body) != length:
