@@ -168,10 +168,14 @@ class Instance:
 
     async def failure(self) -> FunctionError:
         """Say why a connection to it broke: give it a moment to be seen ending."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SEE_OFF_S):
-                await self.gone.wait()
+        await self.see_off(_SEE_OFF_S)
         return LimitReached() if self._limit else FunctionFailed()
+
+    async def see_off(self, longest_s: float) -> None:
+        """Wait a moment for its end: until then it would be given requests."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(longest_s):
+                await self.gone.wait()
 
     def judge(self, seen: Sample, now: float) -> None:
         """Take a sample of it, and end it if it is beyond a limit."""

@@ -34,6 +34,8 @@ _HEALTH = "/_internal/health"
 _JSON = ("content-type", "application/json")
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
 _LAST_GRACE_S = 5.0
+_SEE_OFF_S = 0.2
+"""How long an answer that breaks off may wait for the end of its process; where only the answer broke, the process lives."""
 
 
 class FunctionsWorker:
@@ -230,6 +232,7 @@ class _Job:
         except TimeoutError:
             raise BodyBroken("the function took longer than it may") from None
         except (http_wire.WireBroken, OSError) as error:
+            await self._instance.see_off(_SEE_OFF_S)  # who asks again because of this gets another process
             raise BodyBroken(str(error)) from None
 
     async def aclose(self) -> None:
