@@ -259,6 +259,6 @@ def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str])
     config = nats.write_nats_config(folder, ports.nats, authorization)
     return Server(
         argv=(str(binaries.find_nats()), "--config", str(config)),
-        environment={},
+        environment=nats.nats_environment(os.cpu_count() or 1),
         label=f"NATS {binaries.nats_version()} on 127.0.0.1:{ports.nats}",
     )
