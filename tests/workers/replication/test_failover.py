@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+import pytest
+
 from broker.streams import stream_state
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Gap
@@ -48,7 +50,7 @@ async def test_a_server_that_never_failed_over_has_no_history(own_house):
 async def test_a_slot_of_before_is_kept_on_standbys_too(own_house):
     house = own_house
     if await house.admin.fetchval("select current_setting('server_version_num')::int < 170000"):
-        return
+        pytest.skip("before Postgres 17 standbys keep no slots")
     asked = "select failover from pg_replication_slots where slot_name = $1"
     assert await house.admin.fetchval(asked, SLOT)
     await house.replication.close()
