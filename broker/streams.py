@@ -41,7 +41,7 @@ class StreamState(Struct, frozen=True):
     last_seq: int
     last_id: str
     notes: dict[str, str]
-    created: str = ""
+    created: str
 
 
 class _Error(Struct, frozen=True):

@@ -14,6 +14,7 @@ from broker.connection import Connection
 from broker.observe import observe
 from broker.streams import StreamLimits, StreamState, change_stream, drop_stream, make_stream, stream_state
 from broker.subjects import CHANGES_KEPT, CHANGES_STREAM
+from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
 from workers.replication.failover import ends_before, is_common, keep_on_standbys
 from workers.replication.observations import ChangesLost
@@ -61,8 +62,10 @@ class Changes:
         state = await stream_state(self.connection, CHANGES_STREAM)
         if state is None:
             await make_stream(self.connection, self._limits, {})
-            made = await stream_state(self.connection, CHANGES_STREAM)
-            return made or StreamState(1, 0, "", {})
+            state = await stream_state(self.connection, CHANGES_STREAM)
+            if state is None:
+                raise Unavailable("the stream of changes is gone again")
+            return state
         await change_stream(self.connection, self._limits, state.notes)
         return state
 
