@@ -5,7 +5,7 @@ itself, because asyncpg cannot put several statements under one Sync (architectu
 in asyncpg and used here: `Connection._transport`, `_protocol`, `_addr`, `_params`, `_aborted` and `connect_utils._cancel`;
 the minor version is pinned and test_pipeline.py holds each of them.
 
-Rules: one exchange at a time. An exchange whose caller went away goes on until the server is ready; who owns the
+Rules: one exchange at a time, or several that were sent together (`exchange_each`). An exchange whose caller went away goes on until the server is ready; who owns the
 connection asks `is_settled` before it is used again. A connection that broke, or spoke no sense, is never used again.
 An exchange may be answered before its end, with a long value (workers/database/long_value.py): it is under way until
 the value's row and all that follows have come.
@@ -13,6 +13,7 @@ the value's row and all that follows have come.
 
 import asyncio
 import socket
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Self
@@ -45,6 +46,16 @@ class Reply(NamedTuple):
     """Number of result columns of each statement that was described."""
     long: LongValue | None = None
     """The last value of the last row, which holds None for it: the exchange goes on with it."""
+    status: int = wire.IDLE
+    """The state of the transaction after it."""
+
+
+class Part(NamedTuple):
+    """One of several exchanges that are sent together: its messages, as `exchange` takes them, and who waits for its answer."""
+
+    messages: Sequence[bytes]
+    long_in: int
+    waiter: asyncio.Future[Reply]
 
 
 class Pipeline(asyncio.Protocol):
@@ -70,6 +81,8 @@ class Pipeline(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._reader = wire.Reader()
         self._waiter: asyncio.Future[Reply] | None = None
+        self._next: deque[tuple[asyncio.Future[Reply], int]] = deque()
+        self._over: Callable[[], None] | None = None
         self._long: LongValue | None = None
         self._onlooker: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -147,15 +160,52 @@ class Pipeline(asyncio.Protocol):
         """
         return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]), long_in)
 
+    def exchange_each(self, parts: Sequence[Part], over: Callable[[], None]) -> None:
+        """Send several exchanges in one write: each ends with a Sync, and so is a transaction of its own.
+
+        They are answered in turn; a waiter may be done before, when nobody wants its answer any more. Nothing in them
+        may be new to the connection. `over` is called when the last is answered, or the connection is lost.
+        Raises: Disconnected.
+        """
+        self._refuse_if_unfit()
+        data = self.statements.leave()
+        for part in parts:
+            data += part.messages
+            data.append(wire.SYNC)
+            self._next.append((part.waiter, part.long_in))
+        self._over = over
+        self._turn_to_next()
+        self._transport.write(b"".join(data))
+
+    @property
+    def unanswered(self) -> int:
+        """How many exchanges are under way."""
+        return len(self._next) + (self._waiter is not None)
+
+    @property
+    def gives_long(self) -> bool:
+        """Whether a long value is under way."""
+        return self._long is not None
+
+    def forget(self) -> None:
+        """Tell nobody any more when what was sent together is over."""
+        self._over = None
+
+    def _turn_to_next(self) -> None:
+        self._waiter, self._reader.long_in = self._next.popleft()
+
+    def _refuse_if_unfit(self) -> None:
+        if self.lost is not None:
+            raise Disconnected(self.lost.message, self.lost.code)
+        if self._waiter is not None:
+            raise RuntimeError("an exchange is under way on this connection")
+
     def command(self, text: str) -> Awaitable[Reply]:
         """Send one simple query, which may hold several commands, and give the answer. Raises: as `exchange`."""
         return self._send(wire.query(text))
 
     async def _send(self, data: bytes, long_in: int = -1) -> Reply:
-        if self.lost is not None:
-            raise Disconnected(self.lost.message, self.lost.code)
-        if self._waiter is not None:
-            raise RuntimeError("an exchange is under way on this connection")
+        self._refuse_if_unfit()
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
         self._reader.long_in = long_in
@@ -182,7 +232,7 @@ class Pipeline(asyncio.Protocol):
             )
 
     async def ready(self) -> None:
-        """Wait until the exchange under way has ended, one way or the other. One waits at a time."""
+        """Wait until the exchange under way has ended, one way or the other; another may follow. One waits at a time."""
         if self._waiter is not None:
             self._onlooker = self._loop.create_future()
             await self._onlooker
@@ -206,19 +256,23 @@ class Pipeline(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Read what the server says."""
         reader = self._reader
-        try:
-            is_ready = reader.feed(data)
-        except wire.Garbled as error:
-            self.terminate(f"the server's answer made no sense: {error}")
-            return
-        if reader.pieces:
-            self._pass_on()
-        if reader.asides:
-            self._heed_asides()
-        if reader.is_copying:
-            self._refuse_copy()
-        elif is_ready:
-            self._finish()
+        while data:
+            try:
+                is_ready = reader.feed(data)
+            except wire.Garbled as error:
+                self.terminate(f"the server's answer made no sense: {error}")
+                return
+            if reader.pieces:
+                self._pass_on()
+            if reader.asides:
+                self._heed_asides()
+            if reader.is_copying:
+                self._refuse_copy()
+                return
+            data = b""
+            if is_ready:
+                data, reader.rest = reader.rest, b""
+                self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail what was under way: with the server's last words, if it had any."""
@@ -246,16 +300,20 @@ class Pipeline(asyncio.Protocol):
     def _finish(self) -> None:
         reader, waiter, long = self._reader, self._waiter, self._long
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
-        reply = Reply(reader.results, error, reader.tag, reader.columns)
+        reply = Reply(reader.results, error, reader.tag, reader.columns, status=self.status)
         self.statements.settle(reader.parsed)
         reader.clear()
         self._waiter = self._long = None
+        if self._next:
+            self._turn_to_next()
         if self._onlooker is not None:
             self._dismiss_onlooker()
         if long is not None:
             long.end(self._verdict(reply))
         if waiter is not None and not waiter.done():
             waiter.set_result(reply)
+        if self._over is not None and self._waiter is None:
+            self._say_over()
 
     def _verdict(self, reply: Reply) -> DatabaseError | None:
         """Tell what is wrong with the end of an exchange that gave a long value; None if the value stands.
@@ -285,12 +343,23 @@ class Pipeline(asyncio.Protocol):
         self.lost = reason
         if waiter is not None and not waiter.done():
             waiter.set_exception(error or Disconnected(reason.message, reason.code))
+        for later, _ in self._next:
+            if not later.done():
+                later.set_exception(Disconnected(reason.message, reason.code))
+        self._next.clear()
         self._dismiss_onlooker()
         if self._on_lost is not None:
             self._on_lost(self)
         long, self._long = self._long, None
         if long is not None:
             long.end(error or Disconnected(reason.message, reason.code))
+        if self._over is not None:
+            self._say_over()
+
+    def _say_over(self) -> None:
+        over, self._over = self._over, None
+        if over is not None:
+            over()
 
     def _dismiss_onlooker(self) -> None:
         onlooker, self._onlooker = self._onlooker, None

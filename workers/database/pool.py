@@ -2,14 +2,15 @@
 
 Who finds no free connection waits in line, for a time, and in a line of bounded length. A connection is given out only
 when it is known to be settled: one that a caller was cancelled on is first told to stop and asked whether it did, and
-dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py). When the server is gone and no connection is left, callers fail at once while one attempt
+dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py), and
+quick reads share one where others are busy (workers/database/groups.py). When the server is gone and no connection is left, callers fail at once while one attempt
 after another is made in the background, ever slower up to a second apart.
 """
 
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ from typing import NamedTuple, Self
 from broker.tracing import STATE
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.groups import GoAlone, Groups
 from workers.database.interactive import Transaction
 from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
@@ -30,6 +32,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between attempts to connect while the server is gone."""
 _GOODBYE_S = 2.0
 """How long closing connections may take to leave."""
+_ALONE = 2
+"""Connections that are in use before reads share one."""
 
 
 class PoolEventKind(StrEnum):
@@ -112,6 +116,7 @@ class Pool(Sessions):
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._is_closed = False
         self._is_drained = asyncio.Event()
+        self._groups = Groups(self)
 
     @classmethod
     async def open(
@@ -166,14 +171,23 @@ class Pool(Sessions):
 
     async def run_long(self, work: Work) -> Found:
         """Run one transaction that only reads; its last value may come while it arrives (see `Sessions`)."""
+        if len(self._open) - len(self._idle) >= _ALONE and self._groups.is_quick(work):
+            doing: Awaitable[Found] = self._groups.run(work)
+            with suppress(GoAlone):
+                if STATE.tracing is not None:
+                    return await traced(STATE.tracing, work.statements, doing)
+                return await doing
         pipeline = self._idle.pop() if self._idle else await self._acquire()
         long: LongValue | None = None
+        began = self._loop.time()
         try:
             doing = perform_long(pipeline, work)
             if STATE.tracing is not None:
                 doing = traced(STATE.tracing, work.statements, doing)
             found = await doing
             long = found[1]
+            if work.may_share:
+                self._groups.note(work, self._loop.time() - began)
         finally:
             if long is None:
                 self._release(pipeline)
@@ -187,7 +201,7 @@ class Pool(Sessions):
 
         The block's end commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
-        transaction = Transaction(self._take, settings)
+        transaction = Transaction(self.lend_later, settings)
         try:
             try:
                 yield transaction
@@ -199,8 +213,17 @@ class Pool(Sessions):
             if transaction.pipeline is not None:
                 self._release(transaction.pipeline)
 
-    async def _take(self) -> Pipeline:
+    def lend(self) -> Pipeline | None:
+        """Give a connection to a group of reads, if one is free now."""
+        return self._idle.pop() if self._idle else None
+
+    async def lend_later(self) -> Pipeline:
+        """Wait in line for a connection. Raises: PoolTimeout, Disconnected."""
         return self._idle.pop() if self._idle else await self._acquire()
+
+    def take_back(self, pipeline: Pipeline) -> None:
+        """Take back what was lent."""
+        self._release(pipeline)
 
     async def close(self, grace: float = 5.0) -> None:
         """Refuse new work, let what runs finish within `grace` seconds, and close every connection."""
@@ -278,9 +301,10 @@ class Pool(Sessions):
         """Stop what a caller left running, make sure of it, and take the connection back."""
         try:
             async with asyncio.timeout(self._times.settle):
-                if pipeline.is_busy:
+                while left := pipeline.unanswered:
                     await pipeline.cancel()
-                    await pipeline.ready()
+                    if pipeline.unanswered == left:  # else that one ended meanwhile, and the next runs
+                        await pipeline.ready()
                 # A cancel request that came late hits this command instead of the next caller's.
                 await pipeline.command("reset all" if pipeline.status == wire.IDLE else "rollback")
         except (TimeoutError, OSError, DatabaseError, Disconnected) as error:

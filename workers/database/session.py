@@ -47,6 +47,9 @@ class Work(Struct, frozen=True):
     read_only: bool = False
     isolation: str | None = None
     end: End = End.COMMIT
+    may_share: bool = False
+    """It only reads, and by nothing that reaches out of the database: it may run behind others on one connection, and
+    once more if that takes too long (workers/database/groups.py)."""
 
 
 Row = tuple[bytes | None, ...]

@@ -44,6 +44,15 @@ class Statements:
     def __len__(self) -> int:
         return len(self._known)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no Parse and no Close is due."""
+        return not self._asked and not self._closing
+
+    def knows(self, text: str, *, columns: bool) -> bool:
+        """Tell whether the server knows a statement, and we its result columns if those are asked for."""
+        return text in self._known and (not columns or text in self.columns)
+
     def find(self, text: str, out: list[bytes]) -> Prepared:
         """Give the prepared statement of a text; if it is new, its Parse is put to the messages of the exchange."""
         if self._kept == 0:

@@ -80,6 +80,37 @@ async def perform_long(pipeline: Pipeline, work: Work) -> Found:
     return reply.results[before : before + len(work.statements)], reply.long
 
 
+def messages_among_others(pipeline: Pipeline, work: Work) -> tuple[list[bytes], int] | None:
+    """Give the messages of a work that is sent together with others, and how many results come before its own.
+
+    None if the connection would have to learn something for it: such a work goes alone.
+    """
+    statements = pipeline.statements
+    if pipeline.has_temporary or work.isolation is not None or work.end is not End.COMMIT:
+        return None
+    if not all(statements.knows(each.text, columns=bool(each.binary)) for each in work.statements):
+        return None
+    messages, before = _messages(pipeline, work)
+    if not statements.is_settled:
+        statements.settle(0)
+        return None
+    return messages, before
+
+
+def found_among_others(work: Work, reply: Reply, before: int) -> Found | None:
+    """Give what such a work found; None if it failed for what the connection remembered, and must be done alone.
+
+    Raises: DatabaseError.
+    """
+    if reply.error is not None:
+        if _is_of_memory(reply, before):
+            return None
+        raise _placed(reply.error, len(reply.results) - before, work)
+    if reply.long is None and (reply.status != wire.IDLE or reply.tag == b"ROLLBACK"):
+        raise broken_off()
+    return reply.results[before : before + len(work.statements)], reply.long
+
+
 def _is_well(pipeline: Pipeline, work: Work, reply: Reply) -> bool:
     """Tell whether the transaction is where its work wanted it."""
     if work.end is End.COMMIT:
@@ -231,18 +262,26 @@ def _questions(pipeline: Pipeline, work: Work, texts: list[str]) -> tuple[list[b
 async def _is_mended(pipeline: Pipeline, reply: Reply, before: int) -> bool:
     """Clean the connection if the failure came of what it remembered; then nothing of the work was done."""
     error = reply.error
-    if error is None:
-        return False
-    is_stale = error.context is None and (error.code, error.routine) in STALE
-    is_alarm = _ALARM in error.message and len(reply.results) == before - 1
-    if not is_stale and not is_alarm:
+    if error is None or not _is_of_memory(reply, before):
         return False
     await leave(pipeline)
-    if is_stale:
+    if _is_stale(error):
         pipeline.statements.clear()
         return pipeline.lost is None
     pipeline.has_temporary = pipeline.has_temporary or _TEMPORARY_ALARM in error.message
     return (await pipeline.command("reset all")).error is None
+
+
+def _is_of_memory(reply: Reply, before: int) -> bool:
+    """Tell whether an exchange failed for what the connection remembered of former ones."""
+    error = reply.error
+    if error is None:
+        return False
+    return _is_stale(error) or (_ALARM in error.message and len(reply.results) == before - 1)
+
+
+def _is_stale(error: DatabaseError) -> bool:
+    return error.context is None and (error.code, error.routine) in STALE
 
 
 def _placed(error: DatabaseError, index: int, work: Work) -> DatabaseError:

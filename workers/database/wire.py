@@ -171,6 +171,7 @@ class Reader:
         "long_size",
         "parsed",
         "pieces",
+        "rest",
         "results",
         "rows",
         "status",
@@ -186,6 +187,8 @@ class Reader:
         """Notices, notifications and parameters: letter and body."""
         self.pieces: list[bytes] = []
         """What has come of the long value; whoever reads them takes them away."""
+        self.rest = b""
+        """What stands behind the end of an answer: whoever feeds takes it away, and feeds it again."""
         self.clear()
 
     def clear(self) -> None:
@@ -210,7 +213,7 @@ class Reader:
         """The server wants to COPY, which the pipeline does not speak."""
 
     def feed(self, data: bytes) -> bool:
-        """Read the next piece; tell whether the server is ready for the next exchange.
+        """Read the next piece, or its part up to the end of an answer; tell whether the server is ready for the next exchange.
 
         Raises: Garbled.
         """
@@ -229,7 +232,7 @@ class Reader:
             raise Garbled("a message that is cut off") from None
 
     def _read(self, data: bytes) -> bool:
-        at, end, is_ready = 0, len(data), False
+        at, end = 0, len(data)
         while end - at >= 5:
             kind, length = _read_head(data, at)
             stop = at + 1 + length
@@ -243,13 +246,14 @@ class Reader:
                 self.tag = data[at + 5 : stop - 1]
             elif kind == _READY:
                 self.status = data[at + 5]
-                is_ready = True
+                self.rest = data[stop:]
+                return True
             elif kind not in _QUIET:
                 self._read_rarer(kind, data[at + 5 : stop])
             at = stop
         if at < end:
             self._hold(data[at:] if at else data)
-        return is_ready
+        return False
 
     def _read_rarer(self, kind: int, body: bytes) -> None:
         if kind == _PARSED:

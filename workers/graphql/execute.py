@@ -92,7 +92,8 @@ async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> 
 async def _read(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
     """Run all fields in one write; a long value of the last one is read while it is sent."""
     statements = [*around.before, *chain.from_iterable(bound.values())]
-    work = Work(around.settings, statements, read_only=True, isolation=around.isolation)
+    may_share = not around.before
+    work = Work(around.settings, statements, read_only=True, isolation=around.isolation, may_share=may_share)
     try:
         results, long = await pool.run_long(work)
     except DatabaseError as error:

@@ -110,6 +110,7 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
         read_only=plan.read_only,
         isolation=plan.isolation or around.role.isolation,
         end=plan.end,
+        may_share=_may_share(plan, around.surroundings),
     )
     if work.end is End.DECIDE:
 
@@ -127,6 +128,11 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
         if long is not None:
             long.abandon()
         raise
+
+
+def _may_share(plan: Plan, surroundings: Surroundings) -> bool:
+    """Tell whether a read may run twice: by no function that was asked for by its name, which might reach anywhere."""
+    return plan.call is None and plan.output.handler is None and surroundings.pre_request is None
 
 
 def settings_of(plan: Plan, around: Around) -> list[tuple[str, str]]:
