@@ -1,0 +1,74 @@
+"""Reads of many callers on one connection: each as itself, and only what may be read twice."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.workers.rest.house import House, rows, user
+from workers.database.groups import Groups
+from workers.database.session import Found, Work
+
+_CALLERS = ["ada", "bob", "eve", "ada", "bob", "eve"]
+
+
+@pytest.fixture
+async def shared(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Work]]:
+    """Give the works that shared a connection, while others use two."""
+    monkeypatch.setattr("workers.database.groups._QUICK_S", 60.0)
+    went: list[Work] = []
+    run = Groups.run
+
+    async def spy(groups: Groups, work: Work) -> Found:
+        found = await run(groups, work)
+        went.append(work)
+        return found
+
+    monkeypatch.setattr(Groups, "run", spy)
+    async with contextlib.AsyncExitStack() as held:
+        for _ in range(2):
+            transaction = await held.enter_async_context(house.pool.transaction())
+            await transaction.rows("select 1")
+        yield went
+
+
+async def test_callers_who_share_a_connection_see_their_own_rows(house: House, shared: list[Work]) -> None:
+    async with asyncio.timeout(30):
+        while not shared:
+            answers = await asyncio.gather(
+                *(house.send("GET", "/secrets?select=body", caller=user(name)) for name in _CALLERS)
+            )
+
+            assert [rows(each) for each in answers] == 2 * [[{"body": "a"}], [{"body": "b"}], []]
+
+
+@pytest.mark.parametrize("target", ["/rpc/spots", "/rpc/add_them?a=1&b=2", "/rpc/long_rivers?least=1"])
+async def test_functions_share_with_nobody(house: House, shared: list[Work], target: str) -> None:
+    for _ in range(3):
+        answers = await asyncio.gather(*(house.send("GET", target) for _ in range(4)))
+        assert {each.status for each in answers} == {200}
+
+    assert not shared
+
+
+async def test_writes_share_with_nobody(trial: House, shared: list[Work]) -> None:
+    for _ in range(3):
+        answers = await asyncio.gather(
+            *(trial.send("PATCH", "/rivers?id=eq.1", {"km": 1}) for _ in range(4)),
+            *(trial.send("POST", "/rpc/next_step", body=b"{}") for _ in range(4)),
+        )
+        assert {each.status for each in answers} <= {200, 204}
+
+    assert not shared
+
+
+async def test_a_project_that_is_asked_before_each_request_shares_nothing(
+    house: House, shared: list[Work]
+) -> None:
+    asked = house.with_options(pre_request="zone")
+    for _ in range(3):
+        answers = await asyncio.gather(*(asked.send("GET", "/rivers?select=id&order=id") for _ in range(4)))
+        assert {each.status for each in answers} == {200}
+
+    assert not shared
