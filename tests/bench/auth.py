@@ -1,4 +1,4 @@
-"""The accounts under load: sign-ins against argon2 alone, refreshes, the user, with CPU per request by process.
+"""The accounts under load: sign-ins against argon2id alone, refreshes, the user, with CPU per request by process.
 
     python -m tests.bench.auth [--connections 1,32] [--seconds 3] [--repeat 3] [--workloads sign_in,refresh,user]
 
@@ -23,6 +23,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import psutil
 from argon2 import PasswordHasher
+from nacl.pwhash import argon2id
 
 from schemas.auth_settings import Argon2
 from tests.bench.load import drive, http
@@ -43,17 +44,14 @@ Alone = tuple[float, float]
 """Hashes a second, and the CPU milliseconds of each."""
 
 
-def argon2_alone(seconds: float) -> Alone:
-    """Give how many passwords argon2 alone verifies a second, one thread a core, and the CPU milliseconds of each."""
-    cost = Argon2()
-    hasher = PasswordHasher(cost.time_cost, cost.memory_cost, cost.parallelism)
-    stored = hasher.hash(PASSWORD)
+def hashed_alone(verify: Callable[[], object], seconds: float) -> Alone:
+    """Give how many passwords a library alone verifies a second, one thread a core, and the CPU milliseconds of each."""
     done = [0] * CORES
     end = time.monotonic() + seconds
 
     def work(number: int) -> None:
         while time.monotonic() < end:
-            hasher.verify(stored, PASSWORD)
+            verify()
             done[number] += 1
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(CORES)]
@@ -63,6 +61,18 @@ def argon2_alone(seconds: float) -> Alone:
     for thread in threads:
         thread.join()
     return sum(done) / seconds, (time.process_time() - began) / sum(done) * 1000
+
+
+def libraries() -> dict[str, Callable[[], object]]:
+    """Give how argon2-cffi and libsodium, which a sign-in uses, verify a password at the cost of the settings."""
+    cost = Argon2()
+    hasher = PasswordHasher(cost.time_cost, cost.memory_cost, cost.parallelism)
+    stored = hasher.hash(PASSWORD)
+    coded, secret = stored.encode(), PASSWORD.encode()
+    return {
+        "argon2-cffi": lambda: hasher.verify(stored, PASSWORD),
+        "libsodium": lambda: argon2id.verify(coded, secret),
+    }
 
 
 def post(host: str, headers: dict[str, str], path: str, value: object) -> bytes:
@@ -150,23 +160,23 @@ def measure(one: Platform, options: argparse.Namespace, more: list[int]) -> None
     for name in options.workloads.split(",") if options.workloads else known:
         for connections in map(int, options.connections.split(",")):
             drive(address, sign_in() if name == "sign_in" else user(), connections, 0.5)
-            alone, runs = list[Alone](), list[Run]()
+            alone, runs = dict[str, list[Alone]](), list[Run]()
             for _ in range(options.repeat):
-                if name == "sign_in":
-                    alone.append(argon2_alone(options.seconds))
+                for library, verify in libraries().items() if name == "sign_in" else ():
+                    alone.setdefault(library, []).append(hashed_alone(verify, options.seconds))
                 runs.append(run(one, address, known[name](), connections, options.seconds, more))
             show(name, connections, runs)
-            if alone:
-                compare(alone, runs)
+            for library, hashes in alone.items():
+                compare(library, hashes, runs)
 
 
-def compare(alone: list[Alone], runs: list[Run]) -> None:
-    """Print sign-ins beside argon2 alone: each run against the hashes right before it, as the machine was then."""
+def compare(library: str, alone: list[Alone], runs: list[Run]) -> None:
+    """Print sign-ins beside hashes alone: each run against those right before it, as the machine was then."""
     median = statistics.median
     rates = [outcome.per_second / each[0] for each, (outcome, _) in zip(alone, runs, strict=True)]
     costs = [each[1] / sum(parts.values()) for each, (_, parts) in zip(alone, runs, strict=True)]
     print(
-        f"   argon2 alone on {CORES} cores: {median(each[0] for each in alone):.1f}/s, "
+        f"   {library} alone on {CORES} cores: {median(each[0] for each in alone):.1f}/s, "
         f"{median(each[1] for each in alone):.1f} ms CPU each; sign-ins to hashes: {median(rates):.2f} a second, "
         f"{median(costs):.2f} by CPU ({min(costs):.2f} to {max(costs):.2f})"
     )

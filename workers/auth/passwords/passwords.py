@@ -8,7 +8,11 @@ Stored texts that are read:
     $scrypt$ln=14,r=8,p=1$salt$hash                                     scrypt as others store it
 
 Costs are bounded before any work is done, for a hash may be imported by who means harm. Nothing here shows a hash or
-a password. Source: reference page "auth", section 19; architecture, decision 16; RFC 9106, 7914.
+a password.
+
+argon2id of one lane is made by libsodium, which uses the widest instructions that the processor has; the reference
+implementation, as argon2-cffi brings it, knows SSE2 only and makes the rest: argon2i, several lanes, other salts.
+Source: reference page "auth", section 19; architecture, decision 16; RFC 9106, 7914.
 """
 
 import base64
@@ -23,9 +27,12 @@ import bcrypt
 from argon2.exceptions import VerifyMismatchError
 from argon2.low_level import hash_secret, verify_secret
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from nacl.bindings import crypto_pwhash_alg, crypto_pwhash_ALG_ARGON2ID13
 
 SALT_BYTES = 16
 _HASH_BYTES = 32
+_LEAST_OF_SODIUM = 16
+"""Bytes of the shortest hash that libsodium makes."""
 _ARGON2_VERSION = 19
 _BCRYPT_BYTES = 72
 _MOST_MEMORY_KIB = 1024 * 1024
@@ -105,7 +112,11 @@ StoredHash = Argon2Hash | BcryptHash | ScryptHash
 
 def hash_password(password: str, cost: Cost, salt: bytes) -> str:
     """Make the text that is stored. `salt` is 16 bytes of the system's random source, fresh each time."""
-    made = hash_secret(
+    if cost.lanes == 1 and len(salt) == SALT_BYTES:
+        made = _argon2id(password, salt, cost, _HASH_BYTES)
+        costs = f"m={cost.memory_kib},t={cost.passes},p=1"
+        return f"$argon2id$v={_ARGON2_VERSION}${costs}${_bare_base64(salt)}${_bare_base64(made)}"
+    text = hash_secret(
         _bytes(password),
         salt,
         time_cost=cost.passes,
@@ -115,7 +126,7 @@ def hash_password(password: str, cost: Cost, salt: bytes) -> str:
         type=argon2.Type.ID,
         version=_ARGON2_VERSION,
     )
-    return made.decode()
+    return text.decode()
 
 
 def verify_password(password: str, stored: StoredHash, cost: Cost) -> Verdict:
@@ -164,7 +175,7 @@ def _argon2_hash(found: re.Match[str]) -> Argon2Hash:
     if len(salt_raw) < 8 or len(made_raw) < 12:
         raise UnreadableHash("the salt or the hash of an argon2 hash is too short")
     for raw, spelled in ((salt_raw, salt), (made_raw, made)):
-        if base64.b64encode(raw).rstrip(b"=").decode() != spelled:  # the library refuses them
+        if _bare_base64(raw) != spelled:  # the library refuses them
             raise UnreadableHash("the base64 of an argon2 hash has bits that mean nothing")
     return Argon2Hash(kind, int(found["version"]), cost, len(salt_raw), len(made_raw), text)
 
@@ -182,10 +193,20 @@ def _scrypt_hash(found: re.Match[str], separator: bytes, signer: bytes | None) -
 
 
 def _is_argon2(password: str, stored: Argon2Hash) -> bool:
+    is_usual = stored.kind is argon2.Type.ID and stored.version == _ARGON2_VERSION and stored.cost.lanes == 1
+    if is_usual and stored.salt_bytes == SALT_BYTES and stored.hash_bytes >= _LEAST_OF_SODIUM:
+        salt, made = map(_base64, stored.text.rsplit("$", 2)[1:])
+        return hmac.compare_digest(_argon2id(password, salt, stored.cost, len(made)), made)
     try:
         return verify_secret(stored.text.encode(), _bytes(password), stored.kind)
     except VerifyMismatchError:
         return False
+
+
+def _argon2id(password: str, salt: bytes, cost: Cost, length: int) -> bytes:
+    return crypto_pwhash_alg(
+        length, _bytes(password), salt, cost.passes, cost.memory_kib * 1024, crypto_pwhash_ALG_ARGON2ID13
+    )
 
 
 def _is_scrypt(password: str, stored: ScryptHash) -> bool:
@@ -221,6 +242,10 @@ def _is_weaker(stored: StoredHash, cost: Cost) -> bool:
 def _bytes(password: str) -> bytes:
     """Give the bytes that are hashed; half a character that a client sent is kept as it is."""
     return password.encode(errors="surrogatepass")
+
+
+def _bare_base64(raw: bytes) -> str:
+    return base64.b64encode(raw).rstrip(b"=").decode()
 
 
 def _base64(text: str) -> bytes:

@@ -75,6 +75,30 @@ def test_a_hash_of_ours_is_argon2id_at_the_cost_of_the_decision() -> None:
     assert verify_password("correct hors", read_hash(text), Cost()) == Verdict(False, False)
 
 
+@given(
+    password=st.text(max_size=40),
+    salt=st.binary(min_size=16, max_size=16),
+    cost=st.builds(Cost, st.integers(8, 200), st.integers(1, 4), st.integers(1, 2)),
+)
+@settings(max_examples=60, deadline=None)
+def test_our_hashes_are_those_of_the_reference_implementation(password: str, salt: bytes, cost: Cost) -> None:
+    if cost.memory_kib < 8 * cost.lanes:
+        cost = Cost(16, cost.passes, cost.lanes)
+    secret = password.encode()
+    text = hash_password(password, cost, salt)
+    expected = argon2.low_level.hash_secret(
+        secret, salt, cost.passes, cost.memory_kib, cost.lanes, 32, argon2.Type.ID
+    )
+
+    assert text == expected.decode()
+    for length in (12, 16, 64):
+        other = argon2.low_level.hash_secret(
+            secret, salt, cost.passes, cost.memory_kib, cost.lanes, length, argon2.Type.ID
+        ).decode()
+        assert verify_password(password, read_hash(other), cost).is_right
+        assert not verify_password(password + "x", read_hash(other), cost).is_right
+
+
 @given(st.text(max_size=40))
 @settings(max_examples=30, deadline=None)
 def test_any_text_is_a_password_that_verifies(password: str) -> None:
