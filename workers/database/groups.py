@@ -168,7 +168,11 @@ class Groups:
             if member.reply.done():
                 continue
             work = member.work
-            made = messages_among_others(pipeline, work)
+            try:
+                made = messages_among_others(pipeline, work)
+            except Exception as error:  # what cannot be sent is told to its caller, and keeps nobody waiting
+                member.reply.set_exception(error)
+                continue
             if made is None:
                 member.reply.set_exception(GoAlone())
                 continue

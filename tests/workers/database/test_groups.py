@@ -146,6 +146,17 @@ async def test_an_error_of_one_is_nothing_to_the_others(database):
 
 
 @pytest.mark.usefixtures("all_are_quick")
+async def test_what_cannot_be_sent_keeps_nobody_waiting(database):
+    async with shared(database, DIVIDED, 1, 2, 3, 4) as pool:
+        unsendable = reading(DIVIDED, 2, settings=(("app.word", "a\0b"),))
+        first, wrong, last = await together(pool, reading(DIVIDED, 1), unsendable, reading(DIVIDED, 3))
+
+        assert wrong.code == "22021"
+        assert [row(first)[1], row(last)[1]] == [b"12", b"4"]
+        await settled(pool)
+
+
+@pytest.mark.usefixtures("all_are_quick")
 async def test_nobody_waits_for_a_read_that_turns_out_slow(database):
     async with shared(database, LOCKED, 1, 2, 3, 4) as pool:
         async with blocked(database):
