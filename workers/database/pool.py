@@ -171,7 +171,8 @@ class Pool(Sessions):
 
     async def run_long(self, work: Work) -> Found:
         """Run one transaction that only reads; its last value may come while it arrives (see `Sessions`)."""
-        if len(self._open) - len(self._idle) >= _ALONE and self._groups.is_quick(work):
+        is_crowded = self._prepared and len(self._open) - len(self._idle) >= _ALONE
+        if is_crowded and self._groups.is_quick(work):
             doing: Awaitable[Found] = self._groups.run(work)
             with suppress(GoAlone):
                 if STATE.tracing is not None:

@@ -304,6 +304,19 @@ async def test_a_write_shares_with_nobody(database):
 
 
 @pytest.mark.usefixtures("all_are_quick")
+async def test_without_prepared_statements_nothing_is_shared(database):
+    async with opened(database.login, 6, prepared=False) as pool, contextlib.AsyncExitStack() as held:
+        for _ in range(HELD):
+            transaction = await held.enter_async_context(pool.transaction())
+            await transaction.rows("select 1")
+        for _ in range(3):
+            found = await together(pool, *(reading(DIVIDED, number) for number in (1, 2, 3, 4)))
+
+            assert [row(each)[1] for each in found] == [b"12", b"6", b"4", b"3"]
+        await settled(pool)
+
+
+@pytest.mark.usefixtures("all_are_quick")
 async def test_whatever_happens_each_caller_has_his_own_answer(database):
     sql = f"select {PID}, case when $1::int % 50 = 0 then pg_sleep(0.06)::text else '' end || 1000 / ($1::int % 9) || ' ' || $1"
     chance = random.Random(20261121)
