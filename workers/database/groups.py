@@ -40,8 +40,8 @@ _LOOK_S = 0.025
 """A read that has kept others waiting at two looks in a row is slow."""
 
 
-class GoAlone(Exception):
-    """This work is to be done on a connection of its own."""
+class _GoAlone(Exception):
+    """A member is to do its work on a connection of its own."""
 
 
 class Lender(Protocol):
@@ -112,8 +112,11 @@ class Groups:
         else:
             self._seen[text] = held + (seconds - held) * (_RISE if seconds > held else _FALL)
 
-    async def run(self, work: Work) -> Found:
-        """Run a work together with others. Raises: GoAlone; DatabaseError, Disconnected, PoolTimeout."""
+    async def run(self, work: Work) -> Found | None:
+        """Run a work together with others; None if it is to be done on a connection of its own.
+
+        Raises: DatabaseError, Disconnected, PoolTimeout.
+        """
         group = self._open
         if group is None:
             group = self._open = _Group()
@@ -124,14 +127,14 @@ class Groups:
             self._open = None
         try:
             reply = await member.reply
+        except _GoAlone:
+            return None
         except asyncio.CancelledError:
             _abandon(member.reply)
             raise
         found = found_among_others(work, reply, member.before)
-        if found is None:
-            if group.pipeline is not None:
-                group.pipeline.is_suspect = True
-            raise GoAlone
+        if found is None and group.pipeline is not None:
+            group.pipeline.is_suspect = True
         return found
 
     def _depart(self, group: _Group) -> None:
@@ -174,7 +177,7 @@ class Groups:
                 member.reply.set_exception(error)
                 continue
             if made is None:
-                member.reply.set_exception(GoAlone())
+                member.reply.set_exception(_GoAlone())
                 continue
             messages, member.before = made
             parts.append(Part(messages, member.before + len(work.statements) - 1, member.reply))
@@ -225,7 +228,7 @@ class Groups:
 def _send_away(members: Sequence[_Member]) -> None:
     for member in members:
         if not member.reply.done():
-            member.reply.set_exception(GoAlone())
+            member.reply.set_exception(_GoAlone())
 
 
 def _abandon(reply: asyncio.Future[Reply]) -> None:

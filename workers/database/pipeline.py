@@ -5,8 +5,9 @@ itself, because asyncpg cannot put several statements under one Sync (architectu
 in asyncpg and used here: `Connection._transport`, `_protocol`, `_addr`, `_params`, `_aborted` and `connect_utils._cancel`;
 the minor version is pinned and test_pipeline.py holds each of them.
 
-Rules: one exchange at a time, or several that were sent together (`exchange_each`). An exchange whose caller went away goes on until the server is ready; who owns the
-connection asks `is_settled` before it is used again. A connection that broke, or spoke no sense, is never used again.
+Rules: one exchange at a time, or several that were sent together (`exchange_each`). An exchange whose caller went away
+goes on until the server is ready; who owns the connection asks `is_settled` before it is used again. A connection that
+broke, or spoke no sense, is never used again.
 An exchange may be answered before its end, with a long value (workers/database/long_value.py): it is under way until
 the value's row and all that follows have come.
 """

@@ -3,8 +3,8 @@
 Who finds no free connection waits in line, for a time, and in a line of bounded length. A connection is given out only
 when it is known to be settled: one that a caller was cancelled on is first told to stop and asked whether it did, and
 dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py), and
-quick reads share one where others are busy (workers/database/groups.py). When the server is gone and no connection is left, callers fail at once while one attempt
-after another is made in the background, ever slower up to a second apart.
+quick reads share one where others are busy (workers/database/groups.py). When the server is gone and no connection is
+left, callers fail at once while one attempt after another is made in the background, ever slower up to a second apart.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from typing import NamedTuple, Self
 from broker.tracing import STATE
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.groups import GoAlone, Groups
+from workers.database.groups import Groups
 from workers.database.interactive import Transaction
 from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
@@ -173,11 +173,12 @@ class Pool(Sessions):
         """Run one transaction that only reads; its last value may come while it arrives (see `Sessions`)."""
         is_crowded = self._prepared and len(self._open) - len(self._idle) >= _ALONE
         if is_crowded and self._groups.is_quick(work):
-            doing: Awaitable[Found] = self._groups.run(work)
-            with suppress(GoAlone):
-                if STATE.tracing is not None:
-                    return await traced(STATE.tracing, work.statements, doing)
-                return await doing
+            sharing: Awaitable[Found | None] = self._groups.run(work)
+            if STATE.tracing is not None:
+                sharing = traced(STATE.tracing, work.statements, sharing)
+            shared = await sharing
+            if shared is not None:
+                return shared
         pipeline = self._idle.pop() if self._idle else await self._acquire()
         long: LongValue | None = None
         began = self._loop.time()

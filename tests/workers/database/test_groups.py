@@ -234,21 +234,15 @@ async def test_a_lost_connection_is_told_to_those_who_were_on_it(database):
         await settled(pool)
 
 
+@pytest.mark.parametrize(
+    "left_behind",
+    ["deallocate all", "set session characteristics as transaction isolation level serializable"],
+)
 @pytest.mark.usefixtures("all_are_quick")
-async def test_what_the_connection_knows_wrongly_is_done_alone(database):
+async def test_what_others_left_in_a_session_spoils_nothing(database, left_behind):
     async with shared(database, DIVIDED, 1, 2, 3, 4) as pool:
         for _ in range(3):
-            await pool.run(work("deallocate all"))
-            found = await together(pool, *(reading(DIVIDED, number) for number in (1, 2, 3, 4)))
-
-            assert [row(each)[1] for each in found] == [b"12", b"6", b"4", b"3"]
-
-
-@pytest.mark.usefixtures("all_are_quick")
-async def test_a_session_that_is_not_clean_serves_no_group(database):
-    async with shared(database, DIVIDED, 1, 2, 3, 4) as pool:
-        for _ in range(3):
-            await pool.run(work("set session characteristics as transaction isolation level serializable"))
+            await pool.run(work(left_behind))
             found = await together(pool, *(reading(DIVIDED, number) for number in (1, 2, 3, 4)))
 
             assert [row(each)[1] for each in found] == [b"12", b"6", b"4", b"3"]
