@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from schemas.images import FORMATS, GRAVITIES, Resize, Transform
+from schemas.numbers import read_json_number
 
 _NUMBER = re.compile(r"[+-]?(\d{1,15}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _RESIZES: dict[str, Resize] = {"cover": "cover", "contain": "contain", "fill": "fill"}
@@ -112,12 +113,13 @@ class _Reader:
             if is_point:
                 self.faults.append(f"{self._where} must have required property '{name}'")
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        number = read_json_number(value, least=-_FARTHEST, most=_FARTHEST)
+        if number is None or (isinstance(value, float) and math.isinf(value)):
             self._fault(name, "must be number")
             return None
-        if is_point and not 0 <= value <= 1:
-            self._fault(name, "must be >= 0" if value < 0 else "must be <= 1")
-        return round(max(-_FARTHEST, min(float(value), _FARTHEST)), _PRECISION) + 0.0  # no -0
+        if is_point and not 0 <= number <= 1:
+            self._fault(name, "must be >= 0" if number < 0 else "must be <= 1")
+        return round(number, _PRECISION) + 0.0  # no -0
 
     def _fault(self, name: str, what: str) -> int:
         self.faults.append(f"{self._where}/{name} {what}")

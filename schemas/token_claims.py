@@ -5,10 +5,12 @@ Source: reference page "rest", section 5 and error 303; RFC 7519, 4.1.
 
 from collections.abc import Mapping
 
+from schemas.numbers import read_json_number
+
 SKEW_S = 30
 """Seconds by which clocks may differ."""
 
-_FAR_S = 10**15
+FAR_S = 10**15
 """Times beyond this, in seconds since 1970, are as good as never."""
 
 
@@ -35,7 +37,8 @@ def _times(claims: Mapping[str, object], now: float) -> str | None:
         value = claims.get(name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        value = read_json_number(value, least=-FAR_S, most=FAR_S)
+        if value is None:
             return f"The JWT '{name}' claim must be a number"
         if name == "exp" and value + SKEW_S < now:
             return "JWT expired"
@@ -45,8 +48,9 @@ def _times(claims: Mapping[str, object], now: float) -> str | None:
 
 
 def _seconds(value: object) -> float:
-    """Give a time claim as a number that is not beyond all measure. `_times` saw that it is a number."""
-    return float(min(max(value, -_FAR_S), _FAR_S))  # type: ignore[call-overload]  # a number, see above
+    """Return a time claim as a number that is not beyond all measure; `_times` has rejected what is no number."""
+    seconds = read_json_number(value, least=-FAR_S, most=FAR_S)
+    return 0.0 if seconds is None else seconds
 
 
 def _audience(claims: Mapping[str, object], wanted: str | None, *, needs_audience: bool) -> str | None:

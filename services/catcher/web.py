@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from schemas.numbers import parse_whole_number
 from services.catcher.letter import Letter, part_content
 from services.catcher.mailbox import CaughtMail
 from services.catcher.mailpit import headers_json, info_json, letter_json, list_json
@@ -19,6 +20,7 @@ from services.catcher.search import read_query
 
 _MOST_LISTED = 1000
 _LONGEST_BODY = 1024 * 1024
+_MOST_NUMBER = 10**9
 _READING = frozenset({"GET", "HEAD"})
 _COMMON = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-store"}
 
@@ -181,8 +183,8 @@ def _error(status: int, message: str) -> web.Response:
 
 
 def _number(request: web.Request, name: str, default: int) -> int:
-    text = request.query.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else default
+    number = parse_whole_number(request.query.get(name, ""), most=_MOST_NUMBER)
+    return default if number is None else number
 
 
 async def _object(request: web.Request) -> dict[str, object]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 
-_RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})", re.IGNORECASE)
+from schemas.numbers import clamp_whole_number
+
+_RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.IGNORECASE)
 _TAG = re.compile(r'(?:W/)?"[^"]*"|\*')
 
 
@@ -54,11 +56,11 @@ def range_of(headers: Mapping[str, str], size: int, etag: str, modified: int) ->
     found = _RANGE.fullmatch("".join(text.split()))
     if found is None or not (found[1] or found[2]):
         raise RangeRefused
-    first, last = found[1], found[2]
-    if first:
-        start, stop = int(first), min(int(last), size - 1) + 1 if last else size
-    else:  # the last so many
-        start, stop = max(0, size - int(last)), size
+    first, last = (clamp_whole_number(part, most=size) for part in found.groups())
+    if first is None:  # the last so many
+        start, stop = size - (last or 0), size
+    else:
+        start, stop = first, size if last is None else min(last, size - 1) + 1
     if start >= size or start >= stop:
         raise RangeRefused
     return Range(start, stop)

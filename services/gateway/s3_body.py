@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 import anycrc  # type: ignore[import-untyped]  # it brings no stubs: `Model(name).calc(bytes, value)` is all that is used
 
 from schemas.blobs import Wanted
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from services.gateway.s3_chunks import Chain, Chunks, Spoilt
 
 _AUTHORIZATION = re.compile(
@@ -121,14 +122,14 @@ def _declared_hash(headers: Mapping[str, str], query: str) -> str:
 
 def _chunks(headers: Mapping[str, str], wanted: Wanted) -> Chunks:
     """Make what takes the frames off. Raises: Spoilt if the head does not say what it must."""
-    size = headers.get("x-amz-decoded-content-length", "")
-    if not size.isascii() or not size.isdecimal():
+    size = parse_whole_number(headers.get("x-amz-decoded-content-length", ""), most=LARGEST_SIZE)
+    if size is None:
         raise Spoilt("IncompleteBody")
     has_trailers = headers.get("x-amz-content-sha256", "").endswith("-TRAILER")
     if not wanted.chunk_key:
-        return Chunks(None, int(size[:18]), has_trailers=has_trailers)
+        return Chunks(None, size, has_trailers=has_trailers)
     found = _AUTHORIZATION.search(headers.get("authorization", ""))
     if found is None:
         raise Spoilt("SignatureDoesNotMatch")
     chain = Chain(wanted.chunk_key, headers.get("x-amz-date", ""), found[1], found[2])
-    return Chunks(chain, int(size[:18]), has_trailers=has_trailers)
+    return Chunks(chain, size, has_trailers=has_trailers)

@@ -15,7 +15,10 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+from schemas.numbers import parse_hex_number
+
 _EMPTY = hashlib.sha256(b"").hexdigest()
+_LARGEST_CHUNK = 16**12 - 1
 _HEAD = re.compile(rb"([0-9a-fA-F]{1,12})(?:;chunk-signature=([0-9a-f]{64}))?")
 _SIGNATURE = re.compile(r"[0-9a-f]{64}")
 _LONGEST_LINE = 4096
@@ -125,7 +128,7 @@ class Chunks:
         found = _HEAD.fullmatch(line)
         if found is None or (found[2] is None) is not (self._chain is None):
             raise Spoilt("InvalidChunk" if found is None or found[2] else "SignatureDoesNotMatch")
-        self._left = int(found[1], 16)
+        self._left = parse_hex_number(found[1].decode(), most=_LARGEST_CHUNK) or 0
         self._signature = (found[2] or b"").decode()
         if self._given + self._left > self._size:
             raise Spoilt("IncompleteBody")

@@ -26,7 +26,9 @@ from broker.observe import observe
 from schemas.changes import Kind, Position
 from schemas.errors import Unavailable
 from schemas.http import Headers, Response
+from schemas.numbers import read_json_number
 from schemas.realtime import CheckedEntry, Entry
+from schemas.token_claims import FAR_S
 from services.middleware.refusals import JSON
 from services.realtime.model import Delivery, Feed, Subscription
 from services.realtime.observed import SlowConsumer
@@ -119,8 +121,9 @@ def expiry_of(identity: Identity) -> float:
     """Give when a caller's token is over, in seconds since 1970; never, for one without an end."""
     if identity.expires_at != math.inf:
         return identity.expires_at
-    until = msgspec.json.decode(identity.claims, type=dict[str, object]).get("exp")
-    return float(until) if isinstance(until, int | float) else math.inf
+    claims = msgspec.json.decode(identity.claims, type=dict[str, object])
+    until = read_json_number(claims.get("exp"), least=0, most=FAR_S)
+    return math.inf if until is None else until
 
 
 def _refusal(checked: CheckedEntry) -> Response:

@@ -14,6 +14,8 @@ from urllib.parse import unquote
 import msgspec
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.numbers import read_json_number
+from schemas.token_claims import FAR_S
 from services.gateway.doorkeeper import Doorkeeper
 
 _EXPIRED = "JWT expired"
@@ -88,11 +90,12 @@ def identity_of(user: User, token: str, now: float) -> Identity:
     role, until = claims.get("role"), claims.get("exp")
     if not isinstance(role, str) or not role or until is None:
         raise TokenRefused("InvalidJWTToken", "Fields `role` and `exp` are required in JWT")
-    if isinstance(until, bool) or not isinstance(until, int | float):
+    ends_at = read_json_number(until, least=0, most=FAR_S)
+    if ends_at is None:
         raise TokenRefused("InvalidJWTToken", "Token expiration time is invalid")
-    if until <= now:
-        raise _expired(until, now)
-    return Identity(role, user.claims, float(until), token)
+    if ends_at <= now:
+        raise _expired(ends_at, now)
+    return Identity(role, user.claims, ends_at, token)
 
 
 def of_caller(caller: Caller) -> Identity:
@@ -120,8 +123,8 @@ def _bare(token: str) -> str:
 def _refused(rejected: Rejected, token: str, now: float, *, is_lacking: bool) -> TokenRefused:
     """Put the refusal of a token into the words of this area."""
     if rejected.kind is Refusal.CLAIMS:
-        until = _part(token, 1).get("exp")
-        if rejected.message == _EXPIRED and isinstance(until, int | float):
+        until = read_json_number(_part(token, 1).get("exp"), least=0, most=FAR_S)
+        if rejected.message == _EXPIRED and until is not None:
             return _expired(until, now)
         if rejected.message == _BAD_EXPIRY:
             return TokenRefused("InvalidJWTToken", "Token expiration time is invalid")

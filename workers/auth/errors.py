@@ -18,6 +18,7 @@ from typing import Self
 
 from schemas.errors import ApiError
 from schemas.http import Headers
+from schemas.numbers import parse_whole_number
 from workers.auth.error_codes import Code
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 
@@ -172,8 +173,8 @@ def _status_of(sqlstate: str) -> int | None:
         return 500
     if not re.fullmatch(r"PT[0-9]{3}", sqlstate):
         return None
-    chosen = int(sqlstate[2:])
-    return chosen if 400 <= chosen <= 599 else 500
+    chosen = parse_whole_number(sqlstate[2:], least=400, most=599)
+    return 500 if chosen is None else chosen
 
 
 # --- In a redirect -----------------------------------------------------------------------------------------------

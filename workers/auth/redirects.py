@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_plus, urlencode
 
+from schemas.numbers import parse_whole_number
 from workers.auth.globs import Glob, expand
 
 _MOST_LENGTH = 4096
@@ -140,8 +141,8 @@ def _web_address(url: str) -> _Address | None:
     found = _HOST_AND_PORT.fullmatch(authority)
     if found is None or not _is_host(found[1]) or _DOT_SEGMENT.search(rest.partition("?")[0]):
         return None
-    port = int(found[2]) if found[2] else _USUAL_PORT[scheme]
-    return _Address(scheme, found[1], port, authority, rest) if 0 < port <= 65535 else None
+    port = parse_whole_number(found[2], least=1, most=65535) if found[2] else _USUAL_PORT[scheme]
+    return None if port is None else _Address(scheme, found[1], port, authority, rest)
 
 
 def _is_host(host: str) -> bool:

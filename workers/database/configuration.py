@@ -13,7 +13,9 @@ import asyncpg
 import msgspec
 
 from broker.observations import Observation
+from schemas.numbers import parse_whole_number
 from schemas.secret import Secret
+from schemas.setting_types import MOST
 from schemas.settings import Api
 from workers.sql.compose import concat, qualified, raw, render
 from workers.sql.files import read_statements
@@ -72,9 +74,10 @@ def _flag(value: str) -> bool:
 
 
 def _count(value: str) -> int:
-    if not value.strip().isdecimal():
+    number = parse_whole_number(value.strip(), most=MOST)
+    if number is None:
         raise ValueError("must be a whole number")
-    return int(value)
+    return number
 
 
 def _limit(value: str) -> int | None:

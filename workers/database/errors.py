@@ -12,6 +12,11 @@ Source: PostgreSQL, "Error and Notice Message Fields"; reference page "rest", se
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from schemas.numbers import parse_whole_number
+
+_FARTHEST = 2**31 - 1
+"""The server counts the characters of a statement with 32 bits."""
+
 NUL_CODE = "22021"
 """character_not_in_repertoire: what Postgres answers for text it cannot hold."""
 
@@ -77,7 +82,7 @@ def database_error(fields: Mapping[str, str]) -> DatabaseError:
         details=fields.get("D"),
         hint=fields.get("H"),
         severity=fields.get("V") or fields.get("S", "ERROR"),
-        position=int(position) if position.isdecimal() else None,
+        position=parse_whole_number(position, most=_FARTHEST),
         schema=fields.get("s"),
         table=fields.get("t"),
         column=fields.get("c"),
@@ -135,5 +140,5 @@ def status_of(sqlstate: str, message: str, is_anonymous: bool) -> int:
 
 def _chosen_status(digits: str) -> int:
     """Read nnn of PTnnn; what is no final HTTP status is the server's mistake."""
-    status = int(digits) if digits.isascii() and digits.isdecimal() else 0
-    return status if 200 <= status <= 599 else 500
+    status = parse_whole_number(digits, least=200, most=599)
+    return 500 if status is None else status

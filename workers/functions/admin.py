@@ -26,6 +26,7 @@ from broker.serve import Body, BodyTooLarge, Streamed
 from schemas.caller import Caller, Service, User
 from schemas.deployments import FUNCTION_NAME, LONGEST_SECRET, MOST_PACKED, MOST_SECRETS, Listed, Session
 from schemas.http import Request, Response
+from schemas.numbers import clamp_whole_number
 from workers.functions.admin_errors import (
     AdminForbidden,
     BadRequest,
@@ -140,10 +141,9 @@ class Admin:
         name = asked.get("function", [""])[0]
         if name and not FUNCTION_NAME.fullmatch(name):
             raise BadRequest("there can be no function of this name")
-        try:
-            lines = min(max(int(asked.get("lines", [str(_USUAL_LINES)])[0]), 0), _MOST_LINES)
-        except ValueError:
-            raise BadRequest("lines is no number") from None
+        lines = clamp_whole_number(asked.get("lines", [str(_USUAL_LINES)])[0], most=_MOST_LINES)
+        if lines is None:
+            raise BadRequest("lines is no number")
         follows = asked.get("follow", ["0"])[0] in ("1", "true")
         return Streamed(200, _LINES, self._logs.lines(name, lines, follows=follows))
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from schemas.http import Headers
+from schemas.numbers import LARGEST_SIZE, parse_hex_number, parse_whole_number
 
 LAST_CHUNK = b"0\r\n\r\n"
 MOST_HEAD = 256 * 1024
@@ -125,8 +126,8 @@ class AnswerReader:
         first = dict(reversed(headers))
         self.keeps_alive = "close" not in first.get("connection", "").lower()
         sent = [each for each in headers if each[0] not in _HOP_BY_HOP]
-        length = first.get("content-length", "")
-        size = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else -1
+        length = parse_whole_number(first.get("content-length", ""), most=LARGEST_SIZE)
+        size = -1 if length is None else length
         if status == 101:
             self.is_upgraded = True
             sent += [("connection", "upgrade"), ("upgrade", first.get("upgrade", ""))]
@@ -211,10 +212,7 @@ def _parsed(head: bytes) -> tuple[int, str, Headers]:
 
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
-    try:
-        size = int(digits, 16)
-    except ValueError:
-        raise WireBroken("the size of a chunk is none") from None
-    if size < 0 or len(digits) > 15:
+    size = parse_hex_number(digits.decode("latin-1"), most=LARGEST_SIZE)
+    if size is None:
         raise WireBroken("the size of a chunk is none")
     return size

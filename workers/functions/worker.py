@@ -18,6 +18,7 @@ from broker.tracing import STATE
 from schemas.functions_errors import NameMissing, NoAnswer, NoFunction
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Request, Response, header
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.functions import http_wire
 from workers.functions.admin import PREFIX as ADMIN
 from workers.functions.admin import Admin
@@ -119,7 +120,8 @@ class FunctionsWorker:
             size = len(content) if content or length is not None else None
         else:
             content = aiter(body)
-            size = int(length) if length and length.isascii() and length.isdigit() else request.stream.size
+            announced = parse_whole_number(length or "", most=LARGEST_SIZE)
+            size = request.stream.size if announced is None else announced
             if upgrade:
                 size = None
         target = _UNSAFE.sub(lambda found: quote(found[0]), request.path)

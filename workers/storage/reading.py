@@ -7,12 +7,12 @@
 Numbers and flags may be spelled as texts. Source: reference page "storage", section 3.3 (InvalidRequest).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
+from schemas.numbers import parse_whole_number
 from workers.storage.errors import invalid_request
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_FARTHEST = 10**18 - 1
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -58,8 +58,9 @@ class Reader:
         value = self._value(name, needed)
         if value is None:
             return usual
-        if isinstance(value, str) and _WHOLE.fullmatch(value):
-            value = int(value)
+        if isinstance(value, str):
+            number = parse_whole_number(value.removeprefix("+"), least=-_FARTHEST, most=_FARTHEST)
+            value = value if number is None else number
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):

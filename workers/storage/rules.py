@@ -3,12 +3,14 @@
 Source: reference page "storage", sections 4 and 6.1.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from schemas.numbers import parse_decimal_number
 from workers.storage.errors import (
     StorageError,
     feature_not_enabled,
@@ -111,7 +113,10 @@ def parse_size_limit(given: object, largest: int, *, name: str = "file_size_limi
         return None
     found = _SIZE.fullmatch(given) if isinstance(given, str) else None
     if found:
-        size = round(float(f"{float(found[1]):.3g}") * _SIZE_UNITS[found[2].lower()])
+        number = parse_decimal_number(found[1], least=0, most=_MOST_SIZE)
+        if number is None:
+            raise too_large()
+        size = round(_rounded(number) * _SIZE_UNITS[found[2].lower()])
     elif isinstance(given, bool) or not isinstance(given, int) or given < 0:
         raise invalid_request(f"body/{name} must be >= 0, or a text such as 20mb")
     else:
@@ -119,6 +124,11 @@ def parse_size_limit(given: object, largest: int, *, name: str = "file_size_limi
     if size > min(largest, _MOST_SIZE):
         raise too_large()
     return size
+
+
+def _rounded(number: float) -> float:
+    """Round to three digits that count, as the official server does."""
+    return round(number, 2 - math.floor(math.log10(number))) if number else 0.0
 
 
 def parse_mime_types(given: Sequence[str] | None) -> list[str] | None:

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 import msgspec
 
+from schemas.numbers import parse_whole_number
 from schemas.realtime import Filter
 from schemas.realtime_rules import canonical_uuid
 
@@ -20,6 +21,8 @@ Key = int | Decimal | str | bool
 """A value that equals another exactly if Postgres says so."""
 
 _NULL = b"null"
+_FARTHEST = 10**18
+"""Whole numbers beyond it are compared as decimals, which have any length."""
 _TRUE, _FALSE = ("true", "t"), ("false", "f")
 
 _COMPARE: dict[str, Callable[[Key, Key], bool]] = {
@@ -127,7 +130,8 @@ def _in(condition: Filter, value: bytes) -> bool | None:
 
 def _number(text: str) -> Key | None:
     try:
-        return int(text) if text.lstrip("-").isdecimal() and text.isascii() else _finite(Decimal(text))
+        whole = parse_whole_number(text, least=-_FARTHEST, most=_FARTHEST)
+        return _finite(Decimal(text)) if whole is None else whole
     except (InvalidOperation, ValueError):
         return None
 

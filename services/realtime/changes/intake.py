@@ -118,10 +118,10 @@ def admit(pipeline: Pipeline, seq: int, payload: bytes) -> None:
 def order(id: str) -> tuple[int, int]:
     """Give the place of a message from its id. One that is not of us stands before all."""
     try:
-        lsn, number = id.split("-")
-        return int(lsn, 16), int(number, 16)
+        position = Position.parse(f"{id}-0")
     except ValueError:
         return 0, 0
+    return position.lsn, position.number
 
 
 class Ends:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from schemas.numbers import parse_whole_number
 from workers.auth.asked import Asked
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 
 _USUAL_SIZE, _MOST_SIZE = 50, 1000
+_MOST_NUMBER = 999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,9 @@ def _number(asked: Asked, name: str, usual: int) -> int:
     text = asked.query(name)
     if not text:
         return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
+    number = parse_whole_number(text, least=1, most=_MOST_NUMBER)
+    if number is None:
         raise AuthError(
             Code.VALIDATION_FAILED, f"Bad Pagination Parameters: {name} must be a whole number above 0"
         )
-    return int(text)
+    return number

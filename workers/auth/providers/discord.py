@@ -1,9 +1,12 @@
 """Discord. Source: reference page "auth", section 26.1."""
 
+from schemas.numbers import parse_whole_number
 from workers.auth.providers.client import Client
 from workers.auth.providers.oauth2 import Endpoints, Fields, OAuth2
 from workers.auth.providers.profile import Document, flag, known, one_email, person, text
 from workers.auth.social.protocol import Grant, ProviderUser
+
+_MOST_DISCRIMINATOR = 9999
 
 _PICTURES = "https://cdn.discordapp.com"
 _OWN_COLOURS = 5
@@ -29,8 +32,8 @@ def picture_of(profile: Document) -> str:
     id, picture = text(profile, "id"), text(profile, "avatar")
     if picture:
         return f"{_PICTURES}/avatars/{id}/{picture}.{'gif' if picture.startswith('a_') else 'png'}"
-    number = text(profile, "discriminator")
-    colour = int(number) % _OWN_COLOURS if number.isascii() and number.isdecimal() else 0
+    number = parse_whole_number(text(profile, "discriminator"), most=_MOST_DISCRIMINATOR) or 0
+    colour = number % _OWN_COLOURS
     return f"{_PICTURES}/embed/avatars/{colour}.png"
 
 

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 from urllib.parse import quote_plus, urlencode
 
+from schemas.numbers import parse_whole_number
 from workers.auth.providers.client import Client, read_object, told
 from workers.auth.providers.oidc import Signer, id_token_claims, signer_of
 from workers.auth.providers.profile import Document, member, text
@@ -22,6 +23,8 @@ from workers.auth.social.protocol import (
     ProviderFailed,
     ProviderUser,
 )
+
+_LONGEST_GRANT_S = 2**31 - 1
 
 Fields: TypeAlias = Mapping[str, str]
 Reader: TypeAlias = Callable[["OAuth2", Grant, Fields], Awaitable[ProviderUser]]
@@ -151,11 +154,10 @@ def read_grant(answered: Document) -> Grant:
         error, words = told(answered)
         reason = words or error or "the answer has no access token"
         raise ProviderFailed(f"Unable to exchange external code: {reason}", error=error)
-    seconds = text(answered, "expires_in")
     return Grant(
         access_token=token,
         refresh_token=text(answered, "refresh_token"),
-        expires_in=int(seconds) if seconds.isascii() and seconds.isdecimal() else None,
+        expires_in=parse_whole_number(text(answered, "expires_in"), most=_LONGEST_GRANT_S),
         id_token=text(answered, "id_token"),
         raw=answered,
     )

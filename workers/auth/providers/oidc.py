@@ -23,6 +23,8 @@ from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
+from schemas.numbers import read_json_number
+from schemas.token_claims import FAR_S
 from workers.auth.providers.client import Client
 from workers.auth.providers.documents import LASTS_S, Published
 from workers.auth.providers.profile import Document, items, member, text
@@ -190,15 +192,14 @@ def _check_issuer(claims: Document, expected: tuple[str, ...], jwk: Document) ->
 
 
 def _check_times(claims: Document, now: float) -> None:
-    expires, begins = member(claims, "exp"), member(claims, "nbf")
-    if not _is_time(expires) or now >= float(expires) + LEEWAY_S:  # type: ignore[arg-type]  # _is_time looked
+    expires = read_json_number(member(claims, "exp"), least=0, most=FAR_S)
+    if expires is None or now >= expires + LEEWAY_S:
         raise BadIdToken("it has expired")
-    if begins is not None and (not _is_time(begins) or now < float(begins) - LEEWAY_S):  # type: ignore[arg-type]  # as above
+    if member(claims, "nbf") is None:
+        return
+    begins = read_json_number(member(claims, "nbf"), least=0, most=FAR_S)
+    if begins is None or now < begins - LEEWAY_S:
         raise BadIdToken("it is not valid yet")
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_audience(claims: Document, taken: tuple[str, ...]) -> None:

@@ -26,6 +26,7 @@ from graphql.language import (
     VariableNode,
 )
 
+from schemas.numbers import parse_whole_number
 from workers.graphql.errors import GraphQLFailure
 from workers.sql.compose import Param, Slot
 
@@ -38,6 +39,7 @@ T = TypeVar("T")
 _MOST_LESSONS = 64
 _DEEPEST = 40
 _LONGEST_NUMBER = 60
+_FARTHEST = 10**_LONGEST_NUMBER
 SIMPLE = frozenset({str, int})
 """The commonest scalars, known without a call."""
 
@@ -287,8 +289,10 @@ def _literal(node: ValueNode) -> object:
             return node.value
         case EnumValueNode():
             return Word(node.value)
-        case IntValueNode() if len(node.value) <= _LONGEST_NUMBER:
-            return int(node.value)
+        case IntValueNode() if (
+            number := parse_whole_number(node.value, least=-_FARTHEST, most=_FARTHEST)
+        ) is not None:
+            return number
         case FloatValueNode() if len(node.value) <= _LONGEST_NUMBER:
             return msgspec.json.decode(node.value)
     raise GraphQLFailure("A number has too many digits")

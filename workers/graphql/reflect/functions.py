@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+from schemas.numbers import parse_whole_number
 from workers.graphql.model import Argument, Function, Shape, ValueType
 from workers.graphql.reflect import names
 from workers.graphql.reflect.directives import NameDirective, read_name
@@ -17,7 +18,7 @@ from workers.graphql.reflect.rows import FunctionRow
 _FOREIGN_SCHEMAS = frozenset({"graphql", "graphql_public", "auth", "extensions"})
 _PAGING = frozenset({"first", "last", "before", "after", "offset", "filter", "orderBy"})
 _TEXT_LITERAL = re.compile(r"'((?:[^']|'')*)'(?:::[^()']+(?:\(\d+\))?)?")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INT_LIMIT = 2**31
 
 
@@ -144,10 +145,8 @@ def literal(expression: str, value_type: ValueType) -> str | None:
         case "Boolean":
             return plain if plain in ("true", "false") else None
         case "Int":
-            number = _NUMBER.fullmatch(plain)
-            return (
-                plain if number and number[1] is number[2] is None and abs(int(plain)) < _INT_LIMIT else None
-            )
+            number = parse_whole_number(plain, least=1 - _INT_LIMIT, most=_INT_LIMIT - 1)
+            return None if number is None else plain
         case "Float":
             return _decimal(plain) if _NUMBER.fullmatch(plain) else None
         case _:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.http import Headers
+from schemas.numbers import parse_whole_number
 from workers.rest.errors import BadBody
 
 MOST_OPERATIONS = 100
@@ -18,7 +19,6 @@ METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE")
 
 _REFERENCE = "$ref"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_INDEX = re.compile("[0-9]{1,9}")
 _OWN_HEADERS = frozenset({
     "accept", "accept-profile", "content-profile", "content-type", "prefer", "range", "range-unit",
 })  # fmt: skip
@@ -151,8 +151,8 @@ def _found(reference: object, results: Results) -> object:
     for step in steps:
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and _INDEX.fullmatch(step) and int(step) < len(value):
-            value = value[int(step)]
+        elif isinstance(value, list) and (at := parse_whole_number(step, most=len(value) - 1)) is not None:
+            value = value[at]
         else:
             raise _refused(f"{reference} is not in the result: ask for it with Prefer: return=representation")
     return value

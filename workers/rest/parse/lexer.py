@@ -10,14 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
+from schemas.numbers import parse_whole_number
 from workers.rest.errors import BadQuery
 from workers.rest.model import Field, JsonStep
 
 FIELD_NAME = "field name (* or [a..z0..9_$])"
 _NAME_CHARACTERS = re.compile(r"[\w $]+")
 _JSON_KEY_CHARACTERS = re.compile(r"[^(\-:.,>)]+")
-_INDEX = re.compile(r"-?\d{1,18}(?=->|::|\.|,|$)")
-_DIGITS = re.compile(r"\d+")
+_FARTHEST = 10**18
+_INDEX = re.compile(r"-?[0-9]{1,18}(?=->|::|\.|,|$)")
+_DIGITS = re.compile(r"[0-9]+")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -155,7 +157,7 @@ def _refuse_index(scan: Scanner) -> NoReturn:
 def _json_operand(scan: Scanner) -> str | int:
     index = scan.match(_INDEX)
     if index:
-        return int(index[0])
+        return parse_whole_number(index[0], least=-_FARTHEST, most=_FARTHEST) or 0
     if scan.accept("-"):
         _refuse_index(scan)
     if scan.peek() == '"':

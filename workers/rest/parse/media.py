@@ -1,7 +1,9 @@
 """The `Accept` header. Source: reference page "rest", section 15; RFC 9110, 12.5.1."""
 
+import math
 import re
 
+from schemas.numbers import parse_decimal_number
 from workers.rest.model import MediaType
 
 ANY = MediaType("*/*")
@@ -35,10 +37,8 @@ def parse_accept(header: str | None) -> tuple[MediaType, ...]:
 
 
 def _quality(text: str) -> float:
-    try:
-        return min(max(float(text), 0.0), 1.0)
-    except ValueError:
-        return 1.0
+    quality = parse_decimal_number(text.strip(), least=-math.inf, most=math.inf)
+    return 1.0 if quality is None else min(max(quality, 0.0), 1.0)
 
 
 def _canonical(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from schemas.numbers import clamp_whole_number
 from workers.rest.model import Preferences
 
 _CHOICES = {
@@ -29,8 +30,8 @@ def parse_preferences(headers: Sequence[str]) -> Preferences:
             found.setdefault(_FIELDS.get(kind, kind), value)
         elif kind == "timezone" and value:
             found.setdefault(kind, value)
-        elif kind == "max-affected" and value.isascii() and value.isdigit():
-            found.setdefault("max_affected", int(value) if len(value) < len(str(_MOST)) else _MOST)
+        elif kind == "max-affected" and (most := clamp_whole_number(value, most=_MOST)) is not None:
+            found.setdefault("max_affected", most)
         else:
             invalid.append(directive)
     return Preferences(**found, invalid=tuple(invalid))  # type: ignore[arg-type]  # keys and values are paired above

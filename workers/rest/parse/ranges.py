@@ -2,14 +2,14 @@
 
 import re
 
+from schemas.numbers import clamp_whole_number
 from workers.rest.errors import RangeNotSatisfiable
 from workers.rest.model import Bound, Range
 
-_HEADER = re.compile(r"(\d+)-(\d*)")
-_INTEGER = re.compile(r"-?\d+")
+_HEADER = re.compile(r"([0-9]+)-([0-9]*)")
+_INTEGER = re.compile(r"-?[0-9]+")
 LARGEST = 2**63 - 1
 """Bounds beyond what Postgres counts are cut to it."""
-_LONGEST = 1000
 
 
 def parse_range_header(value: str | None) -> Range:
@@ -51,8 +51,7 @@ def parse_offset(text: str) -> int:
 
 
 def _whole(digits: str) -> int:
-    """Read digits, however many: Python refuses to convert thousands of them."""
-    return min(int(digits), LARGEST) if len(digits) <= _LONGEST else LARGEST
+    return clamp_whole_number(digits, most=LARGEST) or 0
 
 
 def intersection(one: Range, other: Range) -> Range:

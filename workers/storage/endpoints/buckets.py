@@ -6,6 +6,7 @@ import msgspec
 import orjson
 
 from schemas.http import Response
+from schemas.numbers import clamp_whole_number
 from workers.storage import buckets
 from workers.storage.asked import Asked, answer, answer_raw, done
 from workers.storage.buckets import BucketChange, NewBucket
@@ -26,7 +27,8 @@ _VERSIONING = ("DISABLED", "ENABLED", "SUSPENDED")
 _CHANGES = ("public", "file_size_limit", "allowed_mime_types")
 _MOST_QUOTA = 2**63 - 1
 _MOST_LISTED = 100_000_000
-_OLD_PYTHON = re.compile(r"(supabase-py(?:thon)?/|storage3/)v?(\d+)\.(\d+)\.(\d+)")
+_MOST_VERSION = 10**6
+_OLD_PYTHON = re.compile(r"(supabase-py(?:thon)?/|storage3/)v?([0-9]+)\.([0-9]+)\.([0-9]+)")
 _KNOWS_TYPE = {"supabase-py/": (2, 18, 0), "supabase-python/": (2, 18, 0), "storage3/": (0, 12, 1)}
 
 
@@ -136,7 +138,7 @@ def _knows_type(asked: Asked) -> bool:
     for name in ("x-client-info", "user-agent"):
         found = _OLD_PYTHON.search((asked.header(name) or "").lower())
         if found:
-            version = (int(found[2][:6]), int(found[3][:6]), int(found[4][:6]))
+            version = tuple(clamp_whole_number(part, most=_MOST_VERSION) or 0 for part in found.groups()[1:4])
             return version >= _KNOWS_TYPE[found[1]]
     return True
 

@@ -12,6 +12,7 @@ import msgspec
 
 from schemas.blobs import Form
 from schemas.http import Response
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.asked import Asked, answer
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store
@@ -99,8 +100,7 @@ def is_form(asked: Asked) -> bool:
 
 def declared_length(asked: Asked) -> int | None:
     """Give the length that a request declares; None for one that comes in chunks."""
-    text = asked.header("content-length") or ""
-    return int(text[:18]) if text.isascii() and text.isdecimal() else None
+    return parse_whole_number(asked.header("content-length") or "", most=LARGEST_SIZE)
 
 
 def header_metadata(asked: Asked) -> bytes | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from schemas.http import Headers
+from schemas.numbers import clamp_whole_number
 from workers.storage.asked import Asked
 from workers.storage.s3.errors import S3Error, invalid_argument
 
@@ -62,9 +63,10 @@ class Asking:
         text = self.parameter(name)
         if not text:
             return usual
-        if not text.isascii() or not text.isdecimal() or int(text[:18]) < least:
+        number = clamp_whole_number(text, most=most)
+        if number is None or number < least:
             raise invalid_argument(f"Provided {name} not an integer or within integer range")
-        return min(int(text[:18]), most)
+        return number
 
 
 def read_asking(asked: Asked) -> Asking:

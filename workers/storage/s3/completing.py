@@ -18,6 +18,7 @@ from broker import blobs_names
 from broker.blobs_errors import BlobMissing, BlobStoreDown
 from broker.blobs_model import Staged
 from schemas.http import Response
+from schemas.numbers import parse_whole_number
 from workers.database.errors import DatabaseError
 from workers.database.interactive import statement
 from workers.storage.callers import SERVICE
@@ -30,6 +31,8 @@ from workers.storage.s3.asking import Asking
 from workers.storage.s3.errors import S3Error, invalid_part, malformed_xml, no_such_upload
 from workers.storage.s3.multipart import MOST_PARTS, SQL, Part, Pending, parts_of, pending, upload_id
 from workers.storage.uploads import metadata_of, probe_of, try_out, write_row
+
+_MOST_NUMBER = 10**9
 
 
 async def complete(store: Store, asking: Asking) -> Response:
@@ -53,10 +56,11 @@ def read_parts(body: bytes) -> list[tuple[int, str]]:
         return []
     listed: list[tuple[int, str]] = []
     for node in xml.read(body, "CompleteMultipartUpload").all("Part"):
-        number, etag = (node.value("PartNumber") or "").strip(), node.value("ETag")
-        if not number.isascii() or not number.isdecimal() or etag is None:
+        number = parse_whole_number((node.value("PartNumber") or "").strip(), most=_MOST_NUMBER)
+        etag = node.value("ETag")
+        if number is None or etag is None:
             raise malformed_xml()
-        listed.append((int(number[:9]), etag.strip().strip('"').lower()))
+        listed.append((number, etag.strip().strip('"').lower()))
     numbers = [number for number, _ in listed]
     if numbers != sorted(set(numbers)):
         message = "The list of parts was not in ascending order. The parts list must be specified in order by part number."

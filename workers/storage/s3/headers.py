@@ -13,6 +13,7 @@ import msgspec
 
 from schemas.blobs import Stored
 from schemas.http import Headers
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.objects import ObjectRow, kept, matches
 from workers.storage.robots import refuse_bad_robots
 from workers.storage.rules import cache_control_of, refuse_unsendable, shown_type
@@ -66,7 +67,7 @@ def length_of(asking: Asking) -> int | None:
     text = asking.headers.get("x-amz-decoded-content-length" if is_chunked else "content-length", "")
     if is_chunked and not text:
         raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.", 411)
-    return int(text[:18]) if text.isascii() and text.isdecimal() else None
+    return parse_whole_number(text, most=LARGEST_SIZE)
 
 
 def refuse_other_digest(asking: Asking, stored: Stored) -> None:

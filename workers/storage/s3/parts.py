@@ -13,6 +13,7 @@ from broker.blobs_model import Staged
 from broker.blobs_names import Place
 from schemas.blobs import Blob, Stored, Wanted
 from schemas.http import Response
+from schemas.numbers import LARGEST_SIZE, clamp_whole_number
 from workers.database.interactive import statement
 from workers.storage.context import Store
 from workers.storage.errors import invalid_signature, too_large
@@ -29,7 +30,7 @@ from workers.storage.tickets import Ticket
 
 LONGEST = 5 * 1024**3
 """Bytes of a part."""
-_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{1,18})")
+_RANGE = re.compile(r"bytes=([0-9]+)-([0-9]+)")
 
 
 async def put(store: Store, asking: Asking) -> Response:
@@ -113,13 +114,16 @@ def _span(asking: Asking, row: ObjectRow) -> tuple[int, int]:
     if not text:
         return 0, row.size
     found = _RANGE.fullmatch(text.strip())
-    if found is None or int(found[1]) > int(found[2]):
+    first, last = (
+        (clamp_whole_number(part, most=LARGEST_SIZE) for part in found.groups()) if found else (1, 0)
+    )
+    if first is None or last is None or first > last:
         raise S3Error(
             "InvalidArgument", "The x-amz-copy-source-range value must be of the form bytes=first-last"
         )
-    if int(found[2]) >= row.size:
+    if last >= row.size:
         raise S3Error("InvalidRange", "Range specified is not valid for source object", 416)
-    return int(found[1]), int(found[2]) + 1
+    return first, last + 1
 
 
 async def _copied(

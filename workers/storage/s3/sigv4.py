@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote, unquote_to_bytes
 
+from schemas.numbers import parse_whole_number
 from workers.storage.s3.errors import S3Error, expired, mismatch, missing_signature, too_skewed
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -94,8 +95,9 @@ def _of_query(asked: Mapping[str, str], headers: Mapping[str, str]) -> Claimed:
     values = [asked.get(name, "") for name in names]
     if not all(values) or asked.get("X-Amz-Algorithm") != ALGORITHM:
         raise _bad_query("Query-string authentication requires all of its parameters")
-    credential, date, lasts, signed, signature = values
-    if not lasts.isascii() or not lasts.isdecimal() or not 1 <= int(lasts[:10]) <= LONGEST_S:
+    credential, date, expires, signed, signature = values
+    lasts_s = parse_whole_number(expires, least=1, most=LONGEST_S)
+    if lasts_s is None:
         raise _bad_query(f"X-Amz-Expires must be between 1 and {LONGEST_S} seconds")
     if not _DATE.fullmatch(date) or not _HEX.fullmatch(signature):
         raise _bad_query("X-Amz-Date or X-Amz-Signature is malformed")
@@ -105,7 +107,7 @@ def _of_query(asked: Mapping[str, str], headers: Mapping[str, str]) -> Claimed:
     payload = asked.get("X-Amz-Content-Sha256") or headers.get("x-amz-content-sha256", "").strip() or UNSIGNED
     token = asked.get("X-Amz-Security-Token", "")
     return Claimed(
-        access_key, day, region, tuple(signed.lower().split(";")), signature, date, payload, int(lasts), token
+        access_key, day, region, tuple(signed.lower().split(";")), signature, date, payload, lasts_s, token
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from schemas.http import Headers
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.asked import Asked
 from workers.storage.tus.refusals import Refused, bad_request
 
@@ -24,8 +25,6 @@ _EXPOSED = (
 )
 OWN: Headers = [VERSION, _EXPOSED]
 """What every answer has."""
-
-_MOST_DIGITS = 18
 
 
 class Name(NamedTuple):
@@ -120,10 +119,10 @@ def _number(asked: Asked, name: str) -> int | None:
     text = asked.header(name)
     if text is None:
         return None
-    digits = text.strip()
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > _MOST_DIGITS:
+    number = parse_whole_number(text.strip(), most=LARGEST_SIZE)
+    if number is None:
         raise bad_request(f"{name.title()} header is not a number")
-    return int(digits)
+    return number
 
 
 def _text(value: str) -> str:

@@ -9,6 +9,7 @@ Source: reference page "storage", section 9.
 
 from schemas.blobs import Stored, Wanted
 from schemas.http import Headers, Response
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.asked import Asked
 from workers.storage.buckets import BucketRules, rules_for
 from workers.storage.context import Store
@@ -130,4 +131,4 @@ async def _known(store: Store, version: str) -> Row:
 def _announced(asked: Asked) -> int:
     """Give the bytes that a request says it brings."""
     text = (asked.header("content-length") or "").strip()
-    return int(text[:18]) if text.isascii() and text.isdecimal() else 0
+    return parse_whole_number(text, most=LARGEST_SIZE) or 0

@@ -31,7 +31,7 @@ OBJECT = MediaType("application/vnd.pgrst.object+json")
         ("text/csv;Q=0.1,application/json", [JSON, CSV]),
         ("text/csv;q=2,application/json;q=1", [CSV, JSON]),
         ("text/csv;q=high,application/json;q=0.9", [CSV, JSON]),
-        ("text/csv;q=nan,application/json", [JSON]),
+        ("text/csv;q=nan,application/json;q=0.9", [CSV, JSON]),
         ("undefined", [MediaType("undefined")]),
         ("application/vnd.pgrst.object+json", [OBJECT]),
         ("application/vnd.rest.object+json", [OBJECT]),

@@ -1,0 +1,271 @@
+"""Why a conversion of text into a number outside of `schemas/numbers.py` is safe, by module and source."""
+
+BROKER = "read from the broker, which this process trusts; the shape is its protocol's"
+DATABASE = "a column that a statement of the platform, or the server itself, gives as a number"
+NUMBER = "a number already: it changes its type alone"
+OWN = "written by this platform or by the kernel: a file, a pipe, /proc, the name of a folder"
+PATTERN = "a pattern in the same module takes ASCII digits alone, and few of them or those of base 16"
+PRINTED = "printed by Postgres when the filter was checked; a text that is no number is caught"
+SETTING = "a setting of the operator, whose form a pattern of the module has checked"
+TEMPLATE = "a template of the operator; what is no number is refused with its line"
+
+REASONS: dict[str, dict[str, str]] = {
+    "broker/blobs_names.py": {
+        "int(found[1])": PATTERN,
+    },
+    "broker/connection.py": {
+        "int(port)": BROKER,
+    },
+    "broker/process.py": {
+        "int(number)": OWN,
+    },
+    "broker/stream_reading.py": {
+        "int(_EXPIRES_S * _NS)": NUMBER,
+        "int(_HEARTBEAT_S * _NS)": NUMBER,
+        "int(_UNUSED_S * _NS)": NUMBER,
+        "int(parts[at + 1])": BROKER,
+        "int(parts[at + 3])": BROKER,
+        "int(parts[at])": BROKER,
+    },
+    "broker/wire.py": {
+        "int(digits)": BROKER,
+        "int(words[-1])": BROKER,
+        "int(words[-2])": BROKER,
+    },
+    "schemas/changes.py": {
+        "int(part, 16)": PATTERN,
+    },
+    "schemas/images_reading.py": {
+        "float(text)": PATTERN,
+        "int(value)": NUMBER,
+    },
+    "schemas/realtime_rules.py": {
+        "Decimal(value.decode())": DATABASE,
+        "Decimal(wanted)": DATABASE,
+    },
+    "schemas/schedules.py": {
+        "int(found[1])": SETTING,
+    },
+    "schemas/setting_types.py": {
+        "float(number)": SETTING,
+        "float(over)": SETTING,
+        "float(self)": SETTING,
+        "float(text)": SETTING,
+        "int(number)": SETTING,
+        "int(number[:_DIGITS])": SETTING,
+        "int(self)": SETTING,
+        "int(size)": SETTING,
+        "int(value)": SETTING,
+    },
+    "services/catcher/edge.py": {
+        "int(self._runner.addresses[0][1])": NUMBER,
+    },
+    "services/catcher/smtp.py": {
+        "int(self._server.sockets[0].getsockname()[1])": NUMBER,
+    },
+    "services/cli/stop.py": {
+        "int(folder.lock.read_text())": OWN,
+    },
+    "services/gateway/resuming.py": {
+        "int(most)": NUMBER,
+    },
+    "services/middleware/limits.py": {
+        "float(max(burst, 1))": NUMBER,
+    },
+    "services/realtime/changes/filters.py": {
+        "Decimal(text)": PRINTED,
+    },
+    "services/realtime/frames.py": {
+        "int(is_json)": NUMBER,
+    },
+    "services/realtime/limits.py": {
+        "int(self._left)": NUMBER,
+    },
+    "services/realtime/tokens.py": {
+        "int(now - until)": NUMBER,
+    },
+    "services/supervisor/buckets.py": {
+        "int(bucket.file_size_limit)": OWN,
+        "int(bucket.quota)": OWN,
+    },
+    "services/supervisor/ports.py": {
+        "int(probe.getsockname()[1])": OWN,
+    },
+    "services/supervisor/postgres.py": {
+        "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
+    },
+    "services/supervisor/shelter.py": {
+        "float(mark.read_text())": OWN,
+        "int((home / 'data' / 'postmaster.pid').read_text().split('\\n', 1)[0])": OWN,
+    },
+    "workers/auth/cleanup.py": {
+        "float(max(own.email.otp_expiry, own.sms.otp_expiry))": NUMBER,
+    },
+    "workers/auth/codes/limits.py": {
+        "float(least_s)": NUMBER,
+        "float(quota.most)": NUMBER,
+        "int(limit.burst)": NUMBER,
+    },
+    "workers/auth/context.py": {
+        "float(duration)": NUMBER,
+    },
+    "workers/auth/delivery/gotext/functions.py": {
+        "int(precision)": TEMPLATE,
+        "int(value)": TEMPLATE,
+        "int(width or 0)": TEMPLATE,
+    },
+    "workers/auth/delivery/gotext/parse.py": {
+        "float(text)": TEMPLATE,
+        "int(text)": TEMPLATE,
+    },
+    "workers/auth/delivery/sms/post.py": {
+        "int(shown or reply.status)": PATTERN,
+    },
+    "workers/auth/mail/letters.py": {
+        "float(own.email.max_frequency if '@' in address else own.sms.max_frequency)": NUMBER,
+    },
+    "workers/auth/mfa/totp.py": {
+        "int(at)": NUMBER,
+    },
+    "workers/auth/passwords/passwords.py": {
+        "int(found['cost'])": PATTERN,
+        "int(found['m'])": PATTERN,
+        "int(found['n'])": PATTERN,
+        "int(found['p'])": PATTERN,
+        "int(found['r'])": PATTERN,
+        "int(found['t'])": PATTERN,
+        "int(found['version'])": PATTERN,
+    },
+    "workers/auth/providers/oauth1.py": {
+        "int(now)": NUMBER,
+    },
+    "workers/auth/saml/moments.py": {
+        "int((found[7] or '')[:6].ljust(6, '0'))": PATTERN,
+        "int(each)": PATTERN,
+        "int(found[10])": PATTERN,
+        "int(found[11])": PATTERN,
+        "int(found[at] or 0)": PATTERN,
+    },
+    "workers/auth/web3/ethereum.py": {
+        "int(nibble, 16)": PATTERN,
+    },
+    "workers/claims_path.py": {
+        "int(groups['index'])": SETTING,
+    },
+    "workers/database/assertions.py": {
+        "int(iterations)": DATABASE,
+    },
+    "workers/database/views.py": {
+        "int(column)": DATABASE,
+        "int(number)": DATABASE,
+        "int(relation)": DATABASE,
+    },
+    "workers/functions/http_wire.py": {
+        "int(found[1])": PATTERN,
+    },
+    "workers/functions/limits.py": {
+        "int(fields[11])": OWN,
+        "int(fields[12])": OWN,
+        "int(file.read().split()[1])": OWN,
+        "int(status[at + len(name):].split(None, 1)[0])": OWN,
+    },
+    "workers/functions/places.py": {
+        "int(number)": OWN,
+    },
+    "workers/functions/reach.py": {
+        "int(answer.status)": NUMBER,
+    },
+    "workers/functions/specifiers.py": {
+        "int(code, 16)": PATTERN,
+    },
+    "workers/functions/store.py": {
+        "int(read[1])": PATTERN,
+    },
+    "workers/functions/waiting.py": {
+        "int(number)": OWN,
+    },
+    "workers/graphql/plan/paging.py": {
+        "int(convert(size.look_into()))": NUMBER,
+    },
+    "workers/graphql/reflect/functions.py": {
+        "Decimal(repr(float(number)))": DATABASE,
+        "float(number)": DATABASE,
+    },
+    "workers/images/render.py": {
+        "int(image.get(name))": NUMBER,
+    },
+    "workers/outgoing_guard.py": {
+        "int(address)": NUMBER,
+    },
+    "workers/project/errors.py": {
+        "int(position)": DATABASE,
+    },
+    "workers/replication/beginning.py": {
+        "int(state.notes.get(_TIMELINE, server.timeline))": DATABASE,
+    },
+    "workers/replication/failover.py": {
+        "int(timeline)": DATABASE,
+    },
+    "workers/replication/outgoing.py": {
+        "int(lsn, 16)": DATABASE,
+        "int(number, 16)": DATABASE,
+    },
+    "workers/replication/session.py": {
+        "int(high, 16)": DATABASE,
+        "int(low, 16)": DATABASE,
+    },
+    "workers/replication/values.py": {
+        "Decimal(text.decode())": DATABASE,
+    },
+    "workers/replication/visible.py": {
+        "int(end)": DATABASE,
+        "map(int, running.split(','))": DATABASE,
+    },
+    "workers/replication/watch.py": {
+        "float(self.confirmed())": NUMBER,
+        "float(self.held_bytes)": NUMBER,
+        "float(self.is_leader)": NUMBER,
+        "float(self.unconfirmed())": NUMBER,
+    },
+    "workers/rest/execute.py": {
+        "int(count)": DATABASE,
+        "int(explained[0]['Plan']['Plan Rows'])": DATABASE,
+        "int(page_total or 0)": DATABASE,
+        "int(total)": DATABASE,
+    },
+    "workers/rest/respond.py": {
+        "int(result.status)": PATTERN,
+    },
+    "workers/scheduler/jobs.py": {
+        "int((await self._leadership.ask(JOBS['take_over']))[0][0])": DATABASE,
+        "int(due.key.removeprefix(PREFIX))": DATABASE,
+    },
+    "workers/scheduler/pool.py": {
+        "float(self.is_leader)": NUMBER,
+    },
+    "workers/storage/emptying.py": {
+        "int(count or 0)": DATABASE,
+    },
+    "workers/storage/events/outbox.py": {
+        "int(id or b'0')": DATABASE,
+        "int(row[0] or b'0')": DATABASE,
+    },
+    "workers/storage/moving.py": {
+        "int(count or 0)": DATABASE,
+    },
+    "workers/storage/reading.py": {
+        "int(value)": NUMBER,
+    },
+    "workers/storage/sweep.py": {
+        "float(cache.cache_max_age)": NUMBER,
+    },
+    "workers/storage/tus/creating.py": {
+        "int(room_in(rules, most))": NUMBER,
+    },
+    "workers/storage/tus/writing.py": {
+        "int(room_in(rules, most))": NUMBER,
+    },
+    "workers/storage/uploads.py": {
+        "int(most)": NUMBER,
+    },
+}
