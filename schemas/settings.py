@@ -175,13 +175,22 @@ class Gateway(Struct, frozen=True):
     max_body: Bytes = 50 * 1024 * 1024
     """Longest body of a REST, GraphQL or auth request."""
     header_timeout: Seconds = 10.0
+    """How long the head of a request may take: of the first from the opening of its connection, of others from their first byte."""
     body_timeout: Seconds = 30.0
     """Longest pause between two pieces of a body."""
     body_rate: Rate = 100.0
     """Least bytes a second of a body while the door waits for it, over `body_rate_window`; slower ones: 408. 0: none."""
     body_rate_window: Seconds = 60.0
     """Seconds over which the rate of a body is taken; a body that comes sooner has any rate."""
+    handshake_timeout: Seconds = 10.0
+    """How long a TLS handshake may take."""
     keepalive_timeout: Seconds = 75.0
+    """How long a connection is kept after an answer while no further request begins."""
+    max_connections: Amount = 20_000
+    """Connections of one edge process; further ones are closed at once. 0 is no limit."""
+    max_connections_per_address: Amount = 2000
+    """Connections of one edge process from one address; further ones are closed at once. `trusted_proxies` are not counted: name
+    there what stands in front, or all its clients are one. 0 is no limit."""
     request_timeout: Seconds = 60.0
     """How long a request may take in all."""
     drain_delay: Rate = 0.0

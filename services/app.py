@@ -18,10 +18,11 @@ from schemas.token_keys import read_keys
 from schemas.tokens import Verifier
 from services.catcher.edge import Catcher, CatcherOptions
 from services.gateway.certificate import Certificate
+from services.gateway.connections import Connections
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.edge import Edge
 from services.gateway.health import Health
-from services.gateway.listener import Listener
+from services.gateway.listener import Listener, Site
 from services.gateway.objects import Objects
 from services.gateway.pace import Patience
 from services.gateway.public_address import PublicAddress
@@ -157,8 +158,10 @@ def _own_issuers(settings: Settings) -> set[str]:
 
 async def _listen(process: Process, settings: Settings, edge: Edge) -> Listener:
     gateway = settings.gateway
+    trusted = read_networks(gateway.trusted_proxies)
     server = Listener(
         edge,
+        Connections(gateway.max_connections, gateway.max_connections_per_address, trusted),
         max_url=gateway.max_url,
         max_headers=gateway.max_headers,
         header_timeout=gateway.header_timeout,
@@ -168,9 +171,7 @@ async def _listen(process: Process, settings: Settings, edge: Edge) -> Listener:
     await runner.setup()
     certificate = Certificate(settings.api.tls) if settings.api.tls.enabled else None
     context = certificate.context if certificate else None
-    site = web.TCPSite(
-        runner, gateway.host, settings.api.port, reuse_port=True, backlog=2048, ssl_context=context
-    )
+    site = Site(runner, gateway.host, settings.api.port, context, gateway.handshake_timeout)
     try:
         await site.start()
     except OSError as error:

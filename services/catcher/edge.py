@@ -10,6 +10,9 @@ from services.catcher.mailbox import CaughtMail
 from services.catcher.smtp import SmtpServer
 from services.catcher.web import Web
 
+_KEEPALIVE_S = 15.0
+"""How long a connection may be without a request, also before its first: aiohttp counts the head of a request to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class CatcherOptions:
@@ -36,7 +39,9 @@ class Catcher:
         """Listen on both ports. Raises: SettingsError if one is taken."""
         options = self._options
         application = Web(self.mail, is_local=_is_loopback(options.host)).application()
-        runner = web.AppRunner(application, handle_signals=False, access_log=None)
+        runner = web.AppRunner(
+            application, handle_signals=False, access_log=None, keepalive_timeout=_KEEPALIVE_S
+        )
         await runner.setup()
         self._runner = runner
         port = options.port

@@ -13,7 +13,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from services.catcher.letter import Letter, read_letter
 
 _LONGEST = 25 * 1024 * 1024
-_IDLE_S = 300.0
+_IDLE_S = 60.0
 _MOST_CONNECTIONS = 100
 
 

@@ -244,7 +244,8 @@ class Edge:
         """Have a request for the realtime edge answered; a socket is served to its end."""
         assert asked.route is not None  # else it is answered above
         key = realtime.key_of(asked.first, asked.query)
-        told = realtime.Asked(asked.request, asked.below, asked.query, asked.first, key)
+        address = self._address(asked)
+        told = realtime.Asked(asked.request, asked.below, asked.query, asked.first, key, address)
         if sockets.is_socket(asked.below):
             return await sockets.connect(told)
         caller = await self._caller(asked.route, key, asked.first.get("authorization"))
@@ -262,7 +263,9 @@ class Edge:
             return refusal(asked.area, 405, "Send a query by POST or GET", headers=[("allow", "GET, POST")])
         if self._subscriptions is None:
             return refusal(asked.area, 501, "Subscriptions are switched off (graphql.subscriptions.enabled)")
-        return await self._subscriptions.connect(asked.request, asked.first, asked.key())
+        return await self._subscriptions.connect(
+            asked.request, asked.first, asked.key(), self._address(asked)
+        )
 
     async def _caller(self, route: Route, key: str | None, authorization: str | None) -> Caller:
         """Identify who asks. Raises: KeyRefused."""

@@ -1,17 +1,23 @@
-"""aiohttp's server with refusals of our own, and a limit on the time that the head of a request may take.
+"""aiohttp's server with refusals of our own, a limit on the time that the head of a request may take, and one on connections.
+
+A connection waits for a head from the moment it is open: one that sends nothing, or a byte now and then, is closed after
+`header_timeout`, and the bytes that do come do not lengthen it. aiohttp alone closes it after its keep-alive time-out, which
+is meant for clients that have had an answer.
 
 What the HTTP parser refuses never reaches `Edge.handle`. aiohttp would answer it in plain text, repeat its bytes and log
 them: they may hold a key.
 """
 
 import asyncio
+import ssl
 from typing import Any
 
-from aiohttp import web
+from aiohttp import web, web_runner
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from broker.observe import observe, traceback_of
 from broker.tracing import STATE
+from services.gateway.connections import Connections
 from services.gateway.edge import Edge, RequestCrashed
 from services.gateway.traced import traced
 
@@ -27,7 +33,14 @@ class Listener(web.Server):
     """Makes a handler for each connection."""
 
     def __init__(
-        self, edge: Edge, *, max_url: int, max_headers: int, header_timeout: float, keepalive_timeout: float
+        self,
+        edge: Edge,
+        connections: Connections,
+        *,
+        max_url: int,
+        max_headers: int,
+        header_timeout: float,
+        keepalive_timeout: float,
     ) -> None:
         super().__init__(
             edge.handle if STATE.tracing is None else traced(STATE.tracing, edge.handle),
@@ -40,6 +53,7 @@ class Listener(web.Server):
             auto_decompress=False,
         )
         self._edge = edge
+        self.connections_open = connections
         self._header_timeout = header_timeout
         self.is_leaving = False
 
@@ -51,10 +65,44 @@ class Listener(web.Server):
         return _Handler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
 
 
+class Site(web.TCPSite):
+    """A port that listens, with a limit on the time that a TLS handshake may take; aiohttp's own has that of asyncio, 60 s."""
+
+    def __init__(
+        self,
+        runner: web.ServerRunner,
+        host: str,
+        port: int,
+        context: ssl.SSLContext | None,
+        handshake_s: float,
+    ) -> None:
+        super().__init__(runner, host, port, reuse_port=True, backlog=2048, ssl_context=context)
+        self._context = context
+        self._handshake_s = handshake_s
+        self._where = (host, port)
+
+    async def start(self) -> None:
+        """Listen. Raises: OSError."""
+        await web_runner.BaseSite.start(self)
+        server = self._runner.server
+        assert server is not None
+        handshake_s = None if self._context is None else self._handshake_s
+        host, port = self._where
+        self._server = await asyncio.get_running_loop().create_server(
+            server,
+            host,
+            port,
+            ssl=self._context,
+            backlog=2048,
+            reuse_port=True,
+            ssl_handshake_timeout=handshake_s,
+        )
+
+
 class _Handler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_listener")
+    __slots__ = ("_edge", "_entered", "_head_timer", "_header_timeout", "_listener")
 
     def __init__(self, server: Listener, edge: Edge, header_timeout: float, **options: Any) -> None:
         super().__init__(server, **options)
@@ -62,16 +110,33 @@ class _Handler(web.RequestHandler):
         self._edge = edge
         self._header_timeout = header_timeout
         self._head_timer: asyncio.TimerHandle | None = None
+        self._entered: str | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = transport.get_extra_info("peername")
+        self._entered = self._listener.connections_open.enter(str(peer[0]) if peer else "")
+        super().connection_made(transport)
+        if self._entered is None:
+            self.force_close()
+        else:
+            self._await_head()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        waiting = self._waiter
-        if waiting is not None and not waiting.done():  # there are bytes, and no request yet
-            if self._head_timer is None:
-                self._head_timer = self._loop.call_later(self._header_timeout, self.force_close)
+        if self._is_without_request():  # there are bytes, and no request yet
+            self._await_head()
         elif self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _await_head(self) -> None:
+        """Close the connection when no whole head has come in time; a head that is awaited already gets no more time."""
+        if self._head_timer is None:
+            self._head_timer = self._loop.call_later(self._header_timeout, self.force_close)
+
+    def _is_without_request(self) -> bool:
+        """Tell whether neither a request is worked on nor one waits: so before the first task of the connection ran, too."""
+        return not self._messages and not self._request_in_progress and self._current_request is None
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -90,6 +155,9 @@ class _Handler(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
+        if self._entered is not None:
+            self._listener.connections_open.leave(self._entered)
+            self._entered = None
         super().connection_lost(exc)
 
     def handle_error(
