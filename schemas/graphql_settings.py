@@ -5,7 +5,7 @@ Which rows a page holds is said by comments in the database (`max_rows`); here s
 
 from msgspec import Struct, field
 
-from schemas.setting_types import Amount, Bytes, Count, Duration, Seconds, Size
+from schemas.setting_types import Amount, Bytes, Count, Duration, Rate, Seconds, Size
 
 
 class Subscriptions(Struct, frozen=True):
@@ -17,8 +17,12 @@ class Subscriptions(Struct, frozen=True):
     """How long after a change a live query waits for more before it runs again."""
     max_runs: Count = 8
     """Live queries that one edge process has run at a time."""
-    max_sockets: Amount = 0
+    max_sockets: Amount = 20_000
     """Sockets of one edge process; 0 is no limit."""
+    max_sockets_per_address: Amount = 1000
+    """Sockets of one edge process for one client address (see `gateway.trusted_proxies`); 0 is no limit."""
+    max_starts_per_second: Rate = 20.0
+    """Operations a second that one socket may start, on average over 10 seconds; beyond, they are refused. 0 is no limit."""
     max_operations: Count = 100
     """Operations that one socket may have open."""
     max_frame: Bytes = 1024 * 1024

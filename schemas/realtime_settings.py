@@ -33,20 +33,38 @@ class Realtime(Struct, frozen=True):
     """Only private channels can be joined."""
     presence_enabled: bool = False
     """Presence is on in channels that do not say whether they want it."""
-    max_concurrent_users: Amount = 0
-    """Sockets of one edge process; 0 is no limit, as it is for all that follow."""
+    max_concurrent_users: Amount = 20_000
+    """Sockets and streams of row changes of one edge process; 0 is no limit, as it is for all that follow."""
     max_sockets_per_key: Amount = 0
-    """Sockets of one edge process that were opened with one API key."""
-    max_channels_per_client: Amount = 1000
+    """Sockets of one edge process that were opened with one API key. No limit: all users of a project share its public key."""
+    max_sockets_per_address: Amount = 1000
+    """Sockets and streams of one edge process for one client address (see `gateway.trusted_proxies`)."""
+    max_channels_per_client: Amount = 100
     """Channels of one socket."""
-    max_joins_per_second: Rate = 0.0
-    """Joins of one edge process."""
-    max_events_per_second: Rate = 0.0
-    """Messages that one socket, or over HTTP one API key, may send, on average over 10 seconds."""
-    max_presence_events_per_second: Rate = 0.0
+    max_changes_per_join: Amount = 100
+    """Entries of `postgres_changes` in one join."""
+    max_changes_per_client: Amount = 1000
+    """Entries of `postgres_changes` in all channels of one socket."""
+    max_joins_per_client: Rate = 20.0
+    """Joins a second of one socket, on average over 10 seconds; beyond, the socket is closed."""
+    max_joins_per_second: Rate = 1000.0
+    """Joins a second of one edge process, on average over 10 seconds; beyond, the socket that asks for one is closed."""
+    max_events_per_second: Rate = 100.0
+    """Messages a second of one socket, on average over 10 seconds; beyond, the channel is closed."""
+    max_bytes_per_second: Rate = 2_000_000.0
+    """Bytes of messages a second of one socket, on average over 10 seconds; beyond, the channel is closed."""
+    max_broadcasts_per_second: Rate = 1000.0
+    """Messages a second that one API key may send over HTTP to one edge process, on average over 10 seconds; beyond: 429."""
+    max_presence_events_per_second: Rate = 50_000.0
     """Differences of presence that one edge process delivers, on average over 10 seconds; who then still tracks is stopped."""
-    max_presence_calls_per_second: Rate = 0.0
+    max_presence_calls_per_second: Rate = 5.0
     """Calls of presence by one channel of a socket, on average over 30 seconds."""
+    max_presence_payload: Bytes = 64 * 1024
+    """Bytes of what one channel tracks."""
+    max_presence_members: Amount = 10_000
+    """Presences of one channel in all edges together; who tracks beyond that is stopped."""
+    max_presence_size: Size = Size(4 * MIB)
+    """Bytes of all presences of one channel, which each member that joins is sent; who tracks beyond that is stopped."""
     max_payload: Bytes = 3_000_000
     """Bytes of a broadcast."""
     max_frame: Bytes = 5_000_000

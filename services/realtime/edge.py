@@ -36,12 +36,12 @@ from services.realtime.changes.feed import ChangeFeed, open_feed
 from services.realtime.frames import VERSIONS
 from services.realtime.hub import Hub
 from services.realtime.join import Join
-from services.realtime.limits import Brake, Rate, Sockets
+from services.realtime.limits import Brake, Rate, Sockets, Turns
 from services.realtime.observed import SocketCrashed
 from services.realtime.outbox import Outbox
 from services.realtime.questions import Questions, Refused
 from services.realtime.seat import House
-from services.realtime.socket import Socket, Tally, Visitor
+from services.realtime.socket import JOINS_OVER_S, JoinLimits, Socket, Tally, Visitor
 from services.realtime.tokens import TokenRefused, Tokens, of_caller
 from services.realtime.tracker import Tracker
 
@@ -66,6 +66,8 @@ class Asked:
     """The first header of each name, in lower case."""
     key: str
     """The API key; empty where there is none."""
+    address: str = ""
+    """The client's, as far as it is known."""
 
 
 class Realtime:
@@ -78,18 +80,25 @@ class Realtime:
         name = secrets.token_hex(8)
         self._house = House(
             hub=Hub(connection, name, own.max_payload),
-            tracker=Tracker(connection, name, own.max_presence_events_per_second),
+            tracker=Tracker(
+                connection,
+                name,
+                own.max_presence_events_per_second,
+                most_members=own.max_presence_members,
+                most_bytes=own.max_presence_size,
+            ),
             tokens=Tokens(keeper),
             questions=Questions(calls),
             brake=Brake(),
+            turns=Turns(),
             feed=lambda: self._feed,
         )
         self._broadcasts = Broadcasts(
-            self._house.hub, self._house.questions, own.max_payload, own.max_events_per_second
+            self._house.hub, self._house.questions, own.max_payload, own.max_broadcasts_per_second
         )
         self._sockets: set[Socket] = set()
-        self._count = Sockets(own.max_concurrent_users, own.max_sockets_per_key)
-        self._joins = Rate(own.max_joins_per_second)
+        self._count = Sockets(own.max_concurrent_users, own.max_sockets_per_key, own.max_sockets_per_address)
+        self._joins = Rate(own.max_joins_per_second, JOINS_OVER_S)
         self._tally = Tally()
         self._outbox = Outbox()
         self._is_draining = False
@@ -128,11 +137,12 @@ class Realtime:
             return refused
         if self._is_draining:
             return _error(503, _RESTARTING)
-        place = self._count.enter(asked.key)
+        place = self._count.enter(asked.key, asked.address)
         if place is None:
             await self._house.brake.wait()
             return _error(429, "Too many connected users")
-        socket = Socket(self._house, self._settings, refused, self._tally, self._may_join, self._outbox)
+        limits = JoinLimits(self._joins, self._may_join)
+        socket = Socket(self._house, self._settings, refused, self._tally, limits, self._outbox)
         self._sockets.add(socket)
         try:
             return await socket.run(asked.request)
@@ -161,7 +171,7 @@ class Realtime:
             return Response(400, [JSON], msgspec.json.encode({"message": str(error)}))
         if self._is_draining:
             raise Unavailable(_RESTARTING)
-        place = self._count.enter(asked.key)
+        place = self._count.enter(asked.key, asked.address)
         if place is None:
             return Response(429, [JSON], b'{"message":"Too many connected users"}')
         self._streams += 1
@@ -252,8 +262,6 @@ class Realtime:
             return f"RealtimeRestarting: {_RESTARTING}"
         if self._settings.private_only and not join.is_private:
             return "PrivateOnly: This project only allows private channels"
-        if not self._joins.take(time.monotonic()):
-            return "ClientJoinRateLimitReached: Too many joins per second"
         return ""
 
     async def _look(self) -> None:

@@ -5,8 +5,10 @@ Source: reference page "realtime", section 12.
 """
 
 import asyncio
+import contextlib
 import hashlib
 from collections import Counter
+from collections.abc import AsyncIterator
 
 
 class Rate:
@@ -19,14 +21,14 @@ class Rate:
         self._full = self._left = max(per_s * over_s, 1.0)
         self._since = 0.0
 
-    def take(self, now: float) -> bool:
-        """Count an event; False if it is one too many."""
+    def take(self, now: float, count: float = 1) -> bool:
+        """Count an event, or so many; False if that is more than there may be: then none is counted."""
         if self._per_s <= 0:
             return True
         self._fill(now)
-        if self._left < 1:
+        if self._left < count:
             return False
-        self._left -= 1
+        self._left -= count
         return True
 
     def spend(self, count: int, now: float) -> None:
@@ -55,35 +57,61 @@ class Rate:
         self._since = now
 
 
-class Sockets:
-    """How many sockets there are, in all and by API key."""
+Name = tuple[str, bytes]
+"""What a socket is counted by: the kind, and whose it is."""
 
-    def __init__(self, most: int, most_of_key: int) -> None:
+
+class Sockets:
+    """How many sockets there are, in all, by API key and by client address."""
+
+    def __init__(self, most: int, most_of_key: int, most_of_address: int = 0) -> None:
         self._most = most
-        self._most_of_key = most_of_key
-        self._by_key: Counter[bytes] = Counter()
+        self._bounds = (most_of_key, most_of_address)
+        self._counts: Counter[Name] = Counter()
         self.count = 0
 
-    def enter(self, key: str) -> bytes | None:
+    def enter(self, key: str, address: str = "") -> tuple[Name, Name] | None:
         """Count a socket; give what it leaves with, or None if it is one too many."""
-        name = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
-        if self.is_full or 0 < self._most_of_key <= self._by_key[name]:
+        digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
+        names = (("key", digest), ("address", address.encode(errors="surrogatepass")))
+        if self.is_full or any(
+            0 < most <= self._counts[name] for most, name in zip(self._bounds, names, strict=True)
+        ):
             return None
         self.count += 1
-        self._by_key[name] += 1
-        return name
+        self._counts.update(names)
+        return names
 
-    def leave(self, name: bytes) -> None:
+    def leave(self, names: tuple[Name, Name]) -> None:
         """Count a socket no more."""
         self.count -= 1
-        self._by_key[name] -= 1
-        if not self._by_key[name]:
-            del self._by_key[name]
+        for name in names:
+            self._counts[name] -= 1
+            if not self._counts[name]:
+                del self._counts[name]
 
     @property
     def is_full(self) -> bool:
         """Whether there is room for no further socket."""
         return 0 < self._most <= self.count
+
+
+class Turns:
+    """Lets one piece of long work run at a time, with an iteration of the event loop between two of them.
+
+    A thousand joins that arrive together then hold up other clients for the time of one, not of all. Who waits is served in
+    the order of coming, and a socket has one piece at a time, so that each socket gets its turn.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def take(self) -> AsyncIterator[None]:
+        """Wait for the turn; the work inside must not wait for anything else."""
+        async with self._lock:
+            yield
+            await asyncio.sleep(0)
 
 
 class Brake:

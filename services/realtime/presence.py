@@ -10,6 +10,9 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, Struct
 
+_OVERHEAD = 64
+"""Bytes of the references of an entry, and of the signs around it."""
+
 
 class Entry(Struct, frozen=True, array_like=True):
     """One presence: what a channel of a socket told of itself."""
@@ -20,6 +23,11 @@ class Entry(Struct, frozen=True, array_like=True):
     """JSON object, without references."""
     previous: str = ""
     """The reference of the entry that this one replaces."""
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes it has where members are sent it."""
+        return len(self.meta) + len(self.key) + _OVERHEAD
 
     def shown(self) -> dict[str, object]:
         """Give what members see of it."""
@@ -64,10 +72,12 @@ class Diff:
 class Presences:
     """The entries of one room."""
 
-    __slots__ = ("_by_edge",)
+    __slots__ = ("_by_edge", "count", "size")
 
     def __init__(self) -> None:
         self._by_edge: dict[str, dict[str, Entry]] = {}
+        self.count = self.size = 0
+        """Entries, and their bytes."""
 
     def change(self, edge: str, joins: Iterable[Entry], leaves: Iterable[str]) -> Diff:
         """Take in what an edge tells; give what is new of it."""
@@ -75,6 +85,8 @@ class Presences:
         gone = [own.pop(ref) for ref in leaves if ref in own]
         came = [entry for entry in joins if entry.ref not in own]
         own.update((entry.ref, entry) for entry in came)
+        self.count += len(came) - len(gone)
+        self.size += sum(entry.size for entry in came) - sum(entry.size for entry in gone)
         if not own:
             del self._by_edge[edge]
         return Diff(came, gone)
@@ -101,7 +113,7 @@ class Presences:
         return msgspec.json.encode(_grouped(every))
 
     def __len__(self) -> int:
-        return sum(len(entries) for entries in self._by_edge.values())
+        return self.count
 
 
 def is_object(meta: bytes) -> bool:

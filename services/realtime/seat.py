@@ -39,7 +39,7 @@ from services.realtime.channel_actions import (
 from services.realtime.following import Following
 from services.realtime.frames import Push, UserPush, Vsn
 from services.realtime.hub import Hub
-from services.realtime.limits import Brake
+from services.realtime.limits import Brake, Turns
 from services.realtime.model import Feed
 from services.realtime.observed import SocketCrashed
 from services.realtime.questions import Questions, Refused
@@ -64,6 +64,7 @@ class House:
     tokens: Tokens
     questions: Questions
     brake: Brake
+    turns: Turns
     feed: Callable[[], Feed | None]
 
 
@@ -107,6 +108,11 @@ class Seat:
         self._held: list[tuple[Message, bytes]] | None = []
         self._held_bytes = 0
         self._replayed: frozenset[str] = frozenset()
+
+    @property
+    def entries(self) -> int:
+        """Return how many entries of row changes it was joined with."""
+        return len(self._channel.join.changes)
 
     @property
     def join_ref(self) -> frames.Ref:
@@ -205,7 +211,10 @@ class Seat:
                 self._house.hub.send(message, None if to_self else self)
             case Track(meta):
                 key = channel.join.presence_key
-                self._house.tracker.track(self, channel.name, key, meta, is_private=is_private)
+                if self._house.tracker.has_room(self, channel.name, key, meta, is_private=is_private):
+                    self._house.tracker.track(self, channel.name, key, meta, is_private=is_private)
+                else:
+                    self.stop("Too many presences in this Channel")
             case Untrack():
                 self._house.tracker.untrack(self, channel.name, is_private=is_private)
             case Replay(messages):

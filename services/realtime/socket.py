@@ -32,7 +32,18 @@ from services.realtime.tokens import Identity
 POLICY, GOING_AWAY, NORMAL = 1008, 1001, 1000
 _CLOSE_S = 2.0
 _EMPTY_S = 600.0
-_EVENTS_OVER_S = 10.0
+_EVENTS_OVER_S = JOINS_OVER_S = 10.0
+_LONG_FRAME = 4096
+"""Characters from which on a frame waits for its turn (`Turns`)."""
+_AT_ONCE = 16
+"""Short frames of one socket that are read before others get an iteration of the event loop."""
+_LONGEST_TOPIC = 2000
+_LONGEST_JOIN = 512 * 1024
+"""Bytes of the payload of a join: its tokens and all its entries."""
+_LONGEST_KEY = 1024
+_ENTRIES_OF_JOIN = 10
+"""Entries of row changes that count as much as a join in its rate: each costs the database a look."""
+_TOO_MANY_JOINS = "ClientJoinRateLimitReached: Too many joins per second"
 _LOOK_S = 0.02
 _UNMATCHED = b'{"reason":"unmatched topic"}'
 
@@ -56,8 +67,16 @@ class Visitor:
     headers: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class JoinLimits:
+    """What all sockets of the process share: their joins, and the reason why one is refused whoever asks; or nothing."""
+
+    joins: Rate
+    refusal: Callable[[Join], str]
+
+
 class Socket:
-    """One connection. `may_join` gives the reason why a join is refused by a limit of the process, or nothing."""
+    """One connection."""
 
     def __init__(
         self,
@@ -65,7 +84,7 @@ class Socket:
         settings: Realtime,
         visitor: Visitor,
         tally: Tally,
-        may_join: Callable[[Join], str],
+        join_limits: JoinLimits,
         outbox: Outbox,
     ) -> None:
         self.vsn = visitor.vsn
@@ -75,7 +94,10 @@ class Socket:
         self._settings = settings
         self._identity = visitor.identity
         self._tally = tally
-        self._may_join = may_join
+        self._join_limits = join_limits
+        self._joins = Rate(settings.max_joins_per_client, JOINS_OVER_S)
+        self._bytes = Rate(settings.max_bytes_per_second, _EVENTS_OVER_S)
+        self._read_at_once = 0
         self._seats: dict[str, Seat] = {}
         self._events = Rate(settings.max_events_per_second, _EVENTS_OVER_S)
         self._max_unsent = settings.max_unsent
@@ -103,7 +125,7 @@ class Socket:
                 message = await socket.receive()
                 self.heard_at = time.monotonic()
                 if message.type is WSMsgType.TEXT or message.type is WSMsgType.BINARY:
-                    self._read(message)
+                    await self._read_in_turn(message)
                 elif message.type is WSMsgType.PING:
                     await socket.pong(message.data)
                 elif message.type is not WSMsgType.PONG:
@@ -181,6 +203,21 @@ class Socket:
 
     # What the client sends
 
+    async def _read_in_turn(self, message: WSMessage) -> None:
+        """Read a frame; who sends long ones, or many that arrive together, lets others have their turn.
+
+        The library gives frames that are here already without a stop in between.
+        """
+        if len(message.data) > _LONG_FRAME:
+            async with self._house.turns.take():
+                self._read(message)
+            return
+        self._read(message)
+        self._read_at_once += 1
+        if self._read_at_once >= _AT_ONCE:
+            self._read_at_once = 0
+            await asyncio.sleep(0)
+
     def _read(self, message: WSMessage) -> None:
         self._tally.received += 1
         try:
@@ -207,7 +244,7 @@ class Socket:
         if seat is None:
             left = isinstance(push, Push) and push.event == "phx_leave"
             self._reply(push, *(("ok", b"{}") if left else ("error", _UNMATCHED)))
-        elif not self._events.take(time.monotonic()):
+        elif not self._may_send(push):
             seat.stop("Too many messages per second")
         elif isinstance(push, Push) and push.event == "presence" and self._house.tracker.is_flooded:
             seat.stop("Too many presence messages per second")
@@ -229,32 +266,72 @@ class Socket:
     def _reply(self, push: Push | UserPush, status: str, response: bytes) -> None:
         self.write(frames.reply(self.vsn, push.topic, push.join_ref, push.ref, status, response))
 
+    def _may_send(self, push: Push | UserPush) -> bool:
+        now = time.monotonic()
+        return self._events.take(now) and self._bytes.take(now, len(push.payload))
+
     def _join(self, push: Push, before: Seat | None) -> None:
         if not push.topic.startswith(PREFIX):
             self._reply(push, "error", _UNMATCHED)
+            return
+        reason = self._join_unread(push)
+        if reason:
+            self._refuse_join(push, reason)
             return
         join = parse_join(push.payload, topic=push.topic)
         if join.ignored:
             observe(InvalidJoinPayload(join.ignored))
         if before is not None:
             before.replaced()
-        reason = self._may_join(join)
-        is_flood = "Too many joins" in reason
-        if not reason and 0 < self._settings.max_channels_per_client <= len(self._seats):
-            reason = "ChannelRateLimitReached: Too many channels"
+        reason = self._join_limits.refusal(join) or self._join_too_large(join)
         if reason:
-            self._reply(push, "error", frames.json_text({"reason": reason}))
-            if is_flood:
-                self.close(POLICY, "Too many joins per second")
+            self._refuse_join(push, reason)
             return
         join_ref = push.ref if push.join_ref is None else push.join_ref
         channel = Channel(push.topic, join_ref, join, self._identity, self._bounds(), push.ref)
         seat = self._seats[push.topic] = Seat(self._house, self, channel)
         seat.begin()
 
+    def _join_unread(self, push: Push) -> str:
+        """Return the reason why a join is refused before it is read, which costs more than all that is looked at here."""
+        if len(push.topic) > _LONGEST_TOPIC:
+            return f"TopicNameTooLong: A topic has {_LONGEST_TOPIC} characters at most"
+        if len(push.payload) > _LONGEST_JOIN:
+            return f"JoinTooLong: The payload of a join has {_LONGEST_JOIN} bytes at most"
+        return self._join_rate(1)
+
+    def _join_too_large(self, join: Join) -> str:
+        """Return the reason why a join asks for too much."""
+        settings, entries = self._settings, len(join.changes)
+        if 0 < settings.max_channels_per_client <= len(self._seats):
+            return "ChannelRateLimitReached: Too many channels"
+        if 0 < settings.max_changes_per_join < entries:
+            return f"ChangesLimitReached: A join has {settings.max_changes_per_join} entries of postgres_changes at most"
+        held = sum(seat.entries for seat in self._seats.values())
+        if 0 < settings.max_changes_per_client < held + entries:
+            return (
+                f"ChangesLimitReached: A connection has {settings.max_changes_per_client} entries of "
+                "postgres_changes at most"
+            )
+        if len(join.presence_key) > _LONGEST_KEY:
+            return f"PresenceKeyTooLong: A presence key has {_LONGEST_KEY} characters at most"
+        return self._join_rate(entries // _ENTRIES_OF_JOIN)
+
+    def _join_rate(self, count: int) -> str:
+        now = time.monotonic()
+        if self._joins.take(now, count) and self._join_limits.joins.take(now, count):
+            return ""
+        return _TOO_MANY_JOINS
+
+    def _refuse_join(self, push: Push, reason: str) -> None:
+        self._reply(push, "error", frames.json_text({"reason": reason}))
+        if reason == _TOO_MANY_JOINS:
+            self.close(POLICY, "Too many joins per second")
+
     def _bounds(self) -> Bounds:
         return Bounds(
             max_payload=self._settings.max_payload,
+            max_presence=self._settings.max_presence_payload,
             presence_calls=self._settings.max_presence_calls_per_second,
             has_presence=self._settings.presence_enabled,
         )

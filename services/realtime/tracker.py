@@ -89,9 +89,18 @@ _read_edge = msgspec.msgpack.Decoder(Beat | Bye | Asking).decode
 class Tracker:
     """The presence of all rooms with participants in this process."""
 
-    def __init__(self, connection: Connection, edge: str, most_per_second: float = 0.0) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        edge: str,
+        most_per_second: float = 0.0,
+        *,
+        most_members: int = 0,
+        most_bytes: int = 2**63,
+    ) -> None:
         self._connection = connection
         self._edge = edge
+        self._most_members, self._most_bytes = most_members, most_bytes
         self._deliveries = Rate(most_per_second, _DELIVERIES_OVER_S)
         self._gatherings: dict[_Key, Gathering] = {}
         self._listening: dict[_Key, Subscription] = {}
@@ -158,6 +167,18 @@ class Tracker:
             syncing.add_done_callback(partial(_view_later, gathering, participant))
         else:
             gathering.view(participant)
+
+    def has_room(
+        self, participant: Participant, topic: str, key: str, meta: bytes, *, is_private: bool
+    ) -> bool:
+        """Tell whether a participant may show this in its room beside all that is shown there."""
+        gathering = self._gatherings.get((topic, is_private))
+        if gathering is None:
+            return True
+        before, presences = gathering.participants.get(participant), gathering.presences
+        new = Entry(key, "", meta).size - (before.size if before else 0)
+        is_full = before is None and 0 < self._most_members <= presences.count
+        return not is_full and presences.size + new <= self._most_bytes
 
     def track(self, participant: Participant, topic: str, key: str, meta: bytes, *, is_private: bool) -> None:
         """Show this of a participant, in place of what was shown."""

@@ -16,13 +16,16 @@ from broker.call import Calls
 from broker.observe import gauge
 from schemas.caller import Rejected, User
 from schemas.http import Headers, Response
+from schemas.numbers import read_json_number
 from schemas.settings import Settings
 from schemas.subscriptions import METHOD
+from schemas.token_claims import FAR_S
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.functions import wants_socket
 from services.gateway.routes import route_of
 from services.middleware.apikey import KeyRefused
 from services.middleware.refusals import refusal
+from services.realtime.limits import Sockets
 from services.realtime.model import Feed
 from services.subscriptions.asking import Asking, Visitor
 from services.subscriptions.live import LiveQueries
@@ -54,16 +57,18 @@ class GraphQLSockets:
         self._house = House(asking, self._live, feed, own)
         self._tally = Tally()
         self._sockets: set[Socket] = set()
+        self._count = Sockets(own.max_sockets, 0, own.max_sockets_per_address)
         self._is_draining = False
         self._shown = list(self._show())
 
     async def connect(
-        self, request: web.BaseRequest, first: Mapping[str, str], key: str | None
+        self, request: web.BaseRequest, first: Mapping[str, str], key: str | None, address: str = ""
     ) -> web.StreamResponse | Response:
         """Serve a socket to its end; give a refusal where there is none. `first`: the first header of each name."""
         if self._is_draining:
             return refusal(AREA, 503, "The interface is restarting", headers=[("retry-after", "1")])
-        if 0 < self._settings.max_sockets <= len(self._sockets):
+        place = self._count.enter("", address)
+        if place is None:
             return refusal(AREA, 429, "Too many sockets", headers=[("retry-after", "5")])
         headers = [(name, value) for name, value in first.items() if _is_passed_on(name)]
 
@@ -78,6 +83,7 @@ class GraphQLSockets:
             return refusal(AREA, 400, "A WebSocket handshake is needed here")
         finally:
             self._sockets.discard(socket)
+            self._count.leave(place)
 
     async def drain(self) -> None:
         """Send every client elsewhere and wait until they are gone; new ones are refused meanwhile."""
@@ -113,9 +119,9 @@ class GraphQLSockets:
             raise VisitorRefused(error.message) from None
         if isinstance(caller, Rejected):
             raise VisitorRefused(caller.message)
-        until = caller.decoded().get("exp") if isinstance(caller, User) else None
-        ends = float(until) if isinstance(until, int | float) and not isinstance(until, bool) else math.inf
-        return Admitted(Visitor(caller, headers), ends)
+        ends = caller.decoded().get("exp") if isinstance(caller, User) else None
+        ends_at = read_json_number(ends, least=0, most=FAR_S)
+        return Admitted(Visitor(caller, headers), math.inf if ends_at is None else ends_at)
 
     def _show(self) -> Iterator[Callable[[], None]]:
         prefix, tally = "headwater_graphql_", self._tally

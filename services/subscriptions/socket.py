@@ -14,6 +14,7 @@ from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.graphql_settings import Subscriptions
 from schemas.subscriptions import Changes, Live, Refused
+from services.realtime.limits import Rate
 from services.realtime.model import Feed
 from services.realtime.wire import text_frame
 from services.subscriptions import protocol
@@ -24,6 +25,7 @@ from services.subscriptions.observed import SlowSubscriber, SubscriptionCrashed
 from services.subscriptions.protocol import Complete, Init, MessageRefused, Ping, Subscribe
 
 _CLOSE_S = 2.0
+_STARTS_OVER_S = 10.0
 _NO_CHANGES = "Subscriptions need row changes, which are not delivered here (realtime.enabled)"
 
 
@@ -71,6 +73,7 @@ class Socket:
         self._has_begun = self._is_open = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timers: list[asyncio.TimerHandle] = []
+        self._starts = Rate(self._settings.max_starts_per_second, _STARTS_OVER_S)
         self._transport: asyncio.Transport | None = None
         self._admitting: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -183,6 +186,11 @@ class Socket:
         shown = msgspec.json.encode(id)
         if len(self._tasks) >= self._settings.max_operations:
             message = f"A socket may have {self._settings.max_operations} operations open"
+        elif not self._starts.take(time.monotonic()):
+            message = f"A socket may start {self._settings.max_starts_per_second:g} operations a second"
+        else:
+            message = ""
+        if message:
             self._write(protocol.error(shown, protocol.errors_of(message, "TOO_MANY_OPERATIONS")))
             return
         self._tally.operations += 1

@@ -8,12 +8,18 @@ Commas between parentheses or double quotes do not split. A quote begins only be
 read as Postgres reads an array, by Postgres. Source: reference page "realtime", section 9.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 OPERATORS = frozenset(
     ("eq", "neq", "lt", "lte", "gt", "gte", "in", "like", "ilike", "is", "match", "imatch", "isdistinct")
 )
+
+LONGEST = 16 * 1024
+"""Characters of a filter: a hundred long values of an `in`, several times."""
+MOST_CONDITIONS = 20
+"""Conditions of a filter; each costs the database a look at the join."""
 
 _EMPTY_SEGMENT = "filter must not contain empty segments (check for extra commas)"
 _NO_PARENTHESES = "`in` filter value must be wrapped by parentheses"
@@ -36,7 +42,14 @@ class Condition:
 def parse_filter(text: str) -> list[Condition]:
     """Read a filter; blanks alone are none. Raises: FilterRefused."""
     trimmed = text.strip()
-    return [_condition(each.strip()) for each in _segments(trimmed)] if trimmed else []
+    if not trimmed:
+        return []
+    if len(trimmed) > LONGEST:
+        raise FilterRefused(f"filter must not be longer than {LONGEST} characters")
+    segments = list(itertools.islice(_segments(trimmed), MOST_CONDITIONS + 1))
+    if len(segments) > MOST_CONDITIONS:
+        raise FilterRefused(f"filter must not have more than {MOST_CONDITIONS} conditions")
+    return [_condition(segment.strip()) for segment in segments]
 
 
 def inspected(value: object) -> str:

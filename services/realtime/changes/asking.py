@@ -49,6 +49,8 @@ _BUDGET_MS = 10_000
 _CHECK_MS = 8_000
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
 _UNDERWAY = 4
+_MATCHING = 16
+"""Questions about filters that are underway at a time: a thousand odd filters must not keep the pool from the joins of others."""
 _MOST_PAIRS = 20_000
 """Rows times groups of one question."""
 _MOST_ROWS = 500
@@ -79,6 +81,7 @@ class Asking:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._loop = asyncio.get_running_loop()
+        self._matching = asyncio.Semaphore(_MATCHING)
         self._waiting: defaultdict[Place, list[_Waiting]] = defaultdict(list)
         self._underway: defaultdict[Place, int] = defaultdict(int)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -102,7 +105,8 @@ class Asking:
         flags = b""
         for start in range(0, len(rows), _MOST_ROWS):
             part = rows[start : start + _MOST_ROWS]
-            flags += (await self._flags(MATCH, MatchAsked(*place, filters, part), 1, len(part)))[0]
+            async with self._matching:
+                flags += (await self._flags(MATCH, MatchAsked(*place, filters, part), 1, len(part)))[0]
         return flags
 
     async def visible(

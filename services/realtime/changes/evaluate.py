@@ -8,7 +8,7 @@ option `deletes_are_checked` it is told only to whom the rule shows the old row,
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -24,6 +24,8 @@ from services.realtime.changes.index import Index
 from services.realtime.changes.seats import Node
 
 _NULL = b"null"
+_STEP = 1000
+"""Nodes of a step: a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,26 @@ def judge(
 ) -> Judged:
     """Find the nodes that match, with the grants of all roles that subscribe to the table. Pure."""
     judged = Judged(batch, grants, [])
+    for _ in _steps(judged, index, deletes_are_checked):
+        pass
+    return judged
+
+
+async def judge_in_steps(
+    batch: Batch, grants: Mapping[str, Table], index: Index, *, deletes_are_checked: bool = False
+) -> Judged:
+    """Find what `judge` finds, with an iteration of the event loop after each step: for tables with many subscribers.
+
+    Subscribers that come meanwhile are none of this batch's, whatever the index says: a seat knows from where on it is served.
+    """
+    judged = Judged(batch, grants, [])
+    for _ in _steps(judged, index, deletes_are_checked):
+        await asyncio.sleep(0)
+    return judged
+
+
+def _steps(judged: Judged, index: Index, deletes_are_checked: bool) -> Iterator[None]:
+    batch, grants = judged.batch, judged.grants
     names = [column.name for column in batch.columns]
     has_key = any(column.is_key for column in batch.columns)
     for number, change in enumerate(batch.changes):
@@ -71,9 +93,8 @@ def judge(
                     continue
                 else:
                     has_rule = grant.row_security
-                _judge_role(judged, found, index, number, role, row, has_rule)
+                yield from _judge_role(judged, found, index, number, role, row, has_rule)
         judged.matched.append(list(found))
-    return judged
 
 
 async def settle(judged: Judged, asking: Asking) -> None:
@@ -101,14 +122,16 @@ def sees_old_row(
 
 def _judge_role(
     judged: Judged, found: dict[Node, None], index: Index, number: int, role: str, row: Row, has_rule: bool
-) -> None:
+) -> Iterator[None]:
     grant, change = judged.grants[role], judged.batch.changes[number]
     if has_rule:
         candidates = index.by_rule(judged.place, role, grant.rule, row)
     else:
         candidates = index.by_filter(judged.place, role, row)
     granted = {name for name, _ in grant.columns}
-    for node in _of_kind(candidates, change.kind):
+    for count, node in enumerate(_of_kind(candidates, change.kind), 1):
+        if count % _STEP == 0:
+            yield
         if any(condition.column not in granted for condition in node.binding.filters):
             continue  # the right was taken away since the filter was checked
         by_filter = passes(node.binding.filters, row)

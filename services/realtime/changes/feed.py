@@ -30,7 +30,14 @@ from services.realtime.changes.intake import Ends, Intake, order
 from services.realtime.changes.pipeline import MOST_BYTES, Pipeline
 from services.realtime.changes.replay import Replays
 from services.realtime.changes.seats import Binding, Seat, binding_of
+from services.realtime.limits import Turns
 from services.realtime.model import Subscriber
+
+MOST_SLOW = 20
+_TOO_MANY_SLOW = (
+    f"At most {MOST_SLOW} entries of a channel may have filters that only the database can compare (patterns, and orders of "
+    "other types than numbers)"
+)
 
 
 async def open_feed(connection: Connection, calls: Calls, settings: Realtime) -> "ChangeFeed":
@@ -45,6 +52,7 @@ class ChangeFeed:
         self._connection = connection
         self._deletes_are_checked = deletes_are_checked
         self.asking = Asking(calls)
+        self._turns = Turns()
         self._grants = Grants(self.asking)
         self.live = self._pipeline(0, Position(0))
         self.intake = Intake(connection, self.live)
@@ -72,7 +80,9 @@ class ChangeFeed:
             raise Unavailable("the edge is going away")
         group = group_of(subscriber.role, subscriber.claims)
         checked = await self.asking.check(group, entries)
-        bindings = _bindings(entries, ids, checked)
+        async with self._turns.take():
+            checked = bounded(checked)
+            bindings = _bindings(entries, ids, checked)
         head, end = await self._ends.look()
         self.intake.begin(head)
         if since is not None and bindings:
@@ -164,7 +174,7 @@ class ChangeSubscription:
         group = group_of(self._subscriber.role, self._subscriber.claims)
         self._move(group, self._seat.bindings)
         async with self._renewing:
-            checked = await self._feed.asking.check(group, self._entries)
+            checked = bounded(await self._feed.asking.check(group, self._entries))
             if group == self._seat.group:
                 self._move(group, _bindings(self._entries, self._ids, checked))
             await self._feed.live.reached()
@@ -202,6 +212,18 @@ class ChangeSubscription:
     def _leave(self, seat: Seat) -> None:
         self._feed.live.index.remove(seat)
         self._left.remove(seat)
+
+
+def bounded(checked: Sequence[CheckedEntry]) -> list[CheckedEntry]:
+    """Refuse the entries of one subscription beyond the first few whose filters only Postgres can compare.
+
+    Each such filter is a question to the database for every change of its table.
+    """
+    left, kept = MOST_SLOW, list[CheckedEntry]()
+    for entry in checked:
+        left -= any(not condition.local for condition in entry.filters)
+        kept.append(entry if left >= 0 else CheckedEntry(_TOO_MANY_SLOW))
+    return kept
 
 
 def _bindings(

@@ -8,6 +8,7 @@ found is a little more than what matches (`evaluate.py` judges it), never less.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from schemas.numbers import parse_whole_number
 from schemas.realtime import AllOf, AnyOf, IsClaim, Nobody, Rule
 from schemas.realtime_rules import canonical_uuid, claim_text
 from services.realtime.changes.asking import Place
@@ -18,6 +19,8 @@ from services.realtime.changes.seats import Binding, Node, Seat
 
 Nodes = dict[Node, None]
 _NULL = b"null"
+_FARTHEST = 10**18
+"""Claims beyond it are left to SQL."""
 
 
 class Index:
@@ -53,6 +56,11 @@ class Index:
         """Give the roles that subscribe to a table."""
         found = (self._by_pattern.get(pattern) for pattern in patterns_of(*place))
         return {role for each in found if each is not None for role in each.by_role}
+
+    def size_of(self, place: Place) -> int:
+        """Return how many nodes subscribe to a table, of all roles."""
+        found = (self._by_pattern.get(pattern) for pattern in patterns_of(*place))
+        return sum(len(nodes) for each in found if each is not None for nodes in each.by_role.values())
 
     def seats_of(self, place: Place) -> set[Seat]:
         """Give all seats that subscribe to a table."""
@@ -250,5 +258,6 @@ def _claim_key(claim: IsClaim, claims: Mapping[str, object]) -> Key | bool | Non
         case "uuid":
             return canonical_uuid(text)
         case "number":
-            return int(text) if text.lstrip("-").isdecimal() and text.isascii() and len(text) < 19 else False
+            number = parse_whole_number(text, least=-_FARTHEST, most=_FARTHEST)
+            return False if number is None else number
     return text

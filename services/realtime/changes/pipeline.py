@@ -18,7 +18,7 @@ from schemas.changes import Batch, Column, Gap, Kind, Position, Tick
 from schemas.realtime import Table
 from services.realtime.changes import record
 from services.realtime.changes.asking import Asking
-from services.realtime.changes.evaluate import Judged, judge, sees_old_row, settle
+from services.realtime.changes.evaluate import Judged, judge, judge_in_steps, sees_old_row, settle
 from services.realtime.changes.grants import Grants
 from services.realtime.changes.index import Index
 from services.realtime.changes.observed import FeedFailed
@@ -30,6 +30,8 @@ _MOST_SLOTS = 256
 MOST_BYTES = 32 * 1024 * 1024
 _TURN = 6000
 """Deliveries after which others get their turn: some 10 ms. What one turn has for a socket leaves in one write."""
+_LONG_JUDGING = 2000
+"""Subscribers times changes of a batch from which on it is judged in steps, so that others get their turn between."""
 _MOST_SHAPES = 4096
 _LAST = 0xFFFFFFFF
 
@@ -180,6 +182,9 @@ class Pipeline:
                 break
             grants[role] = known
         else:
+            if self.index.size_of(place) * len(batch.changes) > _LONG_JUDGING:
+                slot.task = self._loop.create_task(self._settle(slot, batch, None))
+                return
             try:
                 judged = judge(batch, grants, self.index, deletes_are_checked=self._deletes_are_checked)
             except Exception as error:  # a change of which nobody can tell who sees it
@@ -196,7 +201,9 @@ class Pipeline:
         try:
             if judged is None:
                 grants = await self._ask_grants(batch)
-                judged = judge(batch, grants, self.index, deletes_are_checked=self._deletes_are_checked)
+                judged = await judge_in_steps(
+                    batch, grants, self.index, deletes_are_checked=self._deletes_are_checked
+                )
             if judged.doubts:
                 await settle(judged, self._asking)
             slot.ready = judged
