@@ -20,12 +20,12 @@ from nats.js.errors import APIError, NoStreamResponseError
 from broker.connection import Connection
 from broker.durable import Closed, Durable
 from broker.jetstream_errors import JetStreamRefused as JetStreamRefused
-from broker.observations import BrokerComplained
+from broker.observations import BrokerComplained, StreamRecreated
 from broker.observe import observe
 from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 
-_NAME_IN_USE = 10058
+_NAME_IN_USE, _NO_STREAM = 10058, 10059
 _ORDER_S = 5.0
 _PULL_S = 5.0
 _GATHER_S = 0.05
@@ -76,14 +76,8 @@ async def ensure_stream(
         max_bytes=max_bytes,
         duplicate_window=min(duplicate_window_s, max_age_s or duplicate_window_s),
     )
-    try:
-        async with _order(connection, f"stream {name}") as jetstream:
-            await jetstream.add_stream(config)
-    except JetStreamRefused as refused:
-        if refused.code != _NAME_IN_USE:
-            raise
-        async with _order(connection, f"stream {name}") as jetstream:
-            await jetstream.update_stream(config)
+    connection.companion(_Streams).configs[name] = config
+    await _ensure(connection, config)
 
 
 async def publish(
@@ -98,12 +92,14 @@ async def publish(
     if size > connection.max_payload:  # the server would close the connection on it
         raise MessageTooLong(size, connection.max_payload)
     headers = {api.Header.MSG_ID.value: id} if id else None
-    async with _order(connection, subject, timeout) as jetstream:
-        try:
-            kept = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
-        except (ValueError, TypeError, KeyError):  # somebody who is no stream answered
-            raise Unavailable(f"the answer on {subject} is not one of a stream") from None
-    return kept.seq
+    try:
+        return await _publish(connection, subject, payload, headers, timeout)
+    except _NoStream:
+        config = connection.companion(_Streams).keeping(subject)
+        if config is None:
+            raise
+        await _recreate(connection, config)
+        return await _publish(connection, subject, payload, headers, timeout)
 
 
 async def ensure_consumer(connection: Connection, consumer: Consumer) -> None:
@@ -220,12 +216,23 @@ class Pull:
             self._context = jetstream
         return self._subscription
 
+    async def _ensure(self) -> None:
+        """Make sure that there is a consumer, and a stream for it. Raises: Unavailable, JetStreamRefused."""
+        try:
+            await ensure_consumer(self._connection, self._consumer)
+        except JetStreamRefused as refused:
+            config = self._connection.companion(_Streams).configs.get(self._consumer.stream)
+            if refused.code != _NO_STREAM or config is None:
+                raise
+            await _recreate(self._connection, config)
+            await ensure_consumer(self._connection, self._consumer)
+
     async def _mend(self) -> None:
         """After a refusal: wait, longer and longer, and make sure that there is a consumer."""
         await asyncio.sleep(self._pause_s)
         self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
         try:
-            await ensure_consumer(self._connection, self._consumer)
+            await self._ensure()
         except JetStreamRefused as refused:
             if str(refused) != self._complaint:
                 self._complaint = str(refused)
@@ -234,6 +241,65 @@ class Pull:
             raise
         except Unavailable:
             pass  # the connection tells it
+
+
+class _Streams:
+    """The streams that this process keeps: what each was made with, so that one that vanished can be made again.
+
+    A stream vanishes when an operator deletes it, or with the disk of a broker. What it held is lost; what comes is not, and
+    nothing has to be restarted for it.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        del connection
+        self.configs: dict[str, api.StreamConfig] = {}
+
+    def keeping(self, subject: str) -> api.StreamConfig | None:
+        """Return the configuration of the stream that keeps a subject."""
+        for config in self.configs.values():
+            if any(_covers(pattern, subject) for pattern in config.subjects or ()):
+                return config
+        return None
+
+    async def close(self) -> None:
+        """Hold nothing that has to be closed."""
+
+
+class _NoStream(Unavailable):
+    """Nothing keeps this subject: the stream is gone, or JetStream does not answer."""
+
+
+def _covers(pattern: str, subject: str) -> bool:
+    return pattern == subject or (pattern.endswith(".>") and subject.startswith(pattern[:-1]))
+
+
+async def _ensure(connection: Connection, config: api.StreamConfig) -> None:
+    """Make a stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+    try:
+        async with _order(connection, f"stream {config.name}") as jetstream:
+            await jetstream.add_stream(config)
+    except JetStreamRefused as refused:
+        if refused.code != _NAME_IN_USE:
+            raise
+        async with _order(connection, f"stream {config.name}") as jetstream:
+            await jetstream.update_stream(config)
+
+
+async def _recreate(connection: Connection, config: api.StreamConfig) -> None:
+    """Make a stream that vanished again. Raises: Unavailable, JetStreamRefused."""
+    await _ensure(connection, config)
+    observe(StreamRecreated(config.name or ""))
+
+
+async def _publish(
+    connection: Connection, subject: str, payload: bytes, headers: dict[str, str] | None, timeout: float
+) -> int:
+    async with _order(connection, subject, timeout) as jetstream:
+        try:
+            kept = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
+        except (ValueError, TypeError, KeyError):  # something that is no stream answered
+            raise Unavailable(f"the answer on {subject} is not one of a stream") from None
+    return kept.seq
 
 
 @contextlib.asynccontextmanager
@@ -246,10 +312,10 @@ async def _order(
             yield jetstream
     except APIError as error:
         if error.err_code is None:  # not JetStream's word: nobody listens there
-            raise Unavailable(f"nobody answers for {what}") from None
+            raise _NoStream(f"nobody answers for {what}") from None
         raise JetStreamRefused(error.err_code, error.description or "") from None
     except (NoStreamResponseError, nats.errors.NoRespondersError):
-        raise Unavailable(f"nobody answers for {what}") from None
+        raise _NoStream(f"nobody answers for {what}") from None
     except TimeoutError:
         raise Unavailable(f"nobody answered for {what} in time") from None
     except _GONE as error:

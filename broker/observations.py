@@ -143,6 +143,13 @@ class BrokerComplained(Observation, frozen=True):
     reason: str
 
 
+class StreamRecreated(Observation, frozen=True):
+    """A stream of JetStream was gone, and was made again; what it held is lost."""
+
+    level: ClassVar[str] = "error"
+    stream: str
+
+
 class CallbackFailed(Observation, frozen=True):
     """A callback of a subscription raised an exception."""
 

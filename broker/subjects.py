@@ -11,11 +11,19 @@ nobody can guess the random part: so replies, chunks of bodies and credit (`brok
     wing       publishes                                           listens
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
                rooms, presence, edges; reads the stream CHANGES    rooms, presence, edges
-    pool       events, JetStream, requests of ASKED_BY_POOLS,      own inbox, everything the pools serve, events
-               changes, messages, gaps, rooms
+    pool       events, letters, logs, requests of ASKED_BY_POOLS;  own inbox, everything the pools serve, events
+               makes, changes and reads their streams
+    changes    changes, messages, gaps; makes, changes and         own inbox, what the pool realtime serves, events
+               deletes the stream CHANGES alone
     platform   everything                                          everything
 
-`door` are the edges, `pool` the workers, `platform` the supervisor and the command line.
+`door` are the edges, `changes` the workers of the pools replication and realtime, `pool` all other workers, `platform` who
+administers the server by hand: no process has its password.
+
+What a user may not is refused by the server, for all that is not listed is forbidden: no user but `platform` may delete or
+purge a stream, with the exception of `changes` for its own, whose ids must be forgotten when the database is another one.
+A user hears the inboxes of all processes that share its name, and edges name the caller of a request: so whoever takes over
+an edge may ask as anybody, and whoever takes over a worker may answer for other workers of its user.
 """
 
 import hashlib
@@ -67,6 +75,7 @@ FUNCTIONS_WANTED = Subject("health.functions.wanted")
 """For a functions worker that waits for the first function (workers/functions/waiting.py): a word of a door wakes it, a
 question of a door is answered by an empty message."""
 
+LETTERS_STREAM = "LETTERS"
 LETTERS = Subject("mail.letters")
 """schemas.events.Letter, kept by the stream LETTERS until it is handed to a mail server"""
 
@@ -79,6 +88,7 @@ CHANGES_KEPT = ("changes.>", "messages.>", "gaps.>")
 EDGES = Subject("edges.realtime")
 """Heartbeats of the realtime edges, by which the entries of a dead one are dropped (services/realtime)."""
 
+STORAGE_EVENTS_STREAM = "STORAGE_EVENTS"
 STORAGE_EVENTS = "events.storage.>"
 """schemas.storage_events.StorageEvent, as JSON, each on `storage_event(bucket, kind)`; kept by the stream STORAGE_EVENTS"""
 
@@ -92,7 +102,7 @@ METRICS_COLLECT = "metrics.collect"
 ALIVE = "alive.>"
 """All members of all pools as they join."""
 
-WINGS = ("door", "pool", "platform")
+WINGS = ("door", "pool", "changes", "platform")
 """Users of the embedded server."""
 
 
@@ -219,29 +229,44 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "events.>",
                     LETTERS.name,
                     FUNCTION_LOGS_KEPT,
-                    "$JS.API.>",
-                    "$JS.ACK.>",
+                    *(right for stream in _POOL_STREAMS for right in (*_keeping(stream), *_reading(stream))),
                     *_asking(ASKED_BY_POOLS),
                     "member.>",
+                ],
+                [own_inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
+            )
+        case "changes":
+            own = (REALTIME.pool, health(REALTIME.pool).pool)
+            return (
+                [
+                    "_INBOX.>",
+                    ALIVE,
+                    "member.>",
                     *CHANGES_KEPT,
-                    "rooms.>",
+                    *_keeping(CHANGES_STREAM),
+                    f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}",
+                    *_reading(CHANGES_STREAM),
                 ],
                 [
                     own_inbox,
-                    *served,
-                    "health.>",
-                    "cancel.>",
-                    "probe.>",
-                    ALIVE,
-                    "member.>",
-                    "events.>",
-                    METRICS_COLLECT,
+                    REALTIME.name,
+                    *_SERVING,
+                    health(REALTIME.pool).name,
+                    *(subject(pool) for subject in (cancel, probe) for pool in own),
                 ],
             )
     return [">"], [">"]
 
 
 _ROOMS = ("rooms.>", "presence.>", EDGES.name)
+_SERVING = (ALIVE, "member.>", "events.>", METRICS_COLLECT)
+"""What every worker hears beside its requests."""
+_POOL_STREAMS = (LETTERS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
+
+
+def _keeping(stream: str) -> list[str]:
+    """Return the subjects that one must publish on to make a stream and to bring it to the limits of the settings."""
+    return [f"$JS.API.STREAM.{order}.{stream}" for order in ("INFO", "CREATE", "UPDATE")]
 
 
 def _reading(stream: str) -> list[str]:
@@ -253,6 +278,7 @@ def _reading(stream: str) -> list[str]:
         f"$JS.API.DIRECT.GET.{stream}.>",
         f"$JS.API.CONSUMER.CREATE.{stream}",
         f"$JS.API.CONSUMER.CREATE.{stream}.>",
+        f"$JS.API.CONSUMER.DURABLE.CREATE.{stream}.>",
         f"$JS.API.CONSUMER.INFO.{stream}.>",
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.>",
         f"$JS.API.CONSUMER.DELETE.{stream}.>",

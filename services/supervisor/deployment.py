@@ -26,7 +26,7 @@ def deployment_secrets(places: Places) -> dict[str, str]:
     """Make all secrets anew: name of a file -> what stands in it."""
     keys = random_keys()
     owner, login = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-    wings = {wing: secrets.token_urlsafe(24) for wing in ("door", "pool")}
+    wings = {wing: secrets.token_urlsafe(24) for wing in ("door", "pool", "changes")}
     return {
         "db_owner_password": owner,
         "db_password": login,
@@ -35,6 +35,7 @@ def deployment_secrets(places: Places) -> dict[str, str]:
         "nats_secrets.conf": nats_secrets(wings, secrets.token_urlsafe(24), places),
         "edge_broker_url": _broker_url("door", wings["door"], places),
         "pool_broker_url": _broker_url("pool", wings["pool"], places),
+        "changes_broker_url": _broker_url("changes", wings["changes"], places),
         "jwt_secret": keys.jwt_secret,
         "publishable_key": keys.publishable_key,
         "secret_key": keys.secret_key,

@@ -64,7 +64,7 @@ _COMPUTED = (
 )
 """Environment that only the supervisor gives to its children."""
 
-_WINGS = ("door", "pool")
+_WINGS = ("door", "pool", "changes")
 """The broker's users for edges and for pools (`broker/subjects.py`)."""
 
 
@@ -240,9 +240,10 @@ def _links(project: Project, ports: Ports, passwords: Mapping[str, str], cluster
         owner = addresses.database_url(SUPERUSER, passwords["database"], ports.db)
     own = "" if db.url else addresses.database_url("postgres", db.password.reveal(), ports.db)
     if broker.url:
-        return Links(login, owner, broker.url.reveal(), broker.url.reveal(), own)
-    edge, pool = (addresses.nats_url(wing, passwords[wing], ports.nats) for wing in _WINGS)
-    return Links(login, owner, edge, pool, own)
+        outside = broker.url.reveal()
+        return Links(login, owner, outside, outside, outside, own)
+    edge, pool, changes = (addresses.nats_url(wing, passwords[wing], ports.nats) for wing in _WINGS)
+    return Links(login, owner, edge, pool, changes, own)
 
 
 def _postgres_server(cluster: Cluster, ports: Ports) -> Server:

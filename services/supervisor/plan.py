@@ -90,6 +90,8 @@ class Links:
     owner_db: str = field(repr=False)
     edge_broker: str = field(repr=False)
     pool_broker: str = field(repr=False)
+    changes_broker: str = field(repr=False)
+    """That of the process `changes`: it alone may write row changes."""
     project_db: str = field(default="", repr=False)
     """That of role postgres, whose the project's own migrations are; with an outside database there is none."""
 
@@ -182,6 +184,7 @@ def make_plan(
     pools = [name for name in choice.pools if _is_on(name, settings)]
     broker = {"HEADWATER_BROKER_URL": links.pool_broker}
     database = {"HEADWATER_DB_URL": links.db}
+    changes_broker = {"HEADWATER_BROKER_URL": links.changes_broker}
     together = {
         "pools": [name for name in pools if name not in (*ALONE, *CHANGES)],
         "changes": [name for name in pools if name in CHANGES],
@@ -189,7 +192,8 @@ def make_plan(
     for process, names in together.items():
         if names:
             waits = after("migrate", "nats")
-            children.append(ours(process, 1, ("workers", *names), database | broker, waits))
+            own_broker = changes_broker if process == "changes" else broker
+            children.append(ours(process, 1, ("workers", *names), database | own_broker, waits))
     for name in pools:
         if name == "functions":
             children.append(ours(name, 1, *_functions(settings, environment, links), after("nats")))

@@ -37,6 +37,7 @@ from workers.functions.shelf import Shelf
 from workers.functions.worker import FunctionsWorker
 
 _HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
+_LOOK_FOR_LOGS_S = 10.0
 _LOG_WINDOW_S = 120.0
 
 
@@ -51,7 +52,8 @@ async def run_pool(process: Process, settings: Settings) -> None:
     """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
     answer_collect(connection)
-    await _keep_logs(connection, settings)
+    keeping = asyncio.get_running_loop().create_task(_keep_logs(connection, settings))
+    process.on_drain(lambda: _cancel(keeping))
     runtime = settings.edge_runtime
     places = settle(data_folder())
     process.on_drain(lambda: asyncio.to_thread(leave, places))
@@ -126,8 +128,16 @@ async def _connect(process: Process, settings: Settings) -> Connection:
     return connection
 
 
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 async def _keep_logs(connection: Connection, settings: Settings) -> None:
-    """Make the stream that keeps the lines, or give it the limits of the settings."""
+    """Make the stream that keeps the lines, or give it the limits of the settings; and again whenever it is gone.
+
+    Lines are published without an answer, so nothing else would notice that no stream keeps them.
+    """
     own = settings.edge_runtime
     limits = StreamLimits(
         subjects.FUNCTION_LOGS,
@@ -136,13 +146,19 @@ async def _keep_logs(connection: Connection, settings: Settings) -> None:
         max_bytes=int(own.logs_max_size),
         duplicate_window_s=_LOG_WINDOW_S,
     )
-    try:
-        if await streams.stream_state(connection, limits.name) is None:
-            await streams.make_stream(connection, limits, {})
-        else:
-            await streams.change_stream(connection, limits, {})
-    except (Unavailable, JetStreamRefused) as error:
-        observe(LogsNotKept(str(error)))
+    has_limits, complaint = False, ""
+    while True:
+        try:
+            if await streams.stream_state(connection, limits.name) is None:
+                await streams.make_stream(connection, limits, {})
+            elif not has_limits:
+                await streams.change_stream(connection, limits, {})
+            has_limits, complaint = True, ""
+        except (Unavailable, JetStreamRefused) as error:
+            if str(error) != complaint:
+                complaint = str(error)
+                observe(LogsNotKept(complaint))
+        await asyncio.sleep(_LOOK_FOR_LOGS_S)
 
 
 def _public_keys(settings: Settings) -> list[dict[str, object]]:

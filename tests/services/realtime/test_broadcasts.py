@@ -131,7 +131,7 @@ async def test_browsers_may_send(house: House) -> None:
 
 async def test_rate_limit_tells_what_is_left(nats: NatsServer) -> None:
     message = {"topic": "t", "event": "e", "payload": {}}
-    async with running_edge(nats.url, Realtime(max_events_per_second=1.0)) as house:
+    async with running_edge(nats.url, Realtime(max_broadcasts_per_second=1.0)) as house:
         fine = await post(house, "", json={"messages": [message] * 8})
         large = await post(house, "", json={"messages": [message] * 8})
         rest = [await post(house, "/t/events/e", json=1) for _ in range(3)]

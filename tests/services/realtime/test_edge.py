@@ -238,15 +238,15 @@ async def test_unknown_version_and_a_plain_request_are_refused(house: House) -> 
     assert "error" in body
 
 
-async def test_ten_thousand_joins_of_one_socket_are_bounded(house: House) -> None:
+async def test_channels_of_one_socket_are_bounded(house: House) -> None:
     async with house.client() as client:
-        names = [fresh("many") for _ in range(1100)]
+        names = [fresh("many") for _ in range(150)]
         for name in names:
             await client.send(f"realtime:{name}", "phx_join", {}, name, name)
         answers = [await client.answer(name) for name in names]
 
     refused = [answer for answer in answers if answer["status"] == "error"]
-    assert len(refused) == 100
+    assert len(refused) == 50
     assert refused[0]["response"]["reason"] == "ChannelRateLimitReached: Too many channels"
 
 

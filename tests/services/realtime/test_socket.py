@@ -170,8 +170,10 @@ async def test_limits_of_the_settings_hold(nats: NatsServer) -> None:
     assert told.payload["message"] == "Too many messages per second"
 
 
-async def test_flood_of_joins_disconnects(nats: NatsServer) -> None:
-    async with running_edge(nats.url, Realtime(max_joins_per_second=3.0)) as house, house.client() as client:
+@pytest.mark.parametrize("limit", ["max_joins_per_second", "max_joins_per_client"])
+async def test_flood_of_joins_disconnects(nats: NatsServer, limit: str) -> None:
+    settings = Realtime(**{limit: 0.3})
+    async with running_edge(nats.url, settings) as house, house.client() as client:
         for number in range(4):
             await client.send("realtime:" + fresh(), "phx_join", {}, str(number), str(number))
         refused = await client.answer("3")

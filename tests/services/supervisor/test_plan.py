@@ -20,7 +20,9 @@ from services.supervisor.plan import (
     restart_delay,
 )
 
-LINKS = Links("postgresql://authenticator", "postgresql://owner", "nats://edges", "nats://pools")
+LINKS = Links(
+    "postgresql://authenticator", "postgresql://owner", "nats://edges", "nats://pools", "nats://changes"
+)
 POSTGRES = Server(("postgres",), {}, "Postgres")
 NATS = Server(("nats-server",), {}, "NATS")
 EVERYTHING = Choice()

@@ -26,7 +26,7 @@ from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.mail import Mailer
 from workers.auth.vault import CannotOpen, Vault
 
-STREAM = "LETTERS"
+STREAM = subjects.LETTERS_STREAM
 _DURABLE = "mailer"
 _MOST_BYTES = 256 * 1024 * 1024
 _OLDEST_S = 24 * 3600.0

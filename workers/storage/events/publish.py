@@ -14,13 +14,13 @@ from msgspec import Struct
 from broker import jetstream
 from broker.connection import Connection
 from broker.observe import observe
-from broker.subjects import STORAGE_EVENTS, Subject, storage_event
+from broker.subjects import STORAGE_EVENTS, STORAGE_EVENTS_STREAM, Subject, storage_event
 from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 from schemas.storage_events import NOTHING, StorageEvent
 from workers.storage.events.observations import StorageEventDropped, StorageEventPublished
 
-STREAM = "STORAGE_EVENTS"
+STREAM = STORAGE_EVENTS_STREAM
 _REPEATS_S = 600.0
 
 KINDS = {
