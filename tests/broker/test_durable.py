@@ -162,9 +162,9 @@ async def test_credentials_with_signs_of_a_url_are_understood(connect: Open) -> 
     password = 'p"2 /@:#?%'
     async with running_server(authorization({"pool": password})) as server:
         connection = await connect(server.url_of("pool", quote(password, safe="")))
-        consumer = Consumer("SIGNS", "d", "events.kept", 30.0, False, 8)
+        consumer = Consumer("STORAGE_EVENTS", "d", "events.kept", 30.0, False, 8)
 
-        await ensure_stream(connection, "SIGNS", ["events.kept"])
+        await ensure_stream(connection, "STORAGE_EVENTS", ["events.kept"])
         await ensure_consumer(connection, consumer)
         await publish(connection, "events.kept", b"for a pool")
 

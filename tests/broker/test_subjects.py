@@ -9,7 +9,7 @@ from broker.events import ensure_stream, follow, publish, publish_durably
 from broker.serve import Body, serve
 from broker.subjects import IMAGES, REST, Subject, authorization
 from broker.wire import Message
-from schemas.errors import Unavailable
+from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.events import CatalogChanged
 from schemas.http import Request, Response
 from tests.broker.conftest import Open
@@ -22,14 +22,14 @@ async def _answer(_: Request, __: Body) -> Response:
     return Response(200)
 
 
-async def _is_heard(speaker: Connection, listener: Connection, subject: str) -> bool:
-    """Tell whether what one publishes on a subject reaches the other, if it may listen there at all."""
+async def _is_heard(speaker: Connection, listener: Connection, subject: str, pattern: str = "") -> bool:
+    """Tell whether what one publishes on a subject reaches the other, if it may listen there (or to a pattern) at all."""
     heard = asyncio.Event()
 
     def take(_: Message) -> None:
         heard.set()
 
-    subscription = listener.subscribe(subject, take)
+    subscription = listener.subscribe(pattern or subject, take)
     await listener.flush()
     speaker.publish(subject, b"")
     await speaker.flush()
@@ -72,7 +72,7 @@ async def test_every_wing_can_do_its_work_and_no_more(connect: Open) -> None:
 
         following = await follow(door, subjects.CATALOG_CHANGED, CatalogChanged, heard)
         publish(pool, subjects.CATALOG_CHANGED, CatalogChanged(1))
-        await ensure_stream(pool, "EVENTS", ["events.kept"])
+        await ensure_stream(pool, "STORAGE_EVENTS", ["events.kept"])
 
         assert (await Calls(door).call(REST, Request("1", "GET", "/"))).response.status == 200
         assert (
@@ -92,6 +92,67 @@ async def test_every_wing_can_do_its_work_and_no_more(connect: Open) -> None:
         await following.close()
         for member in (*serving, health):
             await member.stop()
+
+
+_STREAMS = ("LETTERS", "STORAGE_EVENTS", "FUNCTION_LOGS", "CHANGES")
+_MAY_MAKE = {"door": (), "pool": _STREAMS[:3], "changes": _STREAMS[3:], "platform": _STREAMS}
+_MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[3:], "platform": _STREAMS}
+
+
+async def test_only_who_administers_deletes_the_stream_of_another(connect: Open) -> None:
+    passwords = {name: name for name in subjects.WINGS}
+    async with running_server(authorization(passwords)) as server:
+        users = {name: await connect(server.url_of(name, name)) for name in passwords}
+
+        for name, user in users.items():
+            may_make = {stream for stream in _STREAMS if await _is_answered(user, f"STREAM.CREATE.{stream}")}
+            may_change = {
+                stream for stream in _STREAMS if await _is_answered(user, f"STREAM.UPDATE.{stream}")
+            }
+            may_purge = {stream for stream in _STREAMS if await _is_answered(user, f"STREAM.PURGE.{stream}")}
+            may_delete = {
+                stream for stream in _STREAMS if await _is_answered(user, f"STREAM.DELETE.{stream}")
+            }
+            may_drop = {s for s in _STREAMS if await _is_answered(user, f"STREAM.MSG.DELETE.{s}")}
+
+            assert may_make == may_change == set(_MAY_MAKE[name]), name
+            assert may_delete == set(_MAY_DELETE[name]), name
+            assert may_purge == may_drop == (set(_STREAMS) if name == "platform" else set()), name
+
+
+async def test_a_user_hears_no_other_and_speaks_for_no_other(connect: Open) -> None:
+    passwords = {name: name for name in subjects.WINGS}
+    async with running_server(authorization(passwords)) as server:
+        users = {name: await connect(server.url_of(name, name)) for name in passwords}
+        platform = users.pop("platform")
+
+        for name, user in users.items():
+            for other in set(passwords) - {name}:
+                for pattern in ("", f"_INBOX.{other}.>", "_INBOX.>", ">"):
+                    subject = f"_INBOX.{other}.x.1"
+                    assert not await _is_heard(platform, user, subject, pattern), (name, other, pattern)
+            assert await _is_heard(platform, user, f"_INBOX.{name}.x.1", f"_INBOX.{name}.>")
+            for subject in ("$SYS.REQ.SERVER.PING", "$SYS.REQ.ACCOUNT.PING.STATZ", "$JS.API.ACCOUNT.PURGE.A"):
+                assert not await _is_heard(user, platform, subject), (name, subject)
+        # Row changes come from the process that follows the log, and from no other.
+        for name in ("door", "pool"):
+            for subject in ("changes.public.t", "messages.pub.x", "gaps.changes"):
+                assert not await _is_heard(users[name], platform, subject), (name, subject)
+        # What an edge asks a pool is heard by that pool: not by other edges, nor by the pool of row changes.
+        for subject in subjects.REQUESTS:
+            assert not await _is_heard(platform, users["door"], subject.name)
+            assert await _is_heard(platform, users["changes"], subject.name) is (subject is subjects.REALTIME)
+
+
+async def _is_answered(user: Connection, order: str) -> bool:
+    """Tell whether JetStream answers an order, whatever it says: what is forbidden gets no answer at all."""
+    try:
+        await user.ask(f"$JS.API.{order}", b"{}", 0.5)
+    except Unavailable:
+        return False
+    except DeadlineExceeded:
+        return False
+    return True
 
 
 async def test_a_wrong_password_is_told_as_such() -> None:

@@ -8,7 +8,8 @@ from email.policy import SMTPUTF8
 import pytest
 
 from broker.connection import Connection
-from broker.subjects import LETTERS
+from broker.streams import drop_stream
+from broker.subjects import LETTERS, LETTERS_STREAM
 from schemas.auth_settings import Auth
 from services.catcher.letter import Letter as Caught
 from services.catcher.smtp import SmtpServer
@@ -146,3 +147,14 @@ async def test_without_a_broker_a_letter_is_refused_at_once():
 
         with pytest.raises(DeliveryFailed, match="queue of letters"):
             await queue.post(letter("lost"))
+
+
+async def test_a_queue_that_vanished_is_made_again(mailbox: Mailbox, broker: NatsServer) -> None:
+    async with queue_to(mailbox, broker) as queue:
+        await queue.post(letter("before"))
+        assert await mailbox.next_subject() == "before"
+        await drop_stream(queue.connection, LETTERS_STREAM)
+
+        await queue.post(letter("after"))
+
+        assert await mailbox.next_subject() == "after"
