@@ -7,7 +7,7 @@ the environment that self-hosters use for them stand in `storage_names.py`.
 from msgspec import Struct, field
 
 from schemas.secret import Secret
-from schemas.setting_types import Amount, Count, Duration, Seconds, Size
+from schemas.setting_types import Amount, Count, Duration, Rate, Seconds, Size
 
 MIB = 1024 * 1024
 _LARGEST = Size(5 * 1024 * MIB)
@@ -54,6 +54,11 @@ class ImageTransformation(Struct, frozen=True):
     """Pictures rendered at the same time, each in a process of its own; 0 is one for each core."""
     process_memory: Size = Size(1024 * MIB)
     """Memory that each of these processes may take; pictures that need more are refused."""
+    renditions_per_client: Rate = 2.0
+    """New pictures a second that one client may have made: a user, or an address without a token; what lies in the cache is not
+    counted. Beyond: 429. Each storage worker counts for itself. 0 is no limit."""
+    renditions_per_client_burst: Count = 120
+    """New pictures that a client may have made at once before that rate holds: those of a page with many of them."""
     process_idle_timeout: Seconds = 60.0
     """Seconds after which a process without work is ended; the next picture starts one again."""
 

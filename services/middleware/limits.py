@@ -1,40 +1,14 @@
-"""Token buckets at the door, by client address and by API key. Pure but for the buckets; the clock is an argument.
+"""Client addresses: who a request comes from where proxies stand in front. Pure."""
 
-A bucket holds up to `burst` tokens and fills at `rate` a second; a request takes one.
-"""
-
-import hashlib
 import ipaddress
 from collections.abc import Sequence
 
-_MOST_BUCKETS = 100_000
-_LONGEST_NAME = 256
+from broker.token_buckets import (
+    Buckets as Buckets,  # offered here, beside the addresses that requests are counted by
+)
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-class Buckets:
-    """One kind of limit. A rate of 0 allows everything."""
-
-    def __init__(self, rate: float, burst: int) -> None:
-        self._rate = rate
-        self._burst = float(max(burst, 1))
-        self._levels: dict[str, tuple[float, float]] = {}
-
-    def take(self, name: str, now: float) -> float:
-        """Take a token; give 0, or the seconds until there is one."""
-        if self._rate <= 0:
-            return 0.0
-        if len(name) > _LONGEST_NAME:  # clients choose names, and all of them are kept
-            name = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
-        level, since = self._levels.pop(name, (self._burst, now))
-        level = min(self._burst, level + (now - since) * self._rate)
-        wait = 0.0 if level >= 1 else (1 - level) / self._rate
-        if len(self._levels) >= _MOST_BUCKETS:
-            del self._levels[next(iter(self._levels))]
-        self._levels[name] = (level if wait else level - 1, now)
-        return wait
 
 
 def read_networks(texts: Sequence[str]) -> list[Network]:

@@ -24,8 +24,10 @@ T = TypeVar("T")
 class Renderer(Protocol):
     """Has a picture made, and tells what lies under the order's key."""
 
-    def __call__(self, order: Order, request_id: str, budget_ms: int) -> Awaitable[Rendered]:
-        """Raises: ApiError, as the images pool refuses."""
+    def __call__(
+        self, order: Order, request_id: str, budget_ms: int, client: str = ""
+    ) -> Awaitable[Rendered]:
+        """Count a new picture for a client, if one is named. Raises: ApiError, as the images pool refuses, or 429."""
         ...
 
 

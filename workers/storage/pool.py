@@ -9,6 +9,7 @@ from pathlib import Path
 from broker.blobs import BlobStore
 from broker.call import Calls
 from broker.subjects import STORAGE
+from broker.token_buckets import Buckets
 from schemas.settings import Settings, SettingsError
 from workers.resources import Resources
 from workers.storage.build import build_store
@@ -28,7 +29,9 @@ async def serve_pool(resources: Resources) -> None:
     resources.process.on_drain(blobs.close)
     database = await resources.login_as(LOGIN)
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
-    render = Remembered(AskedImages(calls), blobs)
+    own = settings.storage.image_transformation
+    clients = Buckets(own.renditions_per_client, own.renditions_per_client_burst)
+    render = Remembered(AskedImages(calls), blobs, clients=clients)
     store = build_store(
         settings.storage,
         settings.auth.jwt_secret,
@@ -38,7 +41,9 @@ async def serve_pool(resources: Resources) -> None:
         keyring=read_keyring(settings),
     )
     resources.process.on_drain(store.errands.close)
-    sweeping = asyncio.get_running_loop().create_task(sweep_forever(database, blobs, settings.storage))
+    sweeping = asyncio.get_running_loop().create_task(
+        sweep_forever(database, blobs, settings.storage, render)
+    )
 
     async def stop_sweeping() -> None:
         sweeping.cancel()

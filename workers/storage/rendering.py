@@ -7,8 +7,10 @@ import math
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -17,16 +19,24 @@ from broker.blobs_errors import BlobMissing
 from broker.blobs_names import Place, transform
 from broker.call import Calls
 from broker.subjects import IMAGES
+from broker.token_buckets import Buckets
 from schemas.blobs import Blob
 from schemas.errors import ApiError, DeadlineExceeded, Unavailable
 from schemas.http import Request, Response
 from schemas.images import Order, Rendered
-from workers.storage.context import Renderer
 from workers.storage.errors import Code, StorageError
 
 _MOST = 10_000
 _LATELY_S = 30.0
 _RETRY = [("retry-after", "1")]
+
+
+class ImageMaker(Protocol):
+    """Makes a picture, or finds it where it was made before."""
+
+    def __call__(self, order: Order, request_id: str, budget_ms: int) -> Awaitable[Rendered]:
+        """Raises: ApiError."""
+        ...
 
 
 class RenderRefused(ApiError):
@@ -82,24 +92,54 @@ class Remembered:
     else here: the kernel still knows it, so nothing waits for the disk.
     """
 
-    def __init__(self, render: Renderer, blobs: BlobStore, most: int = _MOST) -> None:
+    def __init__(
+        self, render: ImageMaker, blobs: BlobStore, most: int = _MOST, clients: Buckets | None = None
+    ) -> None:
         self._render, self._blobs, self._most = render, blobs, most
+        self._clients = clients or Buckets(0, 1)
+        self.new_bytes = 0
+        """Bytes of pictures that were made, until somebody sets it back: who sweeps the cache looks at it."""
         self._known: OrderedDict[Blob, _Known] = OrderedDict()
 
-    async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
-        """Tell what lies under an order's key. Raises: as the other one; BlobStoreDown."""
+    async def __call__(self, order: Order, request_id: str, budget_ms: int, client: str = "") -> Rendered:
+        """Tell what lies under an order's key. Raises: as the other one; BlobStoreDown; StorageError (429).
+
+        `client` is whom a picture that has to be made is counted for; empty: it is not counted.
+        """
         name = order.result
         known = self._known.get(name)
         if known is not None and await self._is_there(known):
             self._known[name] = known
             self._known.move_to_end(name)
             return known.rendered
+        is_new = not await self._is_made(order)
+        if is_new and client:
+            self._count(client)
         rendered = await self._render(order, request_id, budget_ms)
+        if is_new and not rendered.is_source:
+            self.new_bytes += rendered.size
         place = transform(name.version, name.transform)
         self._known[name] = _Known(rendered, place, self._blobs.local_path(place))
         if len(self._known) > self._most:
             self._known.popitem(last=False)
         return rendered
+
+    async def _is_made(self, order: Order) -> bool:
+        """Tell whether a picture was made before: then another worker knows it, or this one before its restart."""
+        about = order.about
+        try:
+            await self._blobs.stat(transform(about.version, about.transform))
+        except BlobMissing:
+            return False
+        return True
+
+    def _count(self, client: str) -> None:
+        """Count a new picture. Raises: StorageError (429) with the seconds to wait."""
+        wait_s = self._clients.take(client, time.monotonic())
+        if wait_s:
+            message = "Too many new images were requested"
+            after = [("retry-after", str(math.ceil(wait_s)))]
+            raise StorageError(Code.SLOW_DOWN, message, 429, error="too_many_requests", headers=after)
 
     async def _is_there(self, known: _Known) -> bool:
         """Tell whether the bytes lie there still: pictures are dropped with their version, and to make room."""

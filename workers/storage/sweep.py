@@ -19,6 +19,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -50,6 +51,8 @@ ORPHAN_AGE_S = 24 * 3600.0
 _BATCH = 200
 _MOST_SUSPECTS = 100_000
 _PAUSE_S = 15.0
+_SHARE_OF_CACHE = 8
+"""Part of `cache_max_size` by which one worker's pictures may grow before the cache is looked through."""
 _LISTING_PAUSE_S = 3600.0
 """Between two looks through all that lies in the store, which is work even where nothing has changed."""
 
@@ -61,8 +64,20 @@ class _Tombstone(Struct, frozen=True):
     is_named: bool
 
 
-async def sweep_forever(database: Pool, blobs: BlobStore, own: Storage) -> None:
-    """Sweep now and then, until cancelled. A full batch is followed by the next at once."""
+class Renditions(Protocol):
+    """Who has pictures made: `new_bytes` of them since it was set back."""
+
+    new_bytes: int
+
+
+async def sweep_forever(
+    database: Pool, blobs: BlobStore, own: Storage, made: Renditions | None = None
+) -> None:
+    """Sweep now and then, until cancelled. A full batch is followed by the next at once.
+
+    Pictures are looked through once an hour, and sooner when many bytes of them were made: else a client could fill the disk
+    in between.
+    """
     loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
     missing = Missing(database, blobs)
     cache = own.image_transformation
@@ -79,6 +94,9 @@ async def sweep_forever(database: Pool, blobs: BlobStore, own: Storage) -> None:
             await _try("orphans", orphans.sweep())
             await _try("missing", missing.look())
             listed_at = loop.time() + _LISTING_PAUSE_S * random.uniform(0.5, 1.5)
+        elif made is not None and made.new_bytes > limits.size // _SHARE_OF_CACHE:
+            made.new_bytes = 0
+            await _try("renditions", sweep_renditions(database, blobs, limits))
         if count < _BATCH:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 

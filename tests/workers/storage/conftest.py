@@ -32,7 +32,7 @@ class OwnImages:
     def __init__(self, worker: ImageWorker) -> None:
         self._worker = worker
 
-    async def __call__(self, order: Order, request_id: str, budget_ms: int) -> Rendered:
+    async def __call__(self, order: Order, request_id: str, budget_ms: int, client: str = "") -> Rendered:
         body = msgspec.msgpack.encode(order)
         request = Request(request_id, "POST", "/render", budget_ms=budget_ms, body=body)
         try:

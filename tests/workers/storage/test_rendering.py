@@ -8,9 +8,11 @@ import pytest
 
 from broker.blobs import BlobStore
 from broker.blobs_names import transform, transforms
+from broker.token_buckets import Buckets
 from schemas.blobs import Blob
 from schemas.images import Order, Rendered, Transform
 from schemas.storage_settings import Storage
+from workers.storage.errors import StorageError
 from workers.storage.rendering import Remembered
 
 PICTURE = b"picture"
@@ -82,3 +84,22 @@ async def test_the_oldest_is_forgotten_where_there_are_too_many(blobs: BlobStore
         await render(each, "id", 1000)
 
     assert images.asked == 4
+
+
+async def test_new_pictures_are_counted_for_their_client_and_known_ones_are_not(blobs: BlobStore) -> None:
+    images = Images(blobs)
+    render = Remembered(images, blobs, clients=Buckets(0.001, 2))
+    orders = [order(width=width) for width in (10, 20, 30)]
+
+    for each in orders[:2]:
+        await render(each, "id", 1000, "1.2.3.4")
+    with pytest.raises(StorageError) as refused:
+        await render(orders[2], "id", 1000, "1.2.3.4")
+    for each in orders[:2]:
+        await render(each, "id", 1000, "1.2.3.4")
+    await render(orders[2], "id", 1000, "5.6.7.8")
+    await render(orders[2], "id", 1000, "1.2.3.4")
+
+    assert refused.value.status == 429
+    assert int(dict(refused.value.headers())["retry-after"]) > 0
+    assert render.new_bytes == 3 * len(PICTURE)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from schemas.blobs import Claim
+from schemas.caller import Service
 from schemas.http import Response
 from schemas.images import Order, Transform, is_negotiated, output_of, variant_etag, x_transformations
 from schemas.images_reading import BadTransform, Sides, transform_of_query, transform_of_token
@@ -75,7 +76,7 @@ async def _rendered(
     store: Store, asked: Asked, row: ObjectRow, transform: Transform, expires_at: float | None = None
 ) -> Response:
     order = Order(row.blob, transform, output_of(transform, asked.header("accept") or ""))
-    made = await store.render(order, asked.request.id, asked.request.budget_ms)
+    made = await store.render(order, asked.request.id, asked.request.budget_ms, _client_of(asked))
     headers = reading_headers(row, made.content_type)
     headers += caching(asked, row, expires_at)
     if told := x_transformations(transform):
@@ -90,6 +91,14 @@ async def _rendered(
         has_ranges=False,
     )
     return Response(200, [*headers, *disposition(asked)], claim=claim)
+
+
+def _client_of(asked: Asked) -> str:
+    """Return whom a new picture is counted for: the user, or the address of a client without one; the service is not counted."""
+    if isinstance(asked.request.caller, Service):
+        return ""
+    subject = asked.caller.subject
+    return f"user {subject}" if subject else asked.request.client
 
 
 def _refuse_if_off(store: Store) -> None:
