@@ -58,6 +58,8 @@ class Join:
     """None: as the project has it by default."""
     presence_key: str = ""
     changes: tuple[Wanted, ...] = ()
+    has_too_many: bool = False
+    """There were more entries of row changes than may be: none of them was read."""
     is_old: bool = False
     """The topic is the subscription; changes are pushed under the names of their events."""
     resume: Position | None = None
@@ -79,8 +81,11 @@ class Join:
         return None
 
 
-def parse_join(payload: bytes, new_key: str | None = None, topic: str = "") -> Join:
-    """Read the payload of a join (JSON text) to a topic. `new_key` is the presence key of a client that names none."""
+def parse_join(payload: bytes, new_key: str | None = None, topic: str = "", *, most_changes: int = 0) -> Join:
+    """Read the payload of a join (JSON text) to a topic. `new_key` is the presence key of a client that names none.
+
+    Of more than `most_changes` entries of row changes none is read (`has_too_many`); 0 is no limit.
+    """
     ignored: list[str] = []
     root = _table(_decoded(payload), "payload", ignored)
     old = _changes_of(topic) if "config" not in root else ()
@@ -88,6 +93,8 @@ def parse_join(payload: bytes, new_key: str | None = None, topic: str = "") -> J
     broadcast = _table(config.get("broadcast"), "broadcast", ignored)
     presence = _table(config.get("presence"), "presence", ignored)
     resume, resume_error = _resume(config.get("resume"))
+    entries = config.get("postgres_changes")
+    has_too_many = isinstance(entries, list) and 0 < most_changes < len(entries)
     return Join(
         is_private=_flag(config.get("private"), "private", ignored) or False,
         has_ack=_flag(broadcast.get("ack"), "ack", ignored) or False,
@@ -97,7 +104,8 @@ def parse_join(payload: bytes, new_key: str | None = None, topic: str = "") -> J
         replay=_replay(broadcast.get("replay")),
         presence=_flag(presence.get("enabled"), "enabled", ignored),
         presence_key=_key(presence.get("key")) or new_key or str(uuid.uuid4()),
-        changes=old or _changes(config.get("postgres_changes"), ignored),
+        changes=old or _changes(None if has_too_many else entries, ignored),
+        has_too_many=has_too_many,
         is_old=bool(old),
         resume=resume,
         resume_error=resume_error,

@@ -278,7 +278,8 @@ class Socket:
         if reason:
             self._refuse_join(push, reason)
             return
-        join = parse_join(push.payload, topic=push.topic)
+        most = self._settings.max_changes_per_join
+        join = parse_join(push.payload, topic=push.topic, most_changes=most)
         if join.ignored:
             observe(InvalidJoinPayload(join.ignored))
         if before is not None:
@@ -305,7 +306,7 @@ class Socket:
         settings, entries = self._settings, len(join.changes)
         if 0 < settings.max_channels_per_client <= len(self._seats):
             return "ChannelRateLimitReached: Too many channels"
-        if 0 < settings.max_changes_per_join < entries:
+        if join.has_too_many:
             return f"ChangesLimitReached: A join has {settings.max_changes_per_join} entries of postgres_changes at most"
         held = sum(seat.entries for seat in self._seats.values())
         if 0 < settings.max_changes_per_client < held + entries:
