@@ -1,0 +1,96 @@
+"""What a worker whose broker password is stolen can do to the data of others: delete streams, forge row changes."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+
+from broker.connection import Connection
+from broker.streams import drop_stream
+from broker.wire import Message
+from schemas.errors import DeadlineExceeded, Unavailable
+from tests.platform import Platform
+
+_DESTRUCTIVE = ("DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN", "PEER.REMOVE")
+_STREAMS = ("CHANGES", "LETTERS", "STORAGE_EVENTS", "FUNCTION_LOGS")
+
+
+async def _open(target: Platform, user: str) -> Connection:
+    password = json.loads((target.data / "passwords.json").read_text())[user]
+    port = json.loads((target.data / "ports.json").read_text())["nats"]
+    return await Connection.open(f"nats://{user}:{password}@127.0.0.1:{port}", name="attack")
+
+
+async def _is_answered(connection: Connection, subject: str, payload: bytes = b"") -> bool:
+    try:
+        await connection.ask(subject, payload, 0.5)
+    except (Unavailable, DeadlineExceeded):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("user", ["pool", "door"])
+async def test_streams_are_neither_deleted_nor_emptied_nor_changed(target: Platform, user: str) -> None:
+    connection = await _open(target, user)
+    try:
+        orders = [f"$JS.API.STREAM.{order}.{stream}" for stream in _STREAMS for order in _DESTRUCTIVE]
+        orders += ["$JS.API.STREAM.UPDATE.CHANGES", "$JS.API.STREAM.CREATE.MINE", "$JS.API.ACCOUNT.PURGE.$G"]
+        answered = await asyncio.gather(*(_is_answered(connection, order) for order in orders))
+        assert [order for order, is_answered in zip(orders, answered, strict=True) if is_answered] == []
+        assert user == "door" or await _is_answered(connection, "$JS.API.STREAM.INFO.LETTERS")
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize("user", ["pool", "door"])
+async def test_row_changes_are_not_forged(target: Platform, user: str) -> None:
+    connection, changes = await _open(target, user), await _open(target, "changes")
+    try:
+        before = await changes.ask("$JS.API.STREAM.INFO.CHANGES", b"", 5)
+        for subject in ("changes.public.t", "messages.pub.x", "gaps.changes"):
+            connection.publish(subject, b"forged")
+        await connection.flush()
+        after = await changes.ask("$JS.API.STREAM.INFO.CHANGES", b"", 5)
+
+        assert _last(before) == _last(after)
+    finally:
+        await connection.close()
+        await changes.close()
+
+
+def _last(info: Message) -> int:
+    return int(json.loads(info.payload)["state"]["last_seq"])
+
+
+async def test_row_changes_go_on_after_their_stream_is_deleted(target: Platform) -> None:
+    target.psql(
+        "create table public.deleted_under (id int primary key); grant select on public.deleted_under to anon;"
+        "alter publication supabase_realtime add table public.deleted_under;"
+    )
+    connection = await _open(target, "changes")
+    url = f"{target.url}/realtime/v1/websocket?vsn=2.0.0&apikey={target.values['ANON_KEY']}"
+    entry = {"event": "INSERT", "schema": "public", "table": "deleted_under"}
+    join = ["1", "1", "realtime:a", "phx_join", {"config": {"postgres_changes": [entry]}}]
+    seen: set[int] = set()
+    try:
+        async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+            await socket.send_str(json.dumps(join))
+            while "Subscribed" not in await socket.receive_str(timeout=30):
+                pass
+            await drop_stream(connection, "CHANGES")
+            row = 0
+            while not seen:  # changes of the moment in which the stream is made again are told as a gap
+                row += 1
+                target.psql(f"insert into public.deleted_under values ({row})")
+                try:
+                    while True:
+                        frame = json.loads(await socket.receive_str(timeout=2))
+                        if frame[3] == "postgres_changes":
+                            seen.add(frame[4]["data"]["record"]["id"])
+                            break
+                except TimeoutError:
+                    assert row < 20, "row changes do not come any more"
+    finally:
+        await connection.close()
+    assert seen
