@@ -135,8 +135,14 @@ class _Handler(web.RequestHandler):
             self._head_timer = self._loop.call_later(self._header_timeout, self.force_close)
 
     def _is_without_request(self) -> bool:
-        """Tell whether neither a request is worked on nor one waits: so before the first task of the connection ran, too."""
-        return not self._messages and not self._request_in_progress and self._current_request is None
+        """Tell whether neither a request is worked on nor one waits.
+
+        Between the parsing of a request and its handler aiohttp shows neither: then its waiter is done, or gone. Only before the
+        first request the waiter may be missing because the task of the connection has not run yet.
+        """
+        waiter = self._waiter
+        is_idle = not waiter.done() if waiter is not None else self._request_count == 0
+        return is_idle and not self._messages
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
