@@ -1,8 +1,10 @@
 """Whether rows may be hidden from the caller behind the planner's figures. Pure.
 
 The planner estimates with statistics of the whole table, so `secret=eq.x` with `count=planned` would tell which values are
-frequent in rows that a policy hides. The same is true of a view, which may leave out rows itself, and of a function whose body
-the planner puts in its place. For callers that bypass row security nothing is hidden.
+frequent in rows that a policy hides. A view may leave out rows itself, so it counts as hiding them unless its caller may read
+everything behind it: no row security there, and the right to select. A function may hide rows where the planner puts its body
+in its place (set-returning, in SQL, not volatile, with the rights of its caller). For callers that bypass row security nothing
+is hidden.
 
 Only the database knows whom row security applies to (owners, `bypassrls`, `force row level security`), so this is an
 expression that is evaluated in the caller's role, beside the statement it is about.
@@ -20,29 +22,55 @@ _BYPASSES = raw(
     "(select hw_role.rolsuper or hw_role.rolbypassrls from pg_catalog.pg_roles as hw_role"
     " where hw_role.rolname operator(pg_catalog.=) current_user)"
 )
+_BEHIND = raw(
+    "]::pg_catalog.oid[]) as hw_named(oid) union"
+    " select hw_on.refobjid, true from hw_behind as hw_view"
+    " join pg_catalog.pg_class as hw_kind on hw_kind.oid operator(pg_catalog.=) hw_view.oid"
+    " and hw_kind.relkind operator(pg_catalog.=) 'v'"
+    " join pg_catalog.pg_rewrite as hw_rule on hw_rule.ev_class operator(pg_catalog.=) hw_view.oid"
+    " join pg_catalog.pg_depend as hw_on on hw_on.objid operator(pg_catalog.=) hw_rule.oid"
+    " and hw_on.classid operator(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+    " and hw_on.refclassid operator(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+    " and hw_on.refobjid operator(pg_catalog.<>) hw_view.oid)"
+)
+"""The rest of a recursive query for relations and, of views, those behind them."""
+_INLINED = raw(
+    "exists (select from pg_catalog.pg_rewrite as hw_rule"
+    " join pg_catalog.pg_depend as hw_on on hw_on.objid operator(pg_catalog.=) hw_rule.oid"
+    " and hw_on.classid operator(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass"
+    " and hw_on.refclassid operator(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass"
+    " join pg_catalog.pg_proc as hw_proc on hw_proc.oid operator(pg_catalog.=) hw_on.refobjid"
+    " join pg_catalog.pg_language as hw_lang on hw_lang.oid operator(pg_catalog.=) hw_proc.prolang"
+    " where hw_rule.ev_class operator(pg_catalog.=) hw_class.oid and hw_proc.proretset and not hw_proc.prosecdef"
+    " and hw_proc.provolatile operator(pg_catalog.<>) 'v' and hw_lang.lanname operator(pg_catalog.=) 'sql')"
+)
+"""A view reads from a function whose body the planner may put in its place."""
 
 
 def guard_sql(read: Read, *further: Name) -> Sql:
     """Return an expression that is true if rows of a read, or of further relations, may be hidden from the caller."""
     names = dict.fromkeys((*further, *_relations(read)))
-    parts = [_hides(names)] if names else []
     if _calls(read):
-        parts.append(concat(raw("not "), _BYPASSES))
-    return concat(raw("("), join(" or ", parts or [raw("false")]), raw(")"))
-
-
-def _hides(names: Iterable[Name]) -> Sql:
+        return concat(raw("(not "), _BYPASSES, raw(")"))
+    if not names:
+        return raw("false")
     oids = [
         concat(literal(f"{quoted(schema)}.{quoted(name)}"), raw("::pg_catalog.regclass"))
         for schema, name in names
     ]
     return concat(
-        raw("(select pg_catalog.bool_or(case when hw_class.relkind operator(pg_catalog.=) 'v' then not "),
+        raw("(not "),
         _BYPASSES,
-        raw(" else pg_catalog.row_security_active(hw_class.oid) end) from pg_catalog.pg_class as hw_class"),
-        raw(" where hw_class.oid operator(pg_catalog.=) any (array["),
+        raw(" and (with recursive hw_behind(oid, is_behind) as (select hw_named.oid, false"),
+        raw(" from pg_catalog.unnest(array["),
         join(", ", oids),
-        raw("]::pg_catalog.oid[]))"),
+        _BEHIND,
+        raw(" select pg_catalog.bool_or(case when hw_class.relkind operator(pg_catalog.=) 'v' then "),
+        _INLINED,
+        raw(" else pg_catalog.row_security_active(hw_class.oid) or (hw_behind.is_behind and not"),
+        raw(" pg_catalog.has_table_privilege(hw_class.oid, 'SELECT')) end)"),
+        raw(" from hw_behind join pg_catalog.pg_class as hw_class"),
+        raw(" on hw_class.oid operator(pg_catalog.=) hw_behind.oid))"),
     )
 
 
