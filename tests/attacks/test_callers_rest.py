@@ -41,6 +41,29 @@ create function public.kept_locks() returns int language sql volatile as
 create function public.owned(public.notes_of) returns text language sql volatile as
   $$ select set_config('app.owner', 'bob', true) $$;
 grant all on public.notes_of, public.notes_by_sub, public.note_admins to anon;
+create table public.counted (id int primary key, secret text, is_open boolean);
+insert into public.counted select n, case when n <= 2000 then 'TOP' else 'n' || n end, n > 2990 from generate_series(1, 3000) n;
+alter table public.counted enable row level security;
+create policy open on public.counted using (is_open);
+create view public.counted_openly as select id, secret from public.counted where is_open;
+create table public.counting (id int primary key, counted_id int references public.counted);
+insert into public.counting select n, n from generate_series(1, 3000) n;
+create table public.counted_by_all (id int primary key, name text);
+insert into public.counted_by_all select n, 'x' from generate_series(1, 3000) n;
+analyze public.counted, public.counting, public.counted_by_all;
+grant select on public.counted, public.counted_openly, public.counting, public.counted_by_all to anon;
+create table public.named (id int primary key, name text);
+insert into public.named values (1, 'public.behind_the_curtain');
+grant select on public.named to anon;
+create table public.behind_the_curtain (curtained_key int primary key);
+revoke all on public.behind_the_curtain from public, anon, authenticated;
+create table public.half_open (id int primary key, shown text, curtained_column text, refers int references public.behind_the_curtain);
+revoke all on public.half_open from public, anon, authenticated;
+grant select (id, shown, refers) on public.half_open to anon;
+create function public.half_open_call(shown_argument int) returns int language sql stable as $$ select 1 $$;
+create function public.half_open_call(curtained_argument text) returns int language sql stable as $$ select 1 $$;
+create function public.curtained_function() returns int language sql stable as $$ select 1 $$;
+revoke all on function public.half_open_call(text), public.curtained_function() from public, anon, authenticated;
 """
 
 
@@ -49,7 +72,7 @@ def notes(target: Platform) -> Platform:
     """The platform with tables whose policies read settings."""
     target.psql(_SCHEMA)
     target.psql("notify pgrst, 'reload schema'")
-    target.wait_for_catalog("notes_by_sub")
+    target.wait_for_catalog("named")
     return target
 
 
@@ -165,3 +188,58 @@ def test_a_setting_of_a_graphql_field_does_not_reach_the_next_field(notes: Platf
     assert json.loads(read[1]) == {"data": {"a": "ann", "notes_ofCollection": {"edges": []}}}
     assert json.loads(written[1]) == {"data": {"a": "ann", "updatenotes_ofCollection": {"records": []}}}
     assert "overwritten" not in notes.psql("select body from public.notes_of")
+
+
+def total(target: Platform, path: str, count: str) -> str:
+    """Return the total of a read as `Content-Range` has it."""
+    sent = {"apikey": target.values["ANON_KEY"], "prefer": f"count={count}", "range": "0-0"}
+    with urllib.request.urlopen(
+        urllib.request.Request(target.url + path, headers=sent), timeout=30
+    ) as answer:
+        return str(answer.headers["content-range"]).rpartition("/")[2]
+
+
+@pytest.mark.parametrize("count", ["planned", "estimated"])
+def test_a_planned_count_tells_nothing_of_hidden_rows(notes: Platform, count: str) -> None:
+    paths = {
+        "/rest/v1/counted?secret=eq.TOP": "0",
+        "/rest/v1/counted?or=(secret.eq.TOP,id.gt.2995)": "5",
+        "/rest/v1/counted_openly?secret=eq.TOP": "0",
+        "/rest/v1/counting?select=id,counted!inner(id)&counted.secret=eq.TOP": "0",
+        "/rest/v1/counting?or=(counted(secret.eq.TOP))": "0",
+        "/rest/v1/counted_by_all?name=eq.x": "3000",
+    }
+
+    assert {path: total(notes, path, count) for path in paths} == paths
+
+
+def test_casts_tell_nothing_of_the_catalog(notes: Platform) -> None:
+    types = notes.psql(
+        "select typname from pg_catalog.pg_type where typtype = 'p' or typname ~ '^_?reg' or typname = 'aclitem'"
+    )
+    names = [line.strip() for line in types.splitlines()[2:-2]]
+    assert {"unknown", "regclass", "_regrole", "aclitem", "record"} <= set(names)
+
+    answers = {
+        f"{place}{name}": notes.get(f"/rest/v1/named?{place}{name}".replace(" ", "%20"))[0]
+        for name in [*names, "REGCLASS", "setof text", "pg_node_tree"]
+        for place in ("select=name::",)
+    }
+    filtered, _ = notes.get("/rest/v1/named?name::regclass=eq.x")
+
+    assert {path: status for path, status in answers.items() if status != 400} == {}
+    assert filtered == 400
+
+
+_OPENAPI = ("application/openapi+json", "application/vnd.oai.openapi+json;version=3.1")
+_INTROSPECTION = "{ __schema { types { name fields { name args { name } } inputFields { name } } } }"
+
+
+def test_descriptions_leave_out_what_the_caller_has_no_right_to(notes: Platform) -> None:
+    documents = [notes.get("/rest/v1/", {"accept": kind})[1].decode() for kind in _OPENAPI]
+    documents.append(post(notes, "/graphql/v1", {"query": _INTROSPECTION})[1].decode())
+
+    for document in documents:
+        assert "half_open" in document
+        assert "shown" in document
+        assert "curtain" not in document
