@@ -7,8 +7,8 @@ visible only while it still has the values of that version (in the columns that 
 otherwise it is SUPERSEDED, and the caller may learn its key alone.
 
 Values are compared as `to_jsonb` writes them. Those of the log are read into the types of the table first, so that neither
-time zone nor spelling matters. A type that cannot be read from its own JSON (hstore, for example) fails; then the texts of the
-log are compared as they are, and if that fails as well every version counts as superseded.
+time zone nor spelling matters. A type that cannot be read from its own JSON (hstore, for example) fails; then values that are
+JSON objects are compared as they are, and if that fails as well every version counts as superseded.
 
 Groups share transactions, a savepoint each: rolled back to, it undoes what the group's settings, and what functions of its
 policies have set, so that no group ever runs under what another has left. If a statement of such a transaction fails, each
@@ -50,12 +50,13 @@ _STEPS = 4
 class Comparison(StrEnum):
     """How a row is compared with its version in the log, the best way first."""
 
-    READ = "read"
-    WRITTEN = "written"
+    ALL = "all"
+    NO_OBJECTS = "no objects"
+    """Values that are JSON objects are compared as they are."""
     NONE = "none"
 
 
-_WORSE = {Comparison.READ: Comparison.WRITTEN, Comparison.WRITTEN: Comparison.NONE}
+_WORSE = {Comparison.ALL: Comparison.NO_OBJECTS, Comparison.NO_OBJECTS: Comparison.NONE}
 
 Group = tuple[str, bytes]
 
@@ -91,7 +92,7 @@ class _Asking:
     database: Pool
     asked: VisibleAsked
     numbers: Numbers
-    comparison: Comparison = Comparison.READ
+    comparison: Comparison = Comparison.ALL
 
     async def together(self, groups: list[Group]) -> list[bytes]:
         """Ask for some groups in one transaction; if that fails, for each in one of its own."""
@@ -139,7 +140,7 @@ def _look(asked: VisibleAsked, comparison: Comparison) -> Statement:
         raw(" as seen where "), join(" and ", equal), raw(" limit 1), '0'), '' order by given.number)"
         " from pg_catalog.jsonb_array_elements("), param(rows), raw(") with ordinality as given(value, number)"
         " cross join lateral pg_catalog.jsonb_populate_record(null::"), table, raw(", "),
-        _read_again(asked, comparison), raw(") as key"),
+        _read_again(comparison), raw(") as key"),
     )  # fmt: skip
     text, params = render(sql)
     return Statement(text, params)  # type: ignore[arg-type]  # there are no slots
@@ -151,37 +152,34 @@ def _same(asked: VisibleAsked, comparison: Comparison) -> Sql:
         return raw("'1'")
     if comparison is Comparison.NONE:
         return raw("'2'")
-    parts = [_equal(name, comparison) for name in asked.columns]
+    parts = [_equal(name) for name in asked.columns]
     return concat(raw("case when "), join(" and ", parts), raw(" then '1' else '2' end"))
 
 
-def _equal(name: str, comparison: Comparison) -> Sql:
+def _equal(name: str) -> Sql:
     """Return whether a column has the value of the log; a value that the log does not have is not delivered either.
 
     The log has bytea without the `\\x` in front, also inside of domains and arrays.
     """
     own = concat(raw("nullif(pg_catalog.to_jsonb(seen."), ident(name), raw("), 'null')"))
+    read = concat(raw("nullif(pg_catalog.to_jsonb(key."), ident(name), raw("), 'null')"))
     written = concat(raw("nullif(given.value operator(pg_catalog.->) "), literal(name), raw(", 'null')"))
-    is_logged = concat(raw("pg_catalog.jsonb_exists(given.value, "), literal(name), raw(")"))
-    parts = [concat(raw("not "), is_logged)]
-    if comparison is Comparison.READ:
-        logged = concat(raw("nullif(pg_catalog.to_jsonb(key."), ident(name), raw("), 'null')"))
-        parts.append(concat(own, raw(" is not distinct from "), logged))
-    parts.append(
-        concat(
-            raw("pg_catalog.replace("), own, raw("::pg_catalog.text, E'\"\\\\\\\\x', '\"')"
-            " is not distinct from "), written, raw("::pg_catalog.text"),
-        )
+    return concat(
+        raw("(not pg_catalog.jsonb_exists(given.value, "), literal(name), raw(") or "),
+        own, raw(" is not distinct from "), read, raw(" or pg_catalog.replace("), own,
+        raw("::pg_catalog.text, E'\"\\\\\\\\x', '\"') is not distinct from "), written, raw("::pg_catalog.text)"),
     )  # fmt: skip
-    return concat(raw("("), join(" or ", parts), raw(")"))
 
 
-def _read_again(asked: VisibleAsked, comparison: Comparison) -> Sql:
-    """Return the values of the log that are read into the table's row type: what is not compared so is left out."""
-    if comparison is Comparison.READ:
+def _read_again(comparison: Comparison) -> Sql:
+    """Return the values of the log that are read into the table's row type."""
+    if comparison is not Comparison.NO_OBJECTS:
         return raw("given.value")
-    own = join(", ", [concat(literal(name), raw(", given.value -> "), literal(name)) for name in asked.key])
-    return concat(raw("pg_catalog.jsonb_build_object("), own, raw(")"))
+    return raw(
+        "(select pg_catalog.jsonb_object_agg(hw_each.name, hw_each.value)"
+        " from pg_catalog.jsonb_each(given.value) as hw_each(name, value)"
+        " where pg_catalog.jsonb_typeof(hw_each.value) operator(pg_catalog.<>) 'object')"
+    )
 
 
 def _object(names: Sequence[str], values: Sequence[bytes | None]) -> bytes:
