@@ -6,7 +6,8 @@ REALTIME and gets 200 with the msgpack of the answer, or an error of the pool as
 
     CHECK     Check -> Checked        are these subscriptions to row changes possible, and what do their filters mean
     TABLE     TableAsked -> Table     what a role may see of a table, and how a row's visibility is found
-    VISIBLE   VisibleAsked -> Flags   which rows a group of callers may see now, by SQL under their claims
+    VISIBLE   VisibleAsked -> Flags   which rows a group of callers may see now, by SQL under their claims, and which of these
+                                      are still what the log says
     MATCH     MatchAsked -> Flags     which rows pass a filter, by SQL
     CHANNEL   ChannelAsked -> Channel what a caller may read of a private channel; messages to replay
     WRITE     WriteAsked -> Written   may a caller send to a private channel
@@ -158,10 +159,13 @@ class VisibleAsked(Struct, frozen=True):
     schema: str
     table: str
     key: list[str]
-    rows: list[list[bytes]]
-    """For each row the JSON text of its key's values."""
+    rows: list[list[bytes | None]]
+    """For each row the JSON text of the values of its key, then of `columns`; None: the log does not have the value."""
     groups: list[tuple[str, bytes]]
     """Role and claims (JSON object)."""
+    columns: list[str] = []
+    """The other columns that the roles may select: the row must still have these values, else the version in the log is
+    superseded."""
 
 
 class MatchAsked(Struct, frozen=True):
@@ -174,8 +178,12 @@ class MatchAsked(Struct, frozen=True):
     """For each row a JSON object of the filtered columns, in the form of `schemas.changes.Values`."""
 
 
+SUPERSEDED = 2
+
+
 class Flags(Struct, frozen=True):
-    """For each group (MATCH: one) a byte for each row: 1 yes, 0 no."""
+    """For each group (MATCH: one) a byte for each row: 1 yes, 0 no; VISIBLE also SUPERSEDED: the group may see the row, but
+    the row has other values by now than those in the log."""
 
     groups: list[bytes]
 

@@ -79,6 +79,8 @@ class Api(Struct, frozen=True):
     """commit, commit-allow-override, rollback or rollback-allow-override."""
     aggregates_enabled: bool = False
     plan_enabled: bool = False
+    """Answer `application/vnd.pgrst.plan` with execution plans: for development. They are refused where row security or a view
+    may hide rows from the role."""
     prepared_statements: bool = True
     hoisted_tx_settings: list[str] = field(
         default_factory=lambda: [

@@ -26,10 +26,10 @@ from workers.database.dialogue import STALE, conclude, leave, put
 from workers.database.errors import DatabaseError
 from workers.database.pipeline import Pipeline, Reply, broken_off
 from workers.database.session import Decision, End, Found, Rows, Work
+from workers.database.settings_text import settings_text
 
 ISOLATION_LEVELS = frozenset({"read uncommitted", "read committed", "repeatable read", "serializable"})
 
-_SETTINGS_IN_A_CALL = 90  # a function takes 100 arguments at most
 _ALARM = "headwater: the session is not clean"
 _TEMPORARY_ALARM = f"{_ALARM}: temporary objects"
 _DEFAULTS_ALARM = f"{_ALARM}: defaults of the transaction"
@@ -196,8 +196,7 @@ def _begin(isolation: str | None) -> str:
 def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -> str:
     """Give the statement that applies settings: names and values are parameters, so the text depends on the count.
 
-    Its columns are evaluated in order: first the guard, which fails in a session that is not clean. Every function and
-    operator names its schema, because this runs with the rights of the login role and a search path that is not ours.
+    Its columns are evaluated in order: first the guard, which fails in a session that is not clean.
     """
     alarms = ""
     if guards_temporary:
@@ -205,13 +204,7 @@ def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -
     alarms += f" when {_is_not_default('read_only')} and not pg_catalog.pg_is_in_recovery() then {_alarm(_DEFAULTS_ALARM)}"
     if guards_isolation:
         alarms += f" when {_is_not_default('isolation')} then {_alarm(_DEFAULTS_ALARM)}"
-    calls = ["pg_catalog.pg_advisory_unlock_all()"]
-    calls += [f"pg_catalog.set_config(${2 * index + 1}, ${2 * index + 2}, true)" for index in range(count)]
-    groups = [
-        f"pg_catalog.num_nulls({', '.join(calls[start : start + _SETTINGS_IN_A_CALL])})"
-        for start in range(0, count + 1, _SETTINGS_IN_A_CALL)
-    ]
-    return f"select case{alarms} end, {', '.join(groups)}"
+    return settings_text(count, f"case{alarms} end")
 
 
 def _is_not_default(name: str) -> str:

@@ -1,23 +1,31 @@
 """Step four, the only one with I/O: one transaction as the caller, a statement for each root field.
 
 The fields of a query that fail are left out, so a query that fails is done once more, field by field behind savepoints;
-a mutation is done whole or not at all. Source: reference page "graphql", sections 1 and 2.
+a mutation is done whole or not at all. What a field leaves in the session besides its rows (settings, temporary tables,
+cursors, locks) is undone before the next one starts (`workers/database/renewal.py`). Source: reference page "graphql", sections 1 and 2.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from typing import NamedTuple
 
 from workers.database.errors import DatabaseError
 from workers.database.long_value import LongValue
 from workers.database.pool import Pool
+from workers.database.renewal import renewal
 from workers.database.session import Statement, Work
+from workers.database.settings_text import UNLOCK
 from workers.graphql.compiled import Compiled, Prepared, Ready
 from workers.graphql.errors import GraphQLFailure, StaleSchema
 from workers.graphql.query.writes import ALARM
 
 _MISSING = frozenset({"42P01", "42703", "42883", "42704", "3F000"})
 """No such relation, column, function, type, schema."""
+_UNDO = (
+    Statement("rollback to savepoint field"),
+    Statement(f"select {UNLOCK}"),
+)
+"""Undo what a field that only reads has left: settings and cursors with the savepoint, session locks by themselves."""
 Settings = Sequence[tuple[str, str]]
 Value = bytes | LongValue
 Bound = dict[int, tuple[Statement, ...]]
@@ -76,45 +84,70 @@ async def execute(operation: Compiled, bound: Bound, outcome: Outcome, around: A
 
 
 async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
-    places = [place for place, group in bound.items() for _ in group]
-    statements = [*around.before, *chain.from_iterable(bound.values())]
+    statements, places = _separated(bound, around, may_write=True)
     try:
         results = await pool.run(Work(around.settings, statements, isolation=around.isolation))
     except DatabaseError as error:
         _check_stale(error, around)
-        index = (error.statement_index or 0) - len(around.before)
-        outcome.failures[places[max(index, 0)]] = failure_of(error)
+        outcome.failures[places[error.statement_index or 0].number] = failure_of(error)
         return
-    for place, rows in zip(places, results[len(around.before) :], strict=True):
-        outcome.values[place] = _value(rows[0][0])  # the last one of a field stays
+    for place, rows in zip(places, results, strict=True):
+        if place.is_own:
+            outcome.values[place.number] = _value(rows[0][0])  # the last one of a field stays
 
 
 async def _read(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
     """Run all fields in one write; a long value of the last one is read while it is sent."""
-    statements = [*around.before, *chain.from_iterable(bound.values())]
+    statements, places = _separated(bound, around, may_write=False)
     may_share = not around.before
     work = Work(around.settings, statements, read_only=True, isolation=around.isolation, may_share=may_share)
     try:
         results, long = await pool.run_long(work)
     except DatabaseError as error:
-        failed = (-1 if error.statement_index is None else error.statement_index) - len(around.before)
-        if failed < 0:
+        failed = None if error.statement_index is None else places[error.statement_index]
+        if failed is None or not failed.is_own:
             raise
         _check_stale(error, around)
-        place = list(bound)[failed]
-        outcome.failures[place] = failure_of(error)
-        del bound[place]
+        outcome.failures[failed.number] = failure_of(error)
+        del bound[failed.number]
         if bound:
             await _read_singly(bound, outcome, around, pool)
         return
-    for place, rows in zip(bound, results[len(around.before) :], strict=True):
-        outcome.values[place] = _value(rows[0][0])
+    for place, rows in zip(places, results, strict=True):
+        if place.is_own:
+            outcome.values[place.number] = _value(rows[0][0])
     if long is not None:
         outcome.values[list(bound)[-1]] = long
 
 
+class _Place(NamedTuple):
+    """Which field a statement belongs to, and whether it is the field's own or one that prepares for it."""
+
+    number: int
+    is_own: bool
+
+
+def _separated(bound: Bound, around: Around, *, may_write: bool) -> tuple[list[Statement], list[_Place]]:
+    """Return the statements of all fields, each field as if it were alone, and the place of each statement.
+
+    Between two fields the session is renewed and the pre-request function called again, for it makes settings.
+    """
+    statements: list[Statement] = []
+    places: list[_Place] = []
+    again: list[Statement] | None = None
+    for number, own in bound.items():
+        if again is None:
+            before = [*around.before]
+            again = [*renewal(around.settings, may_write=may_write), *before] if len(bound) > 1 else []
+        else:
+            before = again
+        statements += (*before, *own)
+        places += [_Place(number, is_own=False)] * len(before) + [_Place(number, is_own=True)] * len(own)
+    return statements, places
+
+
 async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
-    """Run the fields one after the other, so that one that fails leaves the others."""
+    """Run the fields one after the other, so that one that fails leaves the others, and none finds what another has set."""
     settings = [*around.settings, ("transaction_read_only", "on")]
     async with pool.transaction(settings) as transaction:
         await transaction.run(*around.before, Statement("savepoint field"))
@@ -124,9 +157,9 @@ async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: Poo
             except DatabaseError as error:
                 _check_stale(error, around)
                 outcome.failures[place] = failure_of(error)
-                await transaction.run(Statement("rollback to savepoint field"))
             else:
                 outcome.values[place] = _value(rows[0][0])
+            await transaction.run(*_UNDO)
 
 
 def failure_of(error: DatabaseError) -> GraphQLFailure:

@@ -1,5 +1,15 @@
 """VISIBLE: which rows each of several groups of callers may see now, by SQL under their role and claims.
 
+A policy can only be asked about the row as it is now, but what is delivered is a version from the log. The answer must not
+hand out a version that the group may never have been allowed to see: a draft whose row was published later, a text that was
+removed before access was granted, whether the version comes from a replay or from a change a moment ago. So a row counts as
+visible only while it still has the values of that version (in the columns that the role may select; no others are delivered);
+otherwise it is SUPERSEDED, and the caller may learn its key alone.
+
+Values are compared as `to_jsonb` writes them. Those of the log are read into the types of the table first, so that neither
+time zone nor spelling matters. A type that cannot be read from its own JSON (hstore, for example) fails; then values that are
+JSON objects are compared as they are, and if that fails as well every version counts as superseded.
+
 Groups share transactions, a savepoint each: rolled back to, it undoes what the group's settings, and what functions of its
 policies have set, so that no group ever runs under what another has left. If a statement of such a transaction fails, each
 of its groups is asked alone, and the one whose policy raises sees nothing.
@@ -8,11 +18,12 @@ Source: reference page "realtime", section 9 (who sees a change); architecture, 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import msgspec
 
-from schemas.realtime import Flags, VisibleAsked
+from schemas.realtime import SUPERSEDED, Flags, VisibleAsked
 from workers.database.errors import DatabaseError
 from workers.database.pool import Pool
 from workers.database.session import End, Rows, Statement, Work
@@ -20,7 +31,7 @@ from workers.realtime.callers import Caller
 from workers.realtime.errors import is_passing
 from workers.realtime.numbers import Numbers
 from workers.realtime.observations import tell_of_policy
-from workers.sql.compose import Sql, concat, ident, join, param, qualified, quoted, raw, render
+from workers.sql.compose import Sql, concat, ident, join, literal, param, qualified, quoted, raw, render
 
 GROUPS_AT_ONCE = 32
 """Groups that share a transaction."""
@@ -35,12 +46,23 @@ _BECOME = (
 _STEPS = 4
 """Statements of a group."""
 
+
+class Comparison(StrEnum):
+    """How a row is compared with its version in the log, the best way first."""
+
+    ALL = "all"
+    NO_OBJECTS = "no objects"
+    """Values that are JSON objects are compared as they are."""
+    NONE = "none"
+
+
+_WORSE = {Comparison.ALL: Comparison.NO_OBJECTS, Comparison.NO_OBJECTS: Comparison.NONE}
+
 Group = tuple[str, bytes]
 
 
 async def find_visible(database: Pool, asked: VisibleAsked, numbers: Numbers) -> Flags:
     """Answer VISIBLE. Raises: DatabaseError and its siblings, where the server cannot answer now."""
-    look = _look(asked)
     # Groups of one role stand side by side: Postgres plans a statement anew for each other role.
     order = sorted(range(len(asked.groups)), key=lambda number: asked.groups[number])
     answers = [b""] * len(order)
@@ -49,7 +71,7 @@ async def find_visible(database: Pool, asked: VisibleAsked, numbers: Numbers) ->
     async def ask(share: Sequence[int]) -> None:
         async with places:
             groups = [asked.groups[number] for number in share]
-            found = await _Asking(database, asked, look, numbers).together(groups)
+            found = await _Asking(database, asked, numbers).together(groups)
         for number, flags in zip(share, found, strict=True):
             answers[number] = flags
 
@@ -69,22 +91,29 @@ class _Asking:
 
     database: Pool
     asked: VisibleAsked
-    look: Statement
     numbers: Numbers
+    comparison: Comparison = Comparison.ALL
 
     async def together(self, groups: list[Group]) -> list[bytes]:
         """Ask for some groups in one transaction; if that fails, for each in one of its own."""
         asked, count = self.asked, len(self.asked.rows)
         try:
-            results = await self.database.run(_work(asked.schema, self.look, groups))
+            work = _work(asked.schema, _look(asked, self.comparison), groups)
+            results = await self.database.run(work)
             return [_flags(results[place + 2], count) for place in range(0, len(results), _STEPS)]
         except DatabaseError as error:
             if is_passing(error):
                 raise
             if len(groups) == 1:
-                tell_of_policy(self.numbers, error, f"{asked.schema}.{asked.table}", groups[0][0])
-                return [bytes(count)]
+                return [await self._again(groups[0], error)]
         return [(await self.together([group]))[0] for group in groups]
+
+    async def _again(self, group: Group, error: DatabaseError) -> bytes:
+        """Ask for a group whose question failed, with a comparison that more types support; else it sees nothing."""
+        if self.asked.columns and self.comparison in _WORSE:
+            return (await replace(self, comparison=_WORSE[self.comparison]).together([group]))[0]
+        tell_of_policy(self.numbers, error, f"{self.asked.schema}.{self.asked.table}", group[0])
+        return bytes(len(self.asked.rows))
 
 
 def _work(schema: str, look: Statement, groups: Sequence[Group]) -> Work:
@@ -97,25 +126,68 @@ def _work(schema: str, look: Statement, groups: Sequence[Group]) -> Work:
     return Work(settings, statements, read_only=True, isolation="read committed", end=End.ROLLBACK)
 
 
-def _look(asked: VisibleAsked) -> Statement:
-    """Give the statement that tells of each row whether it is there for whoever asks.
+def _look(asked: VisibleAsked, comparison: Comparison) -> Statement:
+    """Return the statement that says of each row whether it is there for the caller, and still the same.
 
-    Keys are read through the table's own row type, so that no type has to be named.
+    Values are read through the table's own row type, so that no type has to be named.
     """
     table = qualified(asked.schema, asked.table)
     equal = [concat(raw("seen."), ident(name), raw(" = key."), ident(name)) for name in asked.key]
-    rows = b"[" + b",".join(_object(asked.key, values) for values in asked.rows) + b"]"
+    names = asked.key if comparison is Comparison.NONE else [*asked.key, *asked.columns]
+    rows = b"[" + b",".join(_object(names, values[: len(names)]) for values in asked.rows) + b"]"
     sql: Sql = concat(
-        raw("select pg_catalog.string_agg(case when exists (select from "), table, raw(" as seen where "),
-        join(" and ", equal), raw(") then '1' else '0' end, '') from pg_catalog.jsonb_populate_recordset(null::"),
-        table, raw(", "), param(rows), raw(") as key"),
+        raw("select pg_catalog.string_agg(coalesce((select "), _same(asked, comparison), raw(" from "), table,
+        raw(" as seen where "), join(" and ", equal), raw(" limit 1), '0'), '' order by given.number)"
+        " from pg_catalog.jsonb_array_elements("), param(rows), raw(") with ordinality as given(value, number)"
+        " cross join lateral pg_catalog.jsonb_populate_record(null::"), table, raw(", "),
+        _read_again(comparison), raw(") as key"),
     )  # fmt: skip
     text, params = render(sql)
     return Statement(text, params)  # type: ignore[arg-type]  # there are no slots
 
 
-def _object(names: Sequence[str], values: Sequence[bytes]) -> bytes:
-    members = (msgspec.json.encode(name) + b":" + value for name, value in zip(names, values, strict=True))
+def _same(asked: VisibleAsked, comparison: Comparison) -> Sql:
+    """Return '1' if a row still has the values of the log, else '2'."""
+    if not asked.columns:
+        return raw("'1'")
+    if comparison is Comparison.NONE:
+        return raw("'2'")
+    parts = [_equal(name) for name in asked.columns]
+    return concat(raw("case when "), join(" and ", parts), raw(" then '1' else '2' end"))
+
+
+def _equal(name: str) -> Sql:
+    """Return whether a column has the value of the log; a value that the log does not have is not delivered either.
+
+    The log has bytea without the `\\x` in front, also inside of domains and arrays.
+    """
+    own = concat(raw("nullif(pg_catalog.to_jsonb(seen."), ident(name), raw("), 'null')"))
+    read = concat(raw("nullif(pg_catalog.to_jsonb(key."), ident(name), raw("), 'null')"))
+    written = concat(raw("nullif(given.value operator(pg_catalog.->) "), literal(name), raw(", 'null')"))
+    return concat(
+        raw("(not pg_catalog.jsonb_exists(given.value, "), literal(name), raw(") or "),
+        own, raw(" is not distinct from "), read, raw(" or pg_catalog.replace("), own,
+        raw("::pg_catalog.text, E'\"\\\\\\\\x', '\"') is not distinct from "), written, raw("::pg_catalog.text)"),
+    )  # fmt: skip
+
+
+def _read_again(comparison: Comparison) -> Sql:
+    """Return the values of the log that are read into the table's row type."""
+    if comparison is not Comparison.NO_OBJECTS:
+        return raw("given.value")
+    return raw(
+        "(select pg_catalog.jsonb_object_agg(hw_each.name, hw_each.value)"
+        " from pg_catalog.jsonb_each(given.value) as hw_each(name, value)"
+        " where pg_catalog.jsonb_typeof(hw_each.value) operator(pg_catalog.<>) 'object')"
+    )
+
+
+def _object(names: Sequence[str], values: Sequence[bytes | None]) -> bytes:
+    members = [
+        msgspec.json.encode(name) + b":" + value
+        for name, value in zip(names, values, strict=True)
+        if value is not None
+    ]
     return b"{" + b",".join(members) + b"}"
 
 
@@ -126,4 +198,4 @@ def _flags(rows: Rows, count: int) -> bytes:
     return found.translate(_AS_FLAGS)
 
 
-_AS_FLAGS = bytes.maketrans(b"01", b"\0\1")
+_AS_FLAGS = bytes.maketrans(b"012", bytes((0, 1, SUPERSEDED)))

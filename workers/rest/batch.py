@@ -1,7 +1,8 @@
 """Several operations in one transaction: all of them, or none.
 
 Each goes through the steps as a request of its own would; its statements run when the ones before have given what it
-refers to. Source: docs/rest-additions.md, "Several operations, one transaction".
+refers to. What an operation leaves in the session besides its rows (settings, temporary tables, cursors, locks) is undone
+before the next one starts (`workers/database/renewal.py`). Source: docs/rest-additions.md, "Several operations, one transaction".
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import msgspec
 
 from broker.serve import Streamed
 from schemas.http import Headers, Request, Response
+from workers.database.renewal import renewal
 from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.identity import Identity
 from workers.rest.dialect import Dialect
@@ -22,14 +24,11 @@ from workers.rest.parse.preferences import parse_preferences
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import is_call_path, wanted_headers
 from workers.rest.plan.plan import end_of
-from workers.rest.query.write import INSERTED
 from workers.rest.refused import FAILURES, refused
 from workers.rest.respond import respond
 from workers.rest.state import State
 
 _JSON = ("content-type", "application/json; charset=utf-8")
-_AT_ONCE = 40  # settings in one call: a function takes 100 arguments
-_FORGOTTEN = (("response.headers", ""), ("response.status", ""), (INSERTED, ""))
 _READS_ONLY = ("savepoint hw_operation", "select pg_catalog.set_config('transaction_read_only', 'on', true)")
 _READ = "release savepoint hw_operation"
 
@@ -94,7 +93,6 @@ class _Batch:
         self._keeps = end is not End.ROLLBACK
         self._results: dict[str, object] = {}
         self._task: Task | None = None
-        self._settings: Settings = ()
         self._around_it = (0, 0)
         self.number = 0
         """Number of the operation under way."""
@@ -103,7 +101,6 @@ class _Batch:
     def begin(self) -> Work:
         """Give the transaction with the first operation. Raises: RestError."""
         settings, statements = self._prepare()
-        self._settings = settings
         return Work(settings, statements, isolation=self._role.isolation, end=End.DECIDE)
 
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
@@ -112,9 +109,7 @@ class _Batch:
             return self._keeps
         self.number += 1
         settings, statements = self._prepare()
-        changes = _changed(self._settings, settings, self._role.settings)
-        self._settings = settings
-        first = _set(changes)
+        first = renewal(settings)
         self._around_it = (self._around_it[0] + len(first), self._around_it[1])
         return [*first, *statements]
 
@@ -191,30 +186,3 @@ def _written(name: str, response: Response, *, is_json: bool) -> bytes:
         body = msgspec.Raw(response.body) if is_json else response.body.decode("utf-8", "replace")
     headers = dict(response.headers)
     return msgspec.json.encode({"as": name, "status": response.status, "headers": headers, "body": body})
-
-
-def _changed(before: Settings, after: Settings, role: Settings) -> list[tuple[str, str | None]]:
-    """Give what must be set for the next operation: all of its own, and the default of what it has not."""
-    own = dict(after)
-    gone = [name for name, _ in before if name not in own]
-    defaults = dict(role)
-    changes: list[tuple[str, str | None]] = [(name, defaults.get(name)) for name in dict.fromkeys(gone)]
-    skipped = {name for name, _ in role}
-    return [*_FORGOTTEN, *changes, *((name, value) for name, value in after if name not in skipped)]
-
-
-def _set(settings: Sequence[tuple[str, str | None]]) -> list[Statement]:
-    """Give the statements that apply settings to the rest of the transaction."""
-    statements = []
-    for start in range(0, len(settings), _AT_ONCE):
-        chosen = settings[start : start + _AT_ONCE]
-        calls = [
-            f"pg_catalog.set_config(${2 * place + 1}, ${2 * place + 2}, true)" for place in range(len(chosen))
-        ]
-        values = [
-            text
-            for pair in chosen
-            for text in (pair[0].encode(), None if pair[1] is None else pair[1].encode())
-        ]
-        statements.append(Statement(f"select pg_catalog.num_nulls({', '.join(calls)})", values))
-    return statements

@@ -1,7 +1,9 @@
 """Writes under a condition: the rows are read, compared with what the caller knows, and changed in one transaction.
 
 The transaction sees one snapshot, so a row that somebody else changes in between fails the write instead of being
-overwritten. Source: RFC 9110, 13.1.1 and 13.1.2; docs/rest-additions.md, "Entity tags".
+overwritten. The read happens behind a savepoint and is rolled back: what a function that it calls has set, made or written
+(a computed column, for example) must not reach the write. The pre-request function is called before the savepoint, because
+its settings are meant for the whole request. Source: RFC 9110, 13.1.1 and 13.1.2; docs/rest-additions.md, "Entity tags".
 """
 
 from collections.abc import Sequence
@@ -16,6 +18,8 @@ from workers.rest.model import Action, ApiRequest, Result
 
 _CHANGES = frozenset({Action.UPDATE, Action.UPSERT, Action.DELETE})
 _COLLISION = "40001"
+_SAVE = Statement("savepoint hw_condition")
+_UNDO = Statement("rollback to savepoint hw_condition")
 
 
 def is_conditional(asked: ApiRequest, headers: Headers) -> bool:
@@ -33,7 +37,7 @@ async def execute_if(read: Task, write: Task, around: Around, sessions: Sessions
     guarded = _Guarded(read, write, around)
     work = Work(
         settings=settings_of(write.plan, around),
-        statements=read.statements(around.surroundings),
+        statements=guarded.reads(),
         isolation="serializable" if around.role.isolation == "serializable" else "repeatable read",
         end=End.DECIDE,
     )
@@ -53,13 +57,21 @@ class _Guarded:
     def __init__(self, read: Task, write: Task, around: Around) -> None:
         self._read, self._write, self._around = read, write, around
         self._is_checked = False
+        self._before = 0
         self.result: Result | None = None
+
+    def reads(self) -> list[Statement]:
+        """Return the statements of the read: the pre-request function, then the others behind a savepoint."""
+        whole, own = self._read.statements(self._around.surroundings), self._read.statements(Surroundings())
+        before = whole[: len(whole) - len(own)]
+        self._before = len(before) + 1
+        return [*before, _SAVE, *own, _UNDO]
 
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         if self._is_checked:
             self.result = self._write.result(results)
             return self._write.plan.end is not End.ROLLBACK
-        found = self._read.result(results)
+        found = self._read.result(results[self._before : -1])
         assert isinstance(found.body, bytes)  # long values come without a decision only
         if not holds(self._around.request.headers, found.body, found.page_total):
             raise PreconditionFailed

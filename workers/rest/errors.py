@@ -286,6 +286,18 @@ class MaxAffectedNeedsSet(RestError):
         )
 
 
+class PlanHidden(RestError):
+    """An execution plan is wanted of rows of which some may be hidden from the caller: its figures would tell of them."""
+
+    code, status = "HW406", 406
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The execution plan is not available: row security or a view may hide rows from this role",
+            hint="Ask as a role that bypasses row security",
+        )
+
+
 class PreconditionFailed(RestError):
     """If-Match or If-None-Match does not hold for the rows that are there, or they changed meanwhile."""
 

@@ -16,7 +16,14 @@ from workers.database.long_value import LongValue
 from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.identity import Identity
 from workers.request_settings import pre_request_call, request_settings
-from workers.rest.errors import BadBody, NotSingular, RestError, TooManyAffected, UpsertKeyMismatch
+from workers.rest.errors import (
+    BadBody,
+    NotSingular,
+    PlanHidden,
+    RestError,
+    TooManyAffected,
+    UpsertKeyMismatch,
+)
 from workers.rest.model import PAYLOAD, Edges, Out, Plan, Prepared, Result
 from workers.sql.compose import Slot, quoted
 
@@ -63,8 +70,8 @@ class Task(Struct, frozen=True):
         if surroundings.pre_request is not None:
             statements.append(Statement(pre_request_call(surroundings.pre_request)))
         statements += [Statement(each.text, self._bound(each)) for each in prepared.before]
-        if prepared.estimate is not None:
-            statements.append(Statement(prepared.estimate.text, self._bound(prepared.estimate)))
+        for each in (*prepared.estimates, *([] if prepared.guard is None else [prepared.guard])):
+            statements.append(Statement(each.text, self._bound(each)))
         explains = self.plan.output.explain is not None
         binary = frozenset[int]() if explains else _BODY_IN_BINARY[len(prepared.columns)]
         statements.append(Statement(prepared.text, self._bound(prepared), binary))
@@ -73,15 +80,20 @@ class Task(Struct, frozen=True):
     def result(self, results: Sequence[Rows], long: LongValue | None = None) -> Result:
         """Read the results of those statements, and hold them against what was demanded.
 
-        Raises: NotSingular, TooManyAffected, UpsertKeyMismatch, BadBody.
+        Raises: NotSingular, TooManyAffected, UpsertKeyMismatch, BadBody, PlanHidden.
         """
         plan, rows = self.plan, results[-1]
         if plan.output.explain is not None:
+            if results[-2][0][0] == b"t":
+                raise PlanHidden
             return Result(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
         _check_nested(plan, results)
         result = _result(self.prepared, rows, long)
         check(plan, result)
-        return result if self.prepared.estimate is None else _with_estimate(plan, result, results[-2])
+        if not self.prepared.estimates:
+            return result
+        estimates = [_planned_rows(each) for each in results[-1 - len(self.prepared.estimates) : -1]]
+        return _with_estimate(plan, result, *estimates)
 
     def _bound(self, prepared: Prepared) -> list[bytes | None]:
         bound: list[bytes | None] = []
@@ -174,12 +186,14 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
     total, page_total, headers, status = row[:4]
     location: tuple[str | None, ...] = ()
     inserted = edges = None
+    is_guarded = False
     if len(row) > 5:
         further = dict(zip(prepared.columns[4:-1], row[4:-1], strict=True))
         keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
         location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
         inserted = None if count is None else int(count)
         edges = _edges(further.get(Out.EDGES))
+        is_guarded = further.get(Out.GUARDED) == b"t"
     return Result(
         body=long or row[-1] or b"",
         page_total=int(page_total or 0),
@@ -187,6 +201,7 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
         location=location,
         inserted=inserted,
         edges=edges,
+        is_guarded=is_guarded,
         headers=None if headers is None else headers.decode(),
         status=None if status is None else status.decode(),
     )
@@ -199,12 +214,22 @@ def _edges(data: bytes | None) -> Edges | None:
     return Edges(first, last, has_more)
 
 
-def _with_estimate(plan: Plan, result: Result, rows: Rows) -> Result:
-    """Take the planner's figure for the total: alone, or when the exact count gave up at its limit."""
+def _planned_rows(rows: Rows) -> int:
     explained = msgspec.json.decode(rows[0][0] or b"[]")
-    estimated = int(explained[0]["Plan"]["Plan Rows"])
+    return int(explained[0]["Plan"]["Plan Rows"])
+
+
+def _with_estimate(plan: Plan, result: Result, estimated: int, of_all: int) -> Result:
+    """Take the planner's figure for the total: alone, or when the exact count gave up at its limit.
+
+    Where rows may be hidden from the caller, it is the figure for the bare relation (`of_all`), which the caller's conditions
+    do not change, and only beyond what was counted.
+    """
     exact = result.total
-    if plan.request.preferences.count == "planned" or exact is None:
+    if result.is_guarded and exact is not None:
+        is_whole = plan.guarded_limit is None or exact <= plan.guarded_limit
+        total = exact if is_whole else max(exact, of_all)
+    elif plan.request.preferences.count == "planned" or exact is None:
         total = estimated
     elif plan.count_limit is not None and exact <= plan.count_limit:
         total = exact

@@ -6,7 +6,7 @@ Source: reference page "rest", section 17. The same catalog as OpenAPI 3.1: `ope
 from urllib.parse import urlsplit
 
 from workers.database.catalog import Argument, Catalog, Function, Relation
-from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, scope_of, summary_of
+from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, described, scope_of, summary_of
 from workers.rest.openapi_types import argument_property, column_property, swagger_type
 
 _TYPES = [
@@ -25,6 +25,8 @@ def openapi_document(
 ) -> Object:
     """Describe what a role may use of a schema (`visible` None: everything in it)."""
     scope = scope_of(catalog, schema, visible)
+    if visible is not None:
+        catalog = described(catalog, scope)
     relations = scope.relations
     paths: Object = {"/": _root_path()}
     paths |= {f"/{relation.name}": _relation_path(relation) for relation in relations}

@@ -19,7 +19,7 @@ from workers.rest.openapi31_functions import function_path
 from workers.rest.openapi31_relations import relation_path, relation_schemas, written_rows
 from workers.rest.openapi31_types import Types
 from workers.rest.openapi_named import Named
-from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, scope_of, summary_of
+from workers.rest.openapi_scope import Object, OpenApiOptions, Visible, described, scope_of, summary_of
 from workers.rest.parse.batch import METHODS, MOST_OPERATIONS
 
 
@@ -28,6 +28,8 @@ def openapi31_document(
 ) -> Object:
     """Describe what a role may use of a schema (`visible` None: everything in it)."""
     scope = scope_of(catalog, schema, visible)
+    if visible is not None:
+        catalog = described(catalog, scope)
     types = Types(catalog, named, frozenset((each.schema, each.name) for each in scope.relations))
     paths: Object = {"/": _root_path()}
     for relation in scope.relations:

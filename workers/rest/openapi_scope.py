@@ -4,18 +4,24 @@ What a role may not use is left out; which that is, the database says (`VISIBLE_
 Source: reference page "rest", section 17.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from workers.database.catalog import Catalog, Function, Relation
+from workers.database.catalog import Catalog, ComputedRelationship, Function, Name, Relation, Relationship
 
 Object = dict[str, object]
 
 VISIBLE_SQL = """
 select pg_catalog.json_build_object(
   'relations', (
-    select coalesce(pg_catalog.json_agg(class.relname), '[]')
+    select coalesce(pg_catalog.json_object_agg(class.relname, (
+      select coalesce(pg_catalog.json_agg(own.attname), '[]')
+      from pg_catalog.pg_attribute own
+      where own.attrelid = class.oid and own.attnum > 0 and not own.attisdropped
+        and pg_catalog.has_column_privilege(class.oid, own.attnum, 'SELECT, INSERT, UPDATE, REFERENCES')
+    )), '{}')
     from pg_catalog.pg_class class
     where class.relnamespace = space.oid and class.relkind in ('r', 'v', 'm', 'f', 'p')
       and (
@@ -24,7 +30,10 @@ select pg_catalog.json_build_object(
       )
   ),
   'functions', (
-    select coalesce(pg_catalog.json_agg(distinct proc.proname), '[]')
+    select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(proc.proname, (
+      select coalesce(pg_catalog.json_agg(pg_catalog.format_type(argument.oid, null) order by argument.position), '[]')
+      from pg_catalog.unnest(proc.proargtypes::oid[]) with ordinality as argument(oid, position)
+    ))), '[]')
     from pg_catalog.pg_proc proc
     where proc.pronamespace = space.oid and pg_catalog.has_function_privilege(proc.oid, 'EXECUTE')
   )
@@ -32,14 +41,21 @@ select pg_catalog.json_build_object(
 from pg_catalog.pg_namespace space
 where space.nspname = $1
 """
-"""One row: what the current role may use of a schema ($1); no row when there is no such schema."""
+"""One row: what the current role may use of a schema ($1); no row when there is no such schema. Types are named as the
+catalog names them under an empty search path."""
 
 
 class Visible(msgspec.Struct, frozen=True):
-    """What a role may use of a schema, by name."""
+    """What a role may use of a schema."""
 
-    relations: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
+    relations: dict[str, frozenset[str]] = {}
+    """Columns by the name of their relation."""
+    functions: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
+    """Names with the types of their arguments."""
+
+    def may_call(self, function: Function) -> bool:
+        """Return whether the role may call this overload of a function."""
+        return (function.name, tuple(each.type for each in function.arguments)) in self.functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +88,39 @@ def visible_from(data: bytes) -> Visible:
 
 def scope_of(catalog: Catalog, schema: str, visible: Visible | None) -> Scope:
     """Give what a role may use of a schema (`visible` None: everything in it)."""
-    relations = [
-        relation
-        for (space, name), relation in sorted(catalog.relations.items())
-        if space == schema and (visible is None or name in visible.relations)
-    ]
-    functions = [
-        overloads
-        for (space, name), overloads in sorted(catalog.functions.items())
-        if space == schema and (visible is None or name in visible.functions)
-    ]
-    return Scope(schema, relations, functions)
+    relations = [relation for (space, _), relation in sorted(catalog.relations.items()) if space == schema]
+    functions = [overloads for (space, _), overloads in sorted(catalog.functions.items()) if space == schema]
+    if visible is not None:
+        relations = [_narrowed(each, visible) for each in relations if each.name in visible.relations]
+        functions = [tuple(filter(visible.may_call, overloads)) for overloads in functions]
+    return Scope(schema, relations, [overloads for overloads in functions if overloads])
+
+
+def described(catalog: Catalog, scope: Scope) -> Catalog:
+    """Return a catalog whose relations and relationships are those of a scope: what else there is stays unsaid."""
+    relations = {(each.schema, each.name): each for each in scope.relations}
+    relationships = {
+        name: tuple(each for each in catalog.relationships.get(name, ()) if _is_seen(each, relations))
+        for name in relations
+    }
+    return replace(catalog, relations=relations, relationships=relationships)
+
+
+def _narrowed(relation: Relation, visible: Visible) -> Relation:
+    """Return a relation with the columns that the role has some right to."""
+    names = visible.relations[relation.name]
+    if names >= relation.columns.keys():
+        return relation
+    columns = {name: column for name, column in relation.columns.items() if name in names}
+    key = relation.primary_key if names.issuperset(relation.primary_key) else ()
+    return replace(relation, columns=columns, primary_key=key)
+
+
+def _is_seen(each: Relationship | ComputedRelationship, relations: Mapping[Name, Relation]) -> bool:
+    target = relations.get(each.target)
+    if target is None or not isinstance(each, Relationship):
+        return target is not None
+    return all(theirs in target.columns for _, theirs in each.columns)
 
 
 def summary_of(comment: str | None) -> dict[str, str]:

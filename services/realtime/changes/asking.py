@@ -10,8 +10,9 @@ import asyncio
 import random
 import secrets
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -54,7 +55,18 @@ _MATCHING = 16
 _MOST_PAIRS = 20_000
 """Rows times groups of one question."""
 _MOST_ROWS = 500
+_MOST_BYTES = 512 * 1024
+"""Bytes of values of one question, if it has more than one row."""
 _HIDDEN = b"\0"
+LoggedRow = list[bytes | None]
+"""JSON texts of the values of a row's key and of the columns that are compared; None: the log does not have the value."""
+
+
+class Compared(NamedTuple):
+    """What a question about visible rows names of a table: the key that finds a row, and the columns that must be the same."""
+
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 class Refused(Exception):
@@ -69,8 +81,8 @@ class Refused(Exception):
 class _Waiting:
     """Rows that wait to be asked for, and for whom."""
 
-    key: tuple[str, ...]
-    rows: list[list[bytes]]
+    key: "Compared"
+    rows: list[LoggedRow]
     groups: list[Group]
     answer: "asyncio.Future[list[bytes]]"
 
@@ -110,9 +122,9 @@ class Asking:
         return flags
 
     async def visible(
-        self, place: Place, key: tuple[str, ...], rows: list[list[bytes]], groups: list[Group]
+        self, place: Place, key: Compared, rows: list[LoggedRow], groups: list[Group]
     ) -> list[bytes]:
-        """Ask which rows groups may see now, until it is answered: for each group a byte for each row."""
+        """Ask which rows groups may see now, until it is answered: for each group a byte for each row (`Flags`)."""
         waiting = _Waiting(key, rows, groups, self._loop.create_future())
         self._waiting[place].append(waiting)
         self._send(place)
@@ -158,16 +170,16 @@ class Asking:
             self._send(place)
 
     async def _visible(
-        self, place: Place, key: tuple[str, ...], rows: list[list[bytes]], groups: list[Group]
+        self, place: Place, key: Compared, rows: list[LoggedRow], groups: list[Group]
     ) -> list[bytes]:
         found = [b""] * len(groups)
         rows_step = min(_MOST_ROWS, max(1, _MOST_PAIRS // len(groups)))
         groups_step = max(1, _MOST_PAIRS // min(rows_step, len(rows)))
-        for row in range(0, len(rows), rows_step):
-            part = rows[row : row + rows_step]
+        for part in _parts(rows, rows_step):
             for group in range(0, len(groups), groups_step):
                 some = groups[group : group + groups_step]
-                asked = VisibleAsked(*place, list(key), part, [(each.role, each.raw) for each in some])
+                callers = [(each.role, each.raw) for each in some]
+                asked = VisibleAsked(*place, list(key.key), part, callers, list(key.columns))
                 flags = await self._flags(VISIBLE, asked, len(some), len(part))
                 for number, each in enumerate(flags, group):
                     found[number] += each
@@ -215,6 +227,20 @@ class Asking:
         except Undecodable as error:
             raise Unavailable(f"the realtime pool answered something else than a {error.expected}") from None
         return found
+
+
+def _parts(rows: list[LoggedRow], most: int) -> Iterator[list[LoggedRow]]:
+    """Split rows into parts of at most `most` rows, and of at most `_MOST_BYTES` where a part has several."""
+    part: list[LoggedRow] = []
+    size = 0
+    for row in rows:
+        own = sum(len(value) for value in row if value is not None)
+        if part and (len(part) >= most or size + own > _MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += own
+    yield part
 
 
 def _taken(waiting: list[_Waiting]) -> list[_Waiting]:

@@ -2,8 +2,16 @@
 
 For each change the nodes that match it (`Node`: subscribers who want and may see the same). An entry matches by its event,
 its filter, and under row security by the rule of its role; errors that are told instead of a row (no primary key, no right
-to it) go to all whose event matches. DELETE is not judged by the rule, for the row is gone: its key alone is told. With the
-option `deletes_are_checked` it is told only to whom the rule shows the old row, as far as the log has that.
+to it) go to all whose event matches.
+
+DELETE under row security is not judged by the rule, for the row is gone: it goes to all, with its key alone. Its filter must
+not tell more than that, or a subscriber could guess the values of hidden rows, one filter a guess. So conditions on columns
+other than the key match only where the rule shows the old row here (`may_see`, as far as the log has its columns); where only
+SQL knows, they match nothing. With the option `deletes_are_checked` a DELETE goes only to those whom the rule shows the old row.
+
+INSERT and UPDATE that only SQL can judge are judged by the row as it is now, so the row must still have the values that would
+be delivered (`workers/realtime/visibility.py`). Where it has others, an UPDATE is left out, for the change that superseded it
+comes later in the log; of an INSERT the key alone is delivered, unless a filter looks at other columns.
 """
 
 import asyncio
@@ -14,10 +22,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from broker.codec import encode
-from schemas.changes import Batch, Kind, RowChange, Values
-from schemas.realtime import Everybody, Nobody, Rule, Table
+from schemas.changes import Batch, Column, Kind, RowChange, Values
+from schemas.realtime import SUPERSEDED, Everybody, Nobody, Rule, Table
 from schemas.realtime_rules import may_see
-from services.realtime.changes.asking import Asking, Place
+from services.realtime.changes.asking import Asking, Compared, LoggedRow, Place
 from services.realtime.changes.filters import Row, passes
 from services.realtime.changes.groups import Group
 from services.realtime.changes.index import Index
@@ -46,6 +54,8 @@ class Judged:
     grants: Mapping[str, Table]
     matched: list[list[Node]]
     doubts: list[_Doubt] = field(default_factory=list)
+    bare: set[tuple[int, Node]] = field(default_factory=set)
+    """Changes and nodes that get the key alone, for the row has other values by now."""
 
     @property
     def place(self) -> Place:
@@ -88,12 +98,15 @@ def _steps(judged: Judged, index: Index, deletes_are_checked: bool) -> Iterator[
             for role, grant in grants.items():
                 if change.kind is Kind.DELETE:
                     has_rule = deletes_are_checked and grant.row_security
+                    keys = key_columns(batch.columns, grant) if grant.row_security else None
+                    yield from _judge_role(judged, found, index, number, role, row, has_rule, keys)
+                    continue
                 elif not (grant.can_see_key and (has_key or grant.key)):
                     found.update(_of_kind(index.all_of(judged.place, role), change.kind))
                     continue
                 else:
                     has_rule = grant.row_security
-                yield from _judge_role(judged, found, index, number, role, row, has_rule)
+                yield from _judge_role(judged, found, index, number, role, row, has_rule, None)
         judged.matched.append(list(found))
 
 
@@ -121,8 +134,16 @@ def sees_old_row(
 
 
 def _judge_role(
-    judged: Judged, found: dict[Node, None], index: Index, number: int, role: str, row: Row, has_rule: bool
+    judged: Judged,
+    found: dict[Node, None],
+    index: Index,
+    number: int,
+    role: str,
+    row: Row,
+    has_rule: bool,
+    open_columns: frozenset[str] | None,
 ) -> Iterator[None]:
+    """Find the nodes of a role. `open_columns` are those of a row under row security that all may know; None: no limit."""
     grant, change = judged.grants[role], judged.batch.changes[number]
     if has_rule:
         candidates = index.by_rule(judged.place, role, grant.rule, row)
@@ -134,6 +155,8 @@ def _judge_role(
             yield
         if any(condition.column not in granted for condition in node.binding.filters):
             continue  # the right was taken away since the filter was checked
+        if open_columns is not None and not _is_open(node, grant.rule, row, open_columns):
+            continue
         by_filter = passes(node.binding.filters, row)
         if by_filter is False:
             continue
@@ -147,6 +170,21 @@ def _judge_role(
             found[node] = None
         else:
             judged.doubts.append(_Doubt(number, node, by_filter is None, by_rule is None))
+
+
+def key_columns(columns: Iterable[Column], grant: Table) -> frozenset[str]:
+    """Return the columns of which everybody is told when a row is deleted."""
+    return frozenset(column.name for column in columns if column.is_key) or frozenset(grant.key)
+
+
+def _is_open(node: Node, rule: Rule, row: Row, open_columns: frozenset[str]) -> bool:
+    """Return whether a filter may look at a row: by the open columns alone, or because the rule shows the row."""
+    if all(condition.column in open_columns for condition in node.binding.filters):
+        return True
+    claims = node.group.claims
+    if claims is None:
+        return _without_claims(rule) is True
+    return may_see(rule, row, claims) is True
 
 
 def _of_kind(nodes: Iterable[Node], kind: Kind) -> dict[Node, None]:
@@ -184,35 +222,61 @@ async def _settle_filters(judged: Judged, doubts: list[_Doubt], asking: Asking) 
 
 
 async def _settle_rules(judged: Judged, doubts: list[_Doubt], asking: Asking) -> list[tuple[int, Node]]:
-    """Ask VISIBLE once for each key (all roles have the same but in odd moments); give what may be seen."""
+    """Ask VISIBLE once for each key and set of columns (roles with equal rights have the same); give what may be seen."""
     shown = [(doubt.number, doubt.node) for doubt in doubts if not doubt.by_rule]
-    by_key: defaultdict[tuple[str, ...], list[_Doubt]] = defaultdict(list)
+    by_key: defaultdict[Compared, list[_Doubt]] = defaultdict(list)
     for doubt in doubts:
         if doubt.by_rule:
-            by_key[tuple(judged.grants[doubt.node.group.role].key)].append(doubt)
+            by_key[_compared(judged, doubt.node.group.role)].append(doubt)
 
-    async def ask(key: tuple[str, ...], same: list[_Doubt]) -> None:
-        places = _key_places(judged.batch, key)
-        rows: dict[int, list[bytes]] = {}
-        for doubt in same:
-            values = judged.batch.changes[doubt.number].new or []
-            cells = [values[place] for place in places] if places else []
-            if cells and all(cell not in (None, _NULL) for cell in cells):
-                rows[doubt.number] = [cell for cell in cells if cell is not None]
+    async def ask(compared: Compared, same: list[_Doubt]) -> None:
+        rows: dict[int, LoggedRow] = {}
+        for number in dict.fromkeys(doubt.number for doubt in same):
+            if (row := _row_of(judged.batch, number, compared)) is not None:
+                rows[number] = row
         if not rows:
             return
         groups = list(dict.fromkeys(doubt.node.group for doubt in same))
-        flags = await asking.visible(judged.place, key, list(rows.values()), groups)
+        flags = await asking.visible(judged.place, compared, list(rows.values()), groups)
         by_group: dict[Group, bytes] = dict(zip(groups, flags, strict=True))
         at = {number: place for place, number in enumerate(rows)}
-        shown.extend(
-            (doubt.number, doubt.node)
-            for doubt in same
-            if doubt.number in at and by_group[doubt.node.group][at[doubt.number]] == 1
-        )
+        for doubt in same:
+            flag = by_group[doubt.node.group][at[doubt.number]] if doubt.number in at else 0
+            if flag == 1 or (flag == SUPERSEDED and _is_bare(judged, doubt)):
+                shown.append((doubt.number, doubt.node))
 
-    await _all(ask(key, same) for key, same in by_key.items())
+    await _all(ask(compared, same) for compared, same in by_key.items())
     return shown
+
+
+def _compared(judged: Judged, role: str) -> Compared:
+    """Return the key of a table, and the other columns that may be delivered to a role."""
+    grant = judged.grants[role]
+    granted = {name for name, _ in grant.columns} - set(grant.key)
+    columns = tuple(column.name for column in judged.batch.columns if column.name in granted)
+    return Compared(tuple(grant.key), columns)
+
+
+def _row_of(batch: Batch, number: int, compared: Compared) -> LoggedRow | None:
+    """Return a row of the log as it is compared; None if its key is not there."""
+    values = batch.changes[number].new or []
+    places = _key_places(batch, compared.key)
+    cells = [values[place] for place in places] if places and values else []
+    if not cells or any(cell in (None, _NULL) for cell in cells):
+        return None
+    names = {column.name: place for place, column in enumerate(batch.columns)}
+    return [*cells, *(values[names[name]] for name in compared.columns)]
+
+
+def _is_bare(judged: Judged, doubt: _Doubt) -> bool:
+    """Note that a node gets the key alone of a superseded change, if it gets that at all; return whether it does."""
+    keys = key_columns(judged.batch.columns, judged.grants[doubt.node.group.role])
+    is_bare = judged.batch.changes[doubt.number].kind is Kind.INSERT and all(
+        condition.column in keys for condition in doubt.node.binding.filters
+    )
+    if is_bare:
+        judged.bare.add((doubt.number, doubt.node))
+    return is_bare
 
 
 async def _all(asked: Iterable[Awaitable[None]]) -> None:

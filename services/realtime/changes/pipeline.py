@@ -74,16 +74,18 @@ _NOTHING = _Nothing()
 class _Shapes:
     """What was made for a table, a role and a choice of columns, as long as it holds."""
 
-    known: dict[tuple[str, str, str, tuple[str, ...] | None], tuple[list[Column], Table, Shape]] = field(
-        default_factory=dict
+    known: dict[tuple[str, str, str, tuple[str, ...] | None, bool], tuple[list[Column], Table, Shape]] = (
+        field(default_factory=dict)
     )
 
-    def find(self, batch: Batch, role: str, grant: Table, select: tuple[str, ...] | None) -> Shape:
-        key = (batch.schema, batch.table, role, select)
+    def find(
+        self, batch: Batch, role: str, grant: Table, select: tuple[str, ...] | None, *, is_bare: bool
+    ) -> Shape:
+        key = (batch.schema, batch.table, role, select, is_bare)
         found = self.known.get(key)
         if found is not None and found[1] is grant and found[0] == batch.columns:
             return found[2]
-        shape = record.shape_of(batch.schema, batch.table, batch.columns, grant, select)
+        shape = record.shape_of(batch.schema, batch.table, batch.columns, grant, select, is_bare=is_bare)
         if len(self.known) >= _MOST_SHAPES:
             self.known.clear()
         self.known[key] = (batch.columns, grant, shape)
@@ -315,7 +317,7 @@ class _Made:
 
     def __init__(self, judged: Judged, number: int, shapes: _Shapes, are_deletes_checked: bool) -> None:
         batch = judged.batch
-        self._judged, self._change = judged, batch.changes[number]
+        self._judged, self._number, self._change = judged, number, batch.changes[number]
         self._position = Position(batch.lsn, batch.number, number)
         self._known, self._are_deletes_checked = shapes, are_deletes_checked
         self._shapes: dict[int, Shape] = {}
@@ -326,7 +328,10 @@ class _Made:
     def look(self, node: Node) -> tuple[Shape, bool]:
         """Give what a node sees of the change."""
         judged, role = self._judged, node.group.role
-        shape = self._known.find(judged.batch, role, judged.grants[role], node.binding.select)
+        is_bare = (self._number, node) in judged.bare
+        shape = self._known.find(
+            judged.batch, role, judged.grants[role], node.binding.select, is_bare=is_bare
+        )
         self._shapes[id(shape)] = shape
         if self._change.old is None or self._change.kind is Kind.INSERT:
             return shape, False

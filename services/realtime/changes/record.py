@@ -39,12 +39,23 @@ class Shape:
 
 
 def shape_of(
-    schema: str, table: str, columns: Sequence[Column], grant: Table, select: Iterable[str] | None
+    schema: str,
+    table: str,
+    columns: Sequence[Column],
+    grant: Table,
+    select: Iterable[str] | None,
+    *,
+    is_bare: bool = False,
 ) -> Shape:
-    """Bring together the columns of the log, the rights of a role and the choice of a subscription."""
+    """Bring together the columns of the log, the rights of a role and the choice of a subscription.
+
+    `is_bare`: the key alone is shown.
+    """
     names = {name for name, _ in grant.columns}
     key = {column.name for column in columns if column.is_key} or set(grant.key)
-    if select is not None:
+    if is_bare:
+        names &= key
+    elif select is not None:
         names &= {*select, *key}
     shown = [(place, column) for place, column in enumerate(columns) if column.name in names]
     error = b"" if grant.can_see_key and key else UNAUTHORIZED if key else NO_KEY

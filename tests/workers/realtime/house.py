@@ -109,6 +109,14 @@ class House:
         flags = await self.ask(realtime.VISIBLE, asked, Flags)
         return [list(each) for each in flags.groups]
 
+    async def compared(
+        self, table: str, rows: Iterable[list[bytes | None]], columns: list[str], *groups: tuple[str, bytes]
+    ) -> list[list[int]]:
+        """Ask which rows are visible and still have the values of the log in some columns."""
+        asked = VisibleAsked("public", table, ["id"], list(rows), list(groups), columns)
+        flags = await self.ask(realtime.VISIBLE, asked, Flags)
+        return [list(each) for each in flags.groups]
+
     async def matching(self, table: str, filters: list[Filter], *rows: dict[str, Any] | bytes) -> list[int]:
         texts = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
         asked = MatchAsked("public", table, filters, texts)

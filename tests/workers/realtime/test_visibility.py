@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from schemas.errors import Unavailable
+from schemas.realtime import SUPERSEDED
 from tests.workers.database.server import connected
 from tests.workers.realtime.house import ALICE, ANON, BOB, House, claims_of
 from workers.realtime.visibility import GROUPS_AT_ONCE
@@ -153,3 +154,45 @@ async def test_questions_under_a_changing_policy_never_see_more_than_it_allows(h
         assert found[1] in ([0, 1], [0, 0])
         assert found[2] == [0, 0]
     await changing
+
+
+TYPES = {
+    "bool": "true", "int8": "9007199254740993", "numeric": "1.10", "float4": "0.1", "float8": "'NaN'", "text": "e'a\"\\\\b'",
+    "bytea": r"'\x00ff'", "json": "'{\"a\": [1,  2]}'", "jsonb": "'null'", "uuid": "gen_random_uuid()", "timestamptz": "now()",
+    "timestamp": "'infinity'", "date": "'0044-03-15 BC'", "time": "'03:04:05.678'", "interval": "'1 mon -2 days 00:00:03'",
+    "int4[]": "'{{1,2},{3,4}}'", "text[]": "array['a,b', null, '\"']", "timestamptz[]": "array[now()]", "bytea[]": r"array['\x01'::bytea]",
+    "tstzrange": "tstzrange(now(), null)", "inet": "'10.0.0.1/8'", "char(4)": "'a'", "point": "'(1,2)'",
+    "money": "'$1.50'", "mood": "'ok'", "pair": "row(1, 'x')::pair", "blob": r"'\x0102'", "moment": "now()",
+    "extensions.hstore": "'a=>1, b=>null'",
+}  # fmt: skip
+"""A value of each type, made types among them."""
+
+
+async def test_a_row_of_any_type_is_the_same_until_it_changes(house: House) -> None:
+    await house.sql(
+        "create type mood as enum ('sad', 'ok'); create type pair as (a int, b text);"
+        "create domain blob as bytea; create domain moment as timestamptz; create extension hstore schema extensions"
+    )
+    columns = ", ".join(f"c{number} {type}" for number, type in enumerate(TYPES))
+    table = await house.table(f"id int primary key, {columns}", "true")
+    await house.sql(f"insert into {table} values (1, {', '.join(TYPES.values())})")
+    await house.sql("set timezone = 'Asia/Kathmandu'")
+    written = [
+        await house.value(f"""select replace(to_jsonb(c{number})::text, '"\\\\x', '"') from {table}""")
+        for number in range(len(TYPES))
+    ]
+    await house.sql("reset timezone")
+    row: list[bytes | None] = [b"1", *(each.encode() for each in written)]
+    names = [f"c{number}" for number in range(len(TYPES))]
+
+    found = {
+        type: (await house.compared(table, [[b"1", row[number + 1]]], [names[number]], ALICES))[0]
+        for number, type in enumerate(TYPES)
+    }
+    whole = await house.compared(table, [row, [b"1", *[None] * len(TYPES)]], names, ALICES, NOBODYS)
+    await house.sql(f"update {table} set c1 = 1")
+    changed = await house.compared(table, [row, [b"2", *row[1:]]], names, ALICES)
+
+    assert found == {type: [1] for type in TYPES}
+    assert whole == [[1, 1], [1, 1]]
+    assert changed == [[SUPERSEDED, 0]]

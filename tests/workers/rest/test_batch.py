@@ -255,3 +255,18 @@ async def test_references_cannot_grow_without_end(trial: House) -> None:
 
     assert response.status == 400
     assert "too long" in json.loads(response.body)["message"]
+
+
+async def test_the_function_before_requests_sets_for_each_operation_alone(house: House) -> None:
+    asked = house.with_options(pre_request="before_each")
+
+    response = await batch(
+        asked,
+        {"method": "GET", "path": "/rpc/set_before"},
+        {"method": "POST", "path": "/rpc/set_before", "body": {}},
+        {"method": "GET", "path": "/rivers?select=id&id=eq.1"},
+        {"method": "GET", "path": "/rpc/set_before"},
+    )
+
+    calls = [each["body"] for each in answers(response)]
+    assert calls == ["/rpc/set_before 1", "/rpc/set_before 1", [{"id": 1}], "/rpc/set_before 1"]

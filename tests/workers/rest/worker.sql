@@ -55,6 +55,9 @@ insert into readings values (1, 2.5, 'b'), (2, null, 'a'), (3, 1.5, 'a'), (4, 2.
 create function silence() returns trigger language plpgsql as $$ begin if new.name = 'kept back' then return null; end if; return new; end $$;
 create trigger silence before insert on rivers for each row execute function silence();
 create function label(rivers) returns text language sql stable as $$ select $1.id || ' ' || $1.name $$;
+create function before_each() returns void language sql volatile as
+  $$ select set_config('app.path', current_setting('request.path'), true), set_config('app.count', concat(current_setting('app.count', true), '1'), true) $$;
+create function set_before() returns text language sql stable as $$ select current_setting('app.path') || ' ' || current_setting('app.count') $$;
 create function zone() returns text language sql stable as $$ select current_setting('timezone') $$;
 create function named_header() returns int language plpgsql stable as $$
 begin perform set_config('response.headers', '[{"X-Named": "yes"}]', true); return 1; end $$;

@@ -137,6 +137,8 @@ class Plan:
     counts_by_plan: bool = False
     count_limit: int | None = None
     """With an estimated count: count up to this many rows and one more."""
+    guarded_limit: int | None = None
+    """The same where rows may be hidden from the caller, also with a planned count; None: count all."""
     warnings: tuple[tuple[str, str], ...] = ()
     """(name, alias) of embeds that were referenced by name although they have an alias."""
     returns_rows: bool = True

@@ -21,13 +21,15 @@ class Out(StrEnum):
     LOCATION = "location"
     INSERTED = "inserted"
     EDGES = "edges"
+    GUARDED = "guarded"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A rendered statement: text with `$1`..., parameters with slots, and what its columns are.
 
-    `estimate` is the EXPLAIN of the count query, when a planned count is wanted.
+    `estimates` are the EXPLAINs of the count query when a planned count is wanted: with the request's conditions, and of the
+    bare relation. `guard` goes before an execution plan that is wanted: whether it may not be shown.
     """
 
     text: str
@@ -35,7 +37,8 @@ class Prepared:
     columns: tuple[Out, ...] = ()
     before: "tuple[Prepared, ...]" = ()
     """Statements that are run before it."""
-    estimate: "Prepared | None" = None
+    estimates: "tuple[Prepared, ...]" = ()
+    guard: "Prepared | None" = None
 
 
 PAYLOAD = Slot(-1)
@@ -60,6 +63,8 @@ class Result(Struct, frozen=True):
     location: tuple[str | None, ...] = ()
     inserted: int | None = None
     edges: "Edges | None" = None
+    is_guarded: bool = False
+    """Rows may be hidden from the caller, so the planner's figure for the conditions must not be told."""
     headers: str | None = None
     status: str | None = None
 

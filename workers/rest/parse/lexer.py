@@ -13,6 +13,7 @@ from typing import NoReturn
 from schemas.numbers import parse_whole_number
 from workers.rest.errors import BadQuery
 from workers.rest.model import Field, JsonStep
+from workers.rest.parse.cast_types import is_closed
 
 FIELD_NAME = "field name (* or [a..z0..9_$])"
 _NAME_CHARACTERS = re.compile(r"[\w $]+")
@@ -112,13 +113,19 @@ def parse_quoted(scan: Scanner) -> str:
     return _ESCAPE.sub(r"\1", found[1])
 
 
-def parse_identifier(scan: Scanner) -> str:
-    """Read a bare identifier, as the type of a cast."""
+def parse_type(scan: Scanner) -> str:
+    """Read the type of a cast: a bare identifier. Raises: BadQuery, also for a type that casts may not name."""
     scan.blanks()
     found = scan.match(_NAME_CHARACTERS)
     if not found:
         scan.fail(FIELD_NAME)
-    return found[0].strip()
+    name = found[0].strip()
+    if is_closed(name):
+        raise BadQuery(
+            f"A cast to the type {name} is not allowed",
+            "Types of the system catalog and pseudo-types cannot be named",
+        )
+    return name
 
 
 def parse_field(scan: Scanner, *also: str) -> Field:
@@ -135,7 +142,7 @@ def parse_cast_field(scan: Scanner, *also: str) -> Field:
 
 def parse_cast(scan: Scanner) -> str | None:
     """Read `::type` if it stands here."""
-    return parse_identifier(scan) if scan.accept("::") else None
+    return parse_type(scan) if scan.accept("::") else None
 
 
 def parse_json_path(scan: Scanner) -> tuple[JsonStep, ...]:

@@ -6,7 +6,7 @@ Source: reference page "rest", sections 6 (grammar), 8, 9, 10.
 import re
 
 from workers.rest.model import STAR, Field, SelectColumn, SelectEmbed, SelectItem
-from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, parse_name
+from workers.rest.parse.lexer import Scanner, parse_field, parse_name, parse_type
 
 MAX_DEPTH = 60
 """Embeds inside one another; deeper is refused before it can exhaust the stack."""
@@ -91,9 +91,9 @@ def _embed(scan: Scanner, name: str, alias: str | None, depth: int, *, is_spread
 def _column(scan: Scanner, field: Field, alias: str | None, aggregate: str | None = None) -> SelectColumn:
     cast = None
     if aggregate is None:
-        cast = parse_identifier(scan) if scan.accept("::") else None
+        cast = parse_type(scan) if scan.accept("::") else None
         aggregate = parse_aggregate(scan)
-    aggregate_cast = parse_identifier(scan) if aggregate and scan.accept("::") else None
+    aggregate_cast = parse_type(scan) if aggregate and scan.accept("::") else None
     _item_end(scan)
     return SelectColumn(field, alias, cast, aggregate, aggregate_cast)
 

@@ -57,6 +57,10 @@ def find_relation(asked: ApiRequest, catalog: Catalog, options: Options) -> Rela
     raise NoRelation(asked.schema, asked.target, near)
 
 
+_COUNTED = 10_000
+"""Rows that a planned count counts where the planner's figure would tell of hidden rows."""
+
+
 def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
     relation = find_relation(asked, catalog, options)
     if asked.query.key is not None or asked.query.nested:
@@ -79,6 +83,7 @@ def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
         counts_exactly=count == "exact" or count == "estimated",
         counts_by_plan=count in ("planned", "estimated"),
         count_limit=options.max_rows if count == "estimated" else None,
+        guarded_limit=options.max_rows if count == "estimated" else _COUNTED,
         warnings=warnings,
         returns_rows=shows_rows(asked),
     )
@@ -180,7 +185,7 @@ def _with_preferences(plan: Plan, options: Options) -> Plan:
     decides = (
         bool(plan.nested) or (plan.output.is_singular and not plan.read_only) or max_affected is not None
     )
-    if plan.write is not None and plan.write.key_check:
+    if plan.output.explain is not None or (plan.write is not None and plan.write.key_check):
         decides = True
     if decides and end is End.COMMIT:
         end = End.DECIDE

@@ -5,9 +5,10 @@ Source: reference page "rest", sections 3 and 24.
 """
 
 from workers.database.catalog import Returns
-from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Shape, Write, WriteColumn
+from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Read, Shape, Write, WriteColumn
 from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
+from workers.rest.query.guard import guard_sql
 from workers.rest.query.nested import counted_sql, made_sql, nested_sql
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
@@ -15,12 +16,13 @@ from workers.rest.query.write import INSERTED, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, qualified, raw, render
 
 _T = raw("hw_t")
+_NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
 _SCALAR = concat(_T, raw("."), ident(SCALAR))
 
 
 def query_for(plan: Plan) -> Prepared:
-    """Render the statement of a plan, and the EXPLAIN that estimates its total where that is wanted."""
+    """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
     columns = _columns(plan)
     rows, source = _rows(plan)
     shown = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
@@ -28,17 +30,32 @@ def query_for(plan: Plan) -> Prepared:
     if plan.output.explain is not None:
         statement = concat(_explain(plan.output), statement)
     text, params = render(statement)
-    estimate = None
-    if plan.counts_by_plan and plan.output.explain is None:
-        counted, its_params = render(concat(raw("explain (format json) "), count_sql(plan.read)))
-        estimate = Prepared(counted, its_params)
     before = tuple(
         Prepared(
             *render(nested_sql(each, number, fills_defaults=plan.request.preferences.missing == "default"))
         )
         for number, each in enumerate(plan.nested)
     )
-    return Prepared(text, params, tuple(name for name, _ in columns), before, estimate)
+    guard = None
+    if plan.output.explain is not None:
+        guard = Prepared(*render(concat(raw("select "), _guard(plan))))
+    return Prepared(text, params, tuple(name for name, _ in columns), before, _estimates(plan), guard)
+
+
+def _estimates(plan: Plan) -> tuple[Prepared, ...]:
+    """Return the statements that ask the planner for a count: of what was asked for, and of the bare relation."""
+    if not plan.counts_by_plan or plan.output.explain is not None:
+        return ()
+    bare = Read(plan.read.source, plan.read.alias, ())
+    return tuple(
+        Prepared(*render(concat(raw("explain (format json) "), count_sql(read))))
+        for read in (plan.read, bare)
+    )
+
+
+def _guard(plan: Plan) -> Sql:
+    named = [] if plan.relation is None else [(plan.relation.schema, plan.relation.name)]
+    return guard_sql(plan.read, *named)
 
 
 def _explain(output: Output) -> Sql:
@@ -110,6 +127,8 @@ def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
         columns.append((Out.INSERTED, _setting(INSERTED)))
     if edges is not None:
         columns.append((Out.EDGES, edges))
+    if plan.counts_by_plan and plan.output.explain is None:
+        columns.append((Out.GUARDED, _guard(plan)))
     # An execution plan lists them, and its readers look for the body where it has always been.
     columns.insert(len(columns) if plan.output.explain is None else 2, (Out.BODY, body))
     return columns
@@ -121,13 +140,23 @@ def _setting(name: str) -> Sql:
 
 def _total(plan: Plan) -> Sql:
     """Count the whole set, where a count is wanted and the page alone does not tell."""
-    if not plan.counts_exactly or plan.write is not None:
-        return raw("null::bigint")
+    if plan.write is not None:
+        return _NO_COUNT
+    if plan.counts_exactly:
+        return _counted(plan, plan.count_limit)
+    if plan.counts_by_plan and plan.output.explain is None:
+        counted = _counted(plan, plan.guarded_limit)
+        return concat(raw("case when "), _guard(plan), raw(" then "), counted, raw(" end"))
+    return _NO_COUNT
+
+
+def _counted(plan: Plan, most: int | None) -> Sql:
+    """Count the rows, up to a number of them and one more."""
     if plan.read.range == ALL_ROWS:
         return _COUNT
     if plan.call is not None and plan.call.function.returns is not Returns.COMPOSITE:
         return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
-    limit = None if plan.count_limit is None else plan.count_limit + 1
+    limit = None if most is None else most + 1
     return concat(
         raw("(select pg_catalog.count(*) from ("), count_sql(plan.read, limit), raw(") as hw_counted)")
     )

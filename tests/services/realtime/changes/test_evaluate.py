@@ -94,6 +94,10 @@ def _expected(seat: Seat, kind: Kind, row: Values, rule: Rule, are_deletes_check
     if binding.pattern[1] not in ("items", "*") or binding.kind not in (None, kind):
         return False
     by_filter = passes(binding.filters, named)
+    if kind is Kind.DELETE and seat.group.role == "authenticated":
+        is_seen = may_see(rule, named, seat.group.claims or {}) is True
+        if not is_seen and any(condition.column != "id" for condition in binding.filters):
+            return False  # a filter on a hidden value would tell it
     has_rule = seat.group.role == "authenticated" and (kind is not Kind.DELETE or are_deletes_checked)
     by_rule = may_see(rule, named, seat.group.claims or {}) if has_rule else True
     if by_filter is False or by_rule is False or (by_rule is None and kind is Kind.DELETE):

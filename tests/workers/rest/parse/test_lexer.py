@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
 from workers.rest.errors import BadQuery
 from workers.rest.model import Field, JsonStep
-from workers.rest.parse.lexer import Scanner, parse_field, parse_identifier, parse_name, parse_quoted
+from workers.rest.parse.lexer import Scanner, parse_field, parse_name, parse_quoted, parse_type
 
 
 def scanner(text: str) -> Scanner:
@@ -121,7 +121,7 @@ def test_broken_json_paths_are_refused(text: str, details: str) -> None:
     ("text", "found"), [("int", "int"), ("double precision", "double precision"), (" text ,x", "text"), ("numeric(3)", "numeric")]
 )  # fmt: skip
 def test_a_type_is_a_bare_identifier(text: str, found: str) -> None:
-    assert parse_identifier(scanner(text)) == found
+    assert parse_type(scanner(text)) == found
 
 
 def test_a_scanner_steps_only_over_what_it_accepts() -> None:

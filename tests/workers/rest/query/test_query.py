@@ -26,9 +26,9 @@ _PLACEHOLDER = re.compile(r"\$\d+")
 
 
 def statements(sent: Sent) -> list[Prepared]:
-    """Give the statement of a request, and that of its estimate."""
+    """Give the statement of a request, and those beside it."""
     prepared = query_for(ask(sent.method, sent.target, sent.body, **dict(sent.headers)).plan)
-    return [prepared] if prepared.estimate is None else [prepared, prepared.estimate]
+    return [prepared, *prepared.estimates, *([] if prepared.guard is None else [prepared.guard])]
 
 
 def is_understood(text: str) -> bool:
