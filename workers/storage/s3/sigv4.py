@@ -33,6 +33,8 @@ _HEADER = re.compile(
 )
 _HEX = re.compile(r"[0-9a-f]{64}")
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_SECONDS = re.compile(r"[0-9]{1,6}")
+"""As many digits as a week of seconds has: what is checked is then the whole number that is used."""
 _SPACES = re.compile(r" +")
 _SIGNED_ELSEWHERE = frozenset({"x-amz-content-sha256", "x-amz-date", "x-amz-user-agent", "x-amz-cf-id"})
 """May stand outside of the signed headers: the first two are signed by themselves, the others mean nothing here."""
@@ -95,7 +97,7 @@ def _of_query(asked: Mapping[str, str], headers: Mapping[str, str]) -> Claimed:
     if not all(values) or asked.get("X-Amz-Algorithm") != ALGORITHM:
         raise _bad_query("Query-string authentication requires all of its parameters")
     credential, date, lasts, signed, signature = values
-    if not lasts.isascii() or not lasts.isdecimal() or not 1 <= int(lasts[:10]) <= LONGEST_S:
+    if not _SECONDS.fullmatch(lasts) or not 1 <= int(lasts) <= LONGEST_S:
         raise _bad_query(f"X-Amz-Expires must be between 1 and {LONGEST_S} seconds")
     if not _DATE.fullmatch(date) or not _HEX.fullmatch(signature):
         raise _bad_query("X-Amz-Date or X-Amz-Signature is malformed")
