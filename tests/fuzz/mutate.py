@@ -33,16 +33,16 @@ def edited(random: Random, data: bytes, words: Sequence[bytes] = (), others: Seq
 
 
 def near(valid: Sequence[bytes], words: Sequence[bytes] = ()) -> st.SearchStrategy[bytes]:
-    """Return a Hypothesis strategy of bytes that differ little from one of the valid examples."""
+    """Return a Hypothesis strategy of bytes that are one of the valid examples, or differ little from it."""
 
     def make(example: bytes, random: Random) -> bytes:
-        return edited(random, example, words, valid)
+        return edited(random, example, words, valid) if random.randrange(8) else example
 
     return st.builds(make, st.sampled_from(list(valid)), st.randoms(use_true_random=False))
 
 
 def near_text(valid: Sequence[str], words: Sequence[str] = ()) -> st.SearchStrategy[str]:
-    """Return a Hypothesis strategy of texts that differ little from one of the valid examples."""
+    """Return a Hypothesis strategy of texts that are one of the valid examples, or differ little from it."""
     made = near([text.encode() for text in valid], [word.encode() for word in words])
     return made.map(lambda data: data.decode(errors="replace"))
 
@@ -99,7 +99,14 @@ def _number(random: Random, data: bytes, words: Sequence[bytes], others: Sequenc
     if not places:
         return data
     start, stop = random.choice(places)
-    number = random.choice((*_NUMBERS, b"9" * random.choice((20, 400, 5000))))
+    more = random.choice((20, 400, 5000))
+    long = (
+        b"9" * more,
+        b"0" * more + data[start:stop],
+        b"0" * 12 + b"1" * more,
+        data[start:stop] + b"0" * more,
+    )
+    number = random.choice((*_NUMBERS, *long))
     return data[:start] + number + data[stop:]
 
 
