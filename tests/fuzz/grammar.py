@@ -1,14 +1,14 @@
 """Texts made from a grammar: rules with alternatives, expanded at random down to a bounded depth. Pure.
 
-A grammar is a text of lines `name: alternative | alternative | ...`. In an alternative `<name>` stands for what its rule
-makes, and everything else for itself; `\\n`, `\\r` and `\\|` are written with a backslash. An empty alternative makes nothing.
+A grammar is a text of lines `name: alternative | alternative | ...`. In an alternative `«name»` stands for what its rule
+makes, and everything else for itself; `\\n`, `\\r`, `\\s` (a blank at an end) and `\\|` are written with a backslash. An empty alternative makes nothing.
 """
 
 import re
 from collections.abc import Callable
 from random import Random
 
-_NAME = re.compile(r"<([a-z_]+)>")
+_NAME = re.compile(r"«([a-z_]+)»")
 _BAR = re.compile(r"(?<!\\)\|")
 _DEEPEST = 12
 
