@@ -6,11 +6,16 @@ fuzz` sets both.
 
 import os
 import secrets
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.fuzz.core import Budget
+from tests.fuzz.wire import Health, Wire
+from tests.platform import Platform, platform
 
+S3_ID, S3_SECRET = "fuzzed-access-key", "the secret of the fuzzed pair"
 _SEED = 14
 _FIXTURE = "budget"
 _REPLAY_S = 300
@@ -41,3 +46,25 @@ def budget(request: pytest.FixtureRequest) -> Budget:
     if seed is None:
         seed = str(secrets.randbelow(2**32)) if seconds is not None else str(_SEED)
     return Budget(int(seed), seconds)
+
+
+@pytest.fixture(scope="package")
+def fuzzed() -> Iterator[Platform]:
+    """A running platform with tables of every kind, functions, buckets, and secrets planted in them."""
+    with platform(
+        environment={"S3_PROTOCOL_ACCESS_KEY_ID": S3_ID, "S3_PROTOCOL_ACCESS_KEY_SECRET": S3_SECRET}
+    ) as running:
+        done = running.command("psql", "-f", str(Path(__file__).parent / "fuzz.sql"))
+        assert done.returncode == 0, done.stderr
+        running.wait_for_catalog("known")
+        yield running
+
+
+@pytest.fixture
+def wire(fuzzed: Platform) -> Iterator[Wire]:
+    """A connection to the platform; afterwards its processes are the same, and it logged no defect."""
+    health, one = Health(fuzzed), Wire(fuzzed)
+    one.ask("service", "POST", "/rest/v1/rpc/tidied", {})
+    yield one
+    one.close()
+    health.check()
