@@ -20,6 +20,7 @@ create view public.counted as select parent, count(*) as children from public.ch
 create table public.guarded (id int primary key, owner text, body text, parent bigint references public.parents);
 alter table public.guarded enable row level security;
 create policy own on public.guarded using (owner = current_setting('request.jwt.claims', true)::json ->> 'sub');
+create policy own_tenant on public.guarded using (owner = current_setting('app.tenant', true));
 create view public.judged with (security_invoker = on) as select * from public.guarded;
 create table public.partly (id int primary key, shown text, hidden text, parent bigint references public.parents);
 create schema plans;
@@ -37,6 +38,7 @@ create function public.whole(jsonb) returns jsonb language sql immutable as 'sel
 create function public.shouted(text) returns text language sql immutable as 'select upper($1)';
 create function public.measured(bytea) returns int language sql immutable as 'select length($1)';
 create function public.written(name text) returns bigint language sql as 'insert into parents (name) values (written.name) on conflict do nothing returning id';
+create function public.set_for_me(name text, value text) returns text language sql as 'select set_config(name, value, true)';
 create function public.nothing(at timestamptz default null) returns void language sql as '';
 
 insert into public.parents (name) select 'parent ' || n from generate_series(1, 20) n;

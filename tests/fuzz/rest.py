@@ -52,9 +52,11 @@ arguments: {"a": «json», "b": «json»} | {"named": «json»} | {"n": «json»
 named: a=«value»&b=«value» | named=«value» | n=«number»&mood=«value» | words=«value»&words=«value» | place=«value»&by=1
 """
 GRAMMAR = Grammar(_RULES)
-_DOCUMENTED_500 = frozenset({"21000", "54000", "54001", "54011", "54023", "55000", "57014"})
+_DOCUMENTED_500 = frozenset(
+    {"21000", "54000", "54001", "54011", "54023", "55000", "57014", "RESTERR111", "RESTERR112"}
+)
 """States of Postgres that the interface answers with 500, as the original does: a view that cannot be written, one row of an
-upsert twice, a statement too complex or too slow. Source: reference page "rest", section 20; docs/status.md."""
+upsert twice, a statement too complex or too slow, a function of the project that sets a status or headers that are none. Source: reference page "rest", section 20; docs/status.md."""
 WORDS = GRAMMAR.words
 
 

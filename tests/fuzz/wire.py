@@ -101,12 +101,12 @@ class Wire:
     def __init__(self, target: Platform) -> None:
         self.target = target
         self._socket: socket.socket | None = None
-        user = access_token(target, sub=USER, role="authenticated")
-        anon, service = target.values["ANON_KEY"].encode(), target.values["SERVICE_ROLE_KEY"].encode()
+        anon, service = (target.values[name].encode() for name in ("ANON_KEY", "SERVICE_ROLE_KEY"))
+        user = access_token(target, sub=USER, role="authenticated").encode()
+        pairs = {"anon": (anon, anon), "user": (anon, user), "service": (service, service)}
         self.keys: dict[str, tuple[bytes, ...]] = {
-            "anon": (b"apikey: " + anon,),
-            "user": (b"apikey: " + anon, b"authorization: Bearer " + user.encode()),
-            "service": (b"apikey: " + service,),
+            caller: (b"apikey: " + key, b"authorization: Bearer " + token)
+            for caller, (key, token) in pairs.items()
         }
 
     def send(self, case: Case, keys: tuple[bytes, ...] | None = None) -> Answer:
