@@ -67,4 +67,5 @@ def wire(fuzzed: Platform) -> Iterator[Wire]:
     one.ask("service", "POST", "/rest/v1/rpc/tidied", {})
     yield one
     one.close()
+    print(f"answers by status: {dict(sorted(one.statuses.items()))}")
     health.check()

@@ -3,11 +3,29 @@
 import json
 from random import Random
 
+from tests.fuzz import mutate
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.wire import Answer, Case, check_always
 
-_RULES = r"""
-start: «caller» GET /rest/v1/«place»?«reads»\n«headers»\n | «caller» «writer» /rest/v1/«place»?«writes»\ncontent-type: «type»\n«headers»\n«body» | «caller» POST /rest/v1/rpc/«function»?«reads»\ncontent-type: «type»\n«headers»\n«arguments» | «caller» GET /rest/v1/rpc/«function»?«named»&«reads»\n«headers»\n | «caller» «method» /rest/v1/«place»?«reads»\n«headers»\n
+_GOOD = r"""
+good: «caller» GET /rest/v1/kinds?«kread»&«kread»\n«gheaders»\n | «caller» GET /rest/v1/parents?«pread»&«pread»\n«gheaders»\n | «caller» GET /rest/v1/«small»\n«gheaders»\n | «caller» GET /rest/v1/«call»\n«gheaders»\n | «caller» POST /rest/v1/«post»\n | service «change»\n | user «change»\n | anon POST /rest/v1/kinds?select=«kselect»\ncontent-type: application/json\nprefer: return=representation, resolution=«resolution»\n\n[{"id": «id», "words": "a", "doc": «doc», "tags": ["a", "b"], "mood": "calm", "counts": [1, null], "place": {"x": 1, "y": 2}, "bounds": "[1,5)"}]
+kread: select=«kselect» | «kfilter» | «kfilter»&«kfilter» | order=«korder» | limit=5&offset=2 | or=(«kterm»,«kterm») | not.and=(«kterm»,or(«kterm»,«kterm»)) | distinct=mood&select=mood | select=mood,count()&having=(count().gt.1) | order=id&cursor=&limit=2
+kselect: * | id,words | id,w:words::text,doc | doc->a,doc->>b,counts->0 | mood,count() | id.sum(),small.max() | tags,raw,bounds,place | place->x,stamp::date
+kfilter: id=gt.3 | id=in.(1,2,3) | words=like.w* | words=ilike(any).{w*,a*} | words=match.^w | words=isdistinct.a | mood=is.null | tags=cs.{a} | counts=ov.{1,2} | bounds=adj.[1,2) | bounds=is.null | doc->>a=eq.1 | doc=cs.{"a":1} | yes=is.false | id=lt(col).big | id::text=eq.1 | search=fts(german).cat | words=wfts.row | not.id=eq.5 | id=not.in.(7,8) | id=eq(any).{1,2}
+kterm: id.eq.1 | words.like.*2 | mood.is.null | doc->>a.neq.1 | not.tags.cs.{b}
+korder: id | words.desc | mood.asc.nullsfirst,id | doc->a
+pread: select=«pselect» | id=lt.9 | name=eq.parent 1 | children.place=gt.2 | order=name.desc | children.order=place&children.limit=1 | or=(id.eq.1,children.place.eq.3)&select=*,children!inner(*) | limit=4 | guarded.id=gt.0 | children=not.is.null&select=id,children(place)
+pselect: id,name | *,children(*) | name,children!inner(place,doubled) | ...children(place) | *,guarded(*) | *,guarded!inner(body,owner) | *,partly(shown) | *,judged(*) | id,children(count()) | id,c:children(place.max()),partly(id)
+small: guarded | guarded?select=*,parents(*) | judged?select=body | partly?select=id,shown | children?select=*,parents(name)&order=parents(name) | names | counted?order=children.desc | odd%20name?select=id,"a.b" | known | guarded?select=count() | guarded?body=like.*&order=body | partly?select=count()&id=gt.1
+call: rpc/add_them?a=1&b=2 | rpc/family?named=parent 1&select=id,children(place) | rpc/listed?n=3&mood=calm&order=one.desc | rpc/joined?words=a&words=b | rpc/nothing | rpc/state_of_all
+post: rpc/add_them\ncontent-type: application/json\n\n{"a": 1} | rpc/family?select=name\ncontent-type: application/json\n\n{"named": "parent 2"} | rpc/whole\ncontent-type: application/json\n\n{"x": [1, {"y": null}]} | rpc/shouted\ncontent-type: text/plain\n\nabc | rpc/measured\ncontent-type: application/octet-stream\n\nabc | rpc/moved\ncontent-type: application/json\n\n{"place": {"x": 1, "y": 2}, "by": 3} | rpc/written\ncontent-type: application/json\n\n{"name": "zz «id»"} | parents?columns=name\ncontent-type: text/csv\nprefer: return=headers-only\n\nname\nzz «id»\nzz «id» | parents?nested=true\ncontent-type: application/json\nprefer: return=representation\n\n{"name": "zz «id»", "children": [{"place": 30}]} | parents?on_conflict=name\ncontent-type: application/json\nprefer: resolution=ignore-duplicates\n\n[{"name": "parent 1"}, {"name": "zz «id»"}]
+change: PATCH /rest/v1/kinds?id=eq.«id»\ncontent-type: application/json\nprefer: return=representation\n\n{"words": "b", "doc": «doc»} | DELETE /rest/v1/kinds?id=gt.20\nprefer: return=representation, max-affected=500\n | PUT /rest/v1/kinds?id=eq.7\ncontent-type: application/json\n\n{"id": 7, "words": "c"} | PATCH /rest/v1/children?parent=eq.3\ncontent-type: application/x-www-form-urlencoded\nprefer: tx=rollback\n\nname=d | DELETE /rest/v1/parents?name=like.zz*\n
+gheaders: | | prefer: count=exact\n | accept: text/csv\n | accept: application/vnd.pgrst.plan+json\n | range: 0-2\n | prefer: count=estimated, timezone=Asia/Tokyo\n | accept: application/vnd.pgrst.array+json;nulls=stripped\n | if-none-match: *\n | accept-profile: public\n
+resolution: merge-duplicates | ignore-duplicates
+id: 1 | 7 | 25 | 99 | 1000 | 31
+doc: {} | {"a": 1} | [1, "b", null] | "x" | null
+"""
+_RULES = r"""start: «caller» GET /rest/v1/«place»?«reads»\n«headers»\n | «caller» «writer» /rest/v1/«place»?«writes»\ncontent-type: «type»\n«headers»\n«body» | «caller» POST /rest/v1/rpc/«function»?«reads»\ncontent-type: «type»\n«headers»\n«arguments» | «caller» GET /rest/v1/rpc/«function»?«named»&«reads»\n«headers»\n | «caller» «method» /rest/v1/«place»?«reads»\n«headers»\n
 caller: anon | anon | user | service
 method: GET | HEAD | POST | PATCH | PUT | DELETE | OPTIONS | get
 writer: POST | POST | PATCH | PATCH | PUT | DELETE
@@ -51,7 +69,7 @@ json: 1 | "a" | null | true | -1 | 1e400 | 99999999999999999999 | "\\u0000" | "\
 arguments: {"a": «json», "b": «json»} | {"named": «json»} | {"n": «json», "mood": "calm"} | {"place": {"x": 1, "y": «json»}, "by": 2} | «json» | {"name": "zz«json»"} | {"words": [«json»]}
 named: a=«value»&b=«value» | named=«value» | n=«number»&mood=«value» | words=«value»&words=«value» | place=«value»&by=1
 """
-GRAMMAR = Grammar(_RULES)
+GRAMMAR = Grammar(_GOOD + _RULES)
 _DOCUMENTED_500 = frozenset(
     {"21000", "54000", "54001", "54011", "54023", "55000", "57014", "RESTERR111", "RESTERR112"}
 )
@@ -61,8 +79,13 @@ WORDS = GRAMMAR.words
 
 
 def generated(random: Random) -> bytes:
-    """Make a case of REST."""
-    return GRAMMAR.make(random).encode(errors="replace")
+    """Make a case of REST: as often valid, valid but for a small edit, and anything that the words of the grammar allow."""
+    match random.randrange(3):
+        case 0:
+            return GRAMMAR.make(random).encode(errors="replace")
+        case 1:
+            return mutate.edited(random, GRAMMAR.make(random, "good").encode(), WORDS)
+    return GRAMMAR.make(random, "good").encode()
 
 
 def is_error(body: bytes) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.rest import WORDS, check_answer, generated, is_no_http
-from tests.fuzz.wire import Wire, read_case
+from tests.fuzz.wire import Wire, check_share, read_case
 
 pytestmark = pytest.mark.xdist_group("fuzz")
 
@@ -23,7 +23,9 @@ def test_any_request_is_answered_or_refused_with_reasons(budget: Budget, wire: W
         if next(cases) % _TIDY_AFTER == _TIDY_AFTER - 1:
             assert wire.ask("service", "POST", "/rest/v1/rpc/tidied", {}).status < 300
 
-    run(Target("rest", generated, check, 1500, WORDS), budget)
+    run(Target("rest", generated, check, 2000, WORDS, share=6), budget)
+
+    check_share(wire, 0.2)
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,20 @@ import pytest
 
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
-from tests.fuzz.wire import Case, Wire, check_always, made_by, read_case
+from tests.fuzz.wire import Case, Wire, check_always, check_share, made_by, read_case
 
 pytestmark = pytest.mark.xdist_group("fuzz")
 
 _GRAMMAR = Grammar(
     r"""
-start: «caller» «write» /storage/v1/object/«bucket»/«name»\ncontent-type: «type»\n«header»\nbytes of «random» | «caller» «write» /storage/v1/object/open/«name»\ncontent-type: text/plain\n\nbytes of «random» | «caller» GET /storage/v1/object/«how»«bucket»/«name»«query»\n«header»\n | «caller» DELETE /storage/v1/object/«bucket»/«name»\n\n | «caller» POST /storage/v1/object/«verb»\ncontent-type: application/json\n\n«json» | «caller» «method» /storage/v1/bucket/«bucket»\ncontent-type: application/json\n\n«bucketjson» | «caller» POST /storage/v1/object/list/«bucket»\ncontent-type: application/json\n\n{"prefix": "«plain»", "limit": «number», "offset": «number», "search": "«plain»", "sortBy": {"column": "«column»", "order": "«plain»"}} | «caller» POST /storage/v1/object/sign/«bucket»/«name»\ncontent-type: application/json\n\n{"expiresIn": «number»}
+start: «good» | «good» | «wild»
+good: user PUT /storage/v1/object/open/«gname»\ncontent-type: «gtype»\nx-upsert: true\n\nbytes of «random» | anon POST /storage/v1/object/open/«gname»«random»\ncontent-type: text/plain\ncache-control: 60\nx-metadata: eyJhIjogMX0=\n\nbytes | anon GET /storage/v1/object/«ghow»open/a\n\n | user GET /storage/v1/object/info/open/a\n\n | user POST /storage/v1/object/list/open\ncontent-type: application/json\n\n{"prefix": "«gfolder»", "limit": 5, "offset": 0, "search": "«gfolder»", "sortBy": {"column": "name", "order": "desc"}} | user POST /storage/v1/object/list-v2/open\ncontent-type: application/json\n\n{"prefix": "«gfolder»", "limit": 3, "with_delimiter": true} | user POST /storage/v1/object/sign/open/a\ncontent-type: application/json\n\n{"expiresIn": 60} | user POST /storage/v1/object/sign/open\ncontent-type: application/json\n\n{"expiresIn": 60, "paths": ["a", "../closed/secret.txt"]} | user POST /storage/v1/object/copy\ncontent-type: application/json\n\n{"bucketId": "open", "sourceKey": "a", "destinationKey": "copy/«random»"} | service GET /storage/v1/bucket\n\n | user DELETE /storage/v1/object/open\ncontent-type: application/json\n\n{"prefixes": ["copy/1", "gone"]}
+gname: a | b/c.txt | «gsegment» | «gsegment»/«gsegment» | x/y/z
+gsegment: ü | u%CC%88 | a%20b | a+b | (1) | 'q' | %F0%9F%98%80 | %25 | a:b | ~ | %252e%252e | ... | .hidden | a.. | %2e%2e.%2e | %E2%80%AE
+ghow: | public/ | authenticated/ | info/public/
+gtype: text/plain | image/png | application/json | text/html; charset=utf-8
+gfolder: | x | b/ | copy
+wild: «caller» «write» /storage/v1/object/«bucket»/«name»\ncontent-type: «type»\n«header»\nbytes of «random» | «caller» «write» /storage/v1/object/open/«name»\ncontent-type: text/plain\n\nbytes of «random» | «caller» GET /storage/v1/object/«how»«bucket»/«name»«query»\n«header»\n | «caller» DELETE /storage/v1/object/«bucket»/«name»\n\n | «caller» POST /storage/v1/object/«verb»\ncontent-type: application/json\n\n«json» | «caller» «method» /storage/v1/bucket/«bucket»\ncontent-type: application/json\n\n«bucketjson» | «caller» POST /storage/v1/object/list/«bucket»\ncontent-type: application/json\n\n{"prefix": "«plain»", "limit": «number», "offset": «number», "search": "«plain»", "sortBy": {"column": "«column»", "order": "«plain»"}} | «caller» POST /storage/v1/object/sign/«bucket»/«name»\ncontent-type: application/json\n\n{"expiresIn": «number»}
 caller: anon | user | user | service
 write: POST | PUT | POST
 method: GET | PUT | DELETE | POST | HEAD
@@ -66,6 +73,8 @@ class _Names:
                 b"planted-secret-object",
             )
         )
+        first = (b"content-type", b"text/plain"), (b"x-upsert", b"true")
+        assert wire.send(Case("service", b"PUT", b"/storage/v1/object/open/a", first, b"first")).status == 200
         self._before = self._files()
 
     def check(self, data: bytes) -> None:
@@ -126,6 +135,7 @@ def _generated(random: Random) -> bytes:
 def test_any_name_is_refused_or_kept_and_never_leaves_its_folder(budget: Budget, wire: Wire) -> None:
     names = _Names(wire)
 
-    run(Target("storage", _generated, names.check, 900, _GRAMMAR.words), budget)
+    run(Target("storage", _generated, names.check, 900, _GRAMMAR.words, share=6), budget)
 
     names.check_folder()
+    check_share(wire, 0.2)
