@@ -43,7 +43,7 @@ def budget(request: pytest.FixtureRequest) -> Budget:
     """How long this fuzzer looks, and from which seed."""
     seconds = dict(request.node.user_properties).get(_FIXTURE)
     seed = os.environ.get("FUZZ_SEED")
-    if seed is None:
+    if not seed:
         seed = str(secrets.randbelow(2**32)) if seconds is not None else str(_SEED)
     return Budget(int(seed), seconds)
 
