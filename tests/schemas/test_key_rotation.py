@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
@@ -192,6 +192,7 @@ LISTS = [
 @given(
     _json.map(json.dumps) | near_text(LISTS, ['"sign"', '"verify"', '"ES256"', '"oct"', '"d":', "[]", "{}"])
 )
+@settings(deadline=None)
 def test_any_text_is_rotated_to_a_list_that_works_or_refused(text: str) -> None:
     try:
         done = rotate(text)

@@ -41,7 +41,19 @@ def test_a_day_that_never_comes_is_never_due():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "* * * *", "60 * * * *", "0 seconds", "60 seconds", "@reboot", "a b c d e", "*/0 * * * *"]
+    "text",
+    [
+        "",
+        "* * * *",
+        "60 * * * *",
+        "0 seconds",
+        "60 seconds",
+        "@reboot",
+        "a b c d e",
+        "*/0 * * * *",
+        f"{'9' * 5000} * * * *",
+        f"{'9' * 5000} seconds",
+    ],
 )
 def test_what_is_no_schedule_is_refused(text: str):
     with pytest.raises(BadSchedule):

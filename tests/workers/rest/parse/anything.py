@@ -12,7 +12,7 @@ from workers.rest.errors import RestError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FEW = settings(max_examples=100, deadline=None)
+FEW = settings(max_examples=250, deadline=None)
 """No deadline: the machine of a test run is shared."""
 
 _WORDS = [
