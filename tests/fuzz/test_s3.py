@@ -31,7 +31,12 @@ pytestmark = pytest.mark.xdist_group("fuzz")
 
 _GRAMMAR = Grammar(
     r"""
-start: user «method» «target»\n«headers»«altered»\n«body» | user «method» «target»\n«headers»\n«body» | user GET «target»\npresigned: «seconds»\n«altered»\n | user PUT /storage/v1/s3/open/«key»\n«headers»\nbytes | user GET /storage/v1/s3/open?«query»\n\n | user POST /storage/v1/s3/open?delete\n\n<Delete><Object><Key>«plain»</Key></Object><Quiet>«plain»</Quiet></Delete> | user POST /storage/v1/s3/open/«key»?uploadId=«plain»\n\n<CompleteMultipartUpload><Part><PartNumber>«number»</PartNumber><ETag>«plain»</ETag></Part></CompleteMultipartUpload> | user PUT /storage/v1/s3/open/«key»\nx-amz-copy-source: «source»\n«headers»\n
+start: «wild» | «wild» | user GET «good»\npresigned: 900\n«galtered»\n | user GET «good»\n«galtered»\n | user PUT /storage/v1/s3/open/a\n«gheader»«gput»\nbytes | user GET «good»\n«gheader»\n
+good: /storage/v1/s3 | /storage/v1/s3/open | /storage/v1/s3/open?list-type=2&prefix=a&max-keys=2 | /storage/v1/s3/open/a | /storage/v1/s3/open/a?tagging | /storage/v1/s3/open?location | /storage/v1/s3/open/a?response-content-type=text/plain | /storage/v1/s3/open?uploads
+galtered: | sent-as: GET «good»\n | sent-as: GET /storage/v1/s3/closed/secret.txt\n | sent-as: DELETE /storage/v1/s3/open/gone\n | sent-as: GET /storage/v1/s3/open/a?x-id=«plain»\n | sent-header: x-amz-date: «plain»\n | sent-header: x-amz-acl: private\n | sent-header: range: bytes=0-1\n | sent-header: host: evil.example\n
+gheader: | range: bytes=0-1\n | x-amz-meta-a: b\n | if-none-match: "x"\n | content-type: text/plain\n | x-amz-content-sha256: UNSIGNED-PAYLOAD\n
+gput: | sent-body: other\n | sent-as: PUT /storage/v1/s3/closed/other\n | sent-header: x-amz-meta-a: c\n | sent-header: content-type: text/html\n
+wild: user «method» «target»\n«headers»«altered»\n«body» | user «method» «target»\n«headers»\n«body» | user GET «target»\npresigned: «seconds»\n«altered»\n | user PUT /storage/v1/s3/open/«key»\n«headers»\nbytes | user GET /storage/v1/s3/open?«query»\n\n | user POST /storage/v1/s3/open?delete\n\n<Delete><Object><Key>«plain»</Key></Object><Quiet>«plain»</Quiet></Delete> | user POST /storage/v1/s3/open/«key»?uploadId=«plain»\n\n<CompleteMultipartUpload><Part><PartNumber>«number»</PartNumber><ETag>«plain»</ETag></Part></CompleteMultipartUpload> | user PUT /storage/v1/s3/open/«key»\nx-amz-copy-source: «source»\n«headers»\n
 method: GET | PUT | HEAD | DELETE | POST | OPTIONS
 target: /storage/v1/s3 | /storage/v1/s3/«bucket» | /storage/v1/s3/«bucket»?«query» | /storage/v1/s3/«bucket»/«key» | /storage/v1/s3/«bucket»/«key»?«query»
 bucket: open | open | closed | nowhere | OPEN | .. | %2e%2e | a.b | «plain»
@@ -138,6 +143,11 @@ def _altered(request: Request, directives: Mapping[bytes, bytes]) -> Request:
     if (line := directives.get(b"sent-as")) is not None:
         method, _, target = line.partition(b" ")
         method, target = method or b"GET", target or b"/"
+        if b"presigned" in directives:  # what was signed in the query stays there
+            own = b"&".join(
+                part for part in request[1].partition(b"?")[2].split(b"&") if part.startswith(b"X-Amz-")
+            )
+            target += (b"&" if b"?" in target else b"?") + own
     if (line := directives.get(b"sent-header")) is not None:
         name, _, value = line.partition(b":")
         headers = {**headers, _text(name.strip().lower()): _text(value.strip())}

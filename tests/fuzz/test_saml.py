@@ -106,7 +106,7 @@ def _check_metadata(case: bytes) -> None:
         return
     assert idp.certificates
     assert all(
-        url == "" or url.startswith(("https://", "http://", "HTTP"))
+        url == "" or url.lower().startswith(("https://", "http://"))
         for url in (idp.redirect_url, idp.post_url)
     )
 
@@ -196,6 +196,27 @@ def _evil(random: Random, root: Element) -> Element:
     return root
 
 
+def _move(random: Random, root: Element) -> Element:
+    """Take an element, most often a signature, out of its place and put it somewhere else."""
+    signatures = root.findall(".//ds:Signature", NS)
+    element = random.choice(signatures) if signatures and random.randrange(3) else _some(random, root)
+    if element.getparent() is not None:
+        element.getparent().remove(element)
+        _some(random, root).insert(random.randrange(3), element)
+    return root
+
+
+def _named(random: Random, root: Element) -> Element:
+    """Write another user into the assertion where it stands, and put its signature somewhere else."""
+    for name in root.iter(f"{{{SAML}}}NameID"):
+        name.text = wrapping.EVIL
+    for signature in root.findall(".//ds:Signature", NS):
+        signature.getparent().remove(signature)
+        if random.randrange(4):
+            _some(random, root).insert(random.randrange(3), signature)
+    return root
+
+
 def _wrapped(random: Random, root: Element) -> Element:
     with contextlib.suppress(
         AssertionError, AttributeError, ValueError, TypeError
@@ -229,6 +250,8 @@ _CHANGES: tuple[Callable[[Random, Element], Element], ...] = (
     _rewrite,
     _comment,
     _evil,
+    _move,
+    _named,
     _wrapped,
     _sealed,
 )
