@@ -58,8 +58,13 @@ class Calendar:
 Schedule = Every | Calendar
 
 
+_LONGEST = 1000
+
+
 def parse_schedule(text: str, zone: str) -> Schedule:
     """Read a schedule. Raises: BadSchedule."""
+    if len(text) > _LONGEST:  # a number in it may be too long to be read at all
+        raise BadSchedule(f"invalid schedule: longer than {_LONGEST} characters")
     plain = text.strip().lower()
     if found := _SECONDS.fullmatch(plain):
         return Every(int(found[1]))

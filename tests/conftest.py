@@ -4,9 +4,13 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
+from hypothesis import settings
 
 from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
+
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")

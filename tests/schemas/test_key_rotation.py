@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
@@ -13,6 +13,7 @@ from schemas.caller import Rejected, User
 from schemas.key_rotation import Step, list_text, new_list, rotate
 from schemas.signing import new_signing_key, public_keys, read_signing_key, sign
 from schemas.tokens import Verifier, read_keys
+from tests.fuzz.mutate import near_text
 
 NOW = 1_800_000_000
 SECRET = {
@@ -180,10 +181,21 @@ _json = st.recursive(
 )
 
 
-@given(_json)
-def test_any_json_is_rotated_to_a_list_that_works_or_refused(value: object) -> None:
+LISTS = [
+    new_list(),
+    rotate(new_list()).text,
+    rotate(rotate(new_list()).text).text,
+    *(list_text([{**key, "key_ops": ["sign", "verify"]}]) for key in (SECRET, RSA, ED)),
+]
+
+
+@given(
+    _json.map(json.dumps) | near_text(LISTS, ['"sign"', '"verify"', '"ES256"', '"oct"', '"d":', "[]", "{}"])
+)
+@settings(deadline=None)
+def test_any_text_is_rotated_to_a_list_that_works_or_refused(text: str) -> None:
     try:
-        done = rotate(json.dumps(value))
+        done = rotate(text)
     except ValueError:
         return
 

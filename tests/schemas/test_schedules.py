@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.schedules import BadSchedule, Calendar, Every, parse_schedule
+from tests.fuzz.mutate import near_text
 
 
 def at(text: str) -> float:
@@ -40,7 +41,19 @@ def test_a_day_that_never_comes_is_never_due():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "* * * *", "60 * * * *", "0 seconds", "60 seconds", "@reboot", "a b c d e", "*/0 * * * *"]
+    "text",
+    [
+        "",
+        "* * * *",
+        "60 * * * *",
+        "0 seconds",
+        "60 seconds",
+        "@reboot",
+        "a b c d e",
+        "*/0 * * * *",
+        f"{'9' * 5000} * * * *",
+        f"{'9' * 5000} seconds",
+    ],
 )
 def test_what_is_no_schedule_is_refused(text: str):
     with pytest.raises(BadSchedule):
@@ -53,7 +66,27 @@ def test_a_zone_that_there_is_none_of_is_refused(zone: str):
         parse_schedule("* * * * *", zone)
 
 
-@given(st.text(alphabet="0123456789*/,-$ @secondmhurlyjafi", max_size=20))
-def test_any_text_is_a_schedule_or_refused(text: str):
+SCHEDULES = [
+    "*/5 * * * *",
+    "@daily",
+    "0 12 * * MON-FRI",
+    "0 12 $ * *",
+    "1,2-9/3 0-23 L 1-12/2 7",
+    "59 23 31 dec sun",
+    "30 seconds",
+]
+ZONES = ["GMT", "Europe/Berlin", "America/Argentina/Buenos_Aires"]
+
+
+@given(
+    near_text(SCHEDULES, ["*", "/0", "-", ",", "$", "L", "60", "@hourly", " seconds", "mon"])
+    | st.text(max_size=20),
+    st.just("GMT") | near_text(ZONES),
+)
+def test_any_text_is_a_schedule_or_refused(text: str, zone: str):
     with contextlib.suppress(BadSchedule):
-        assert isinstance(parse_schedule(text, "GMT"), Every | Calendar)
+        schedule = parse_schedule(text, zone)
+
+        due = schedule.next_due(at("2026-01-01T00:00"))
+        assert isinstance(schedule, Every | Calendar)
+        assert due is None or due > at("2026-01-01T00:00")

@@ -3,11 +3,13 @@
 import contextlib
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
 from schemas.auth_settings import Hooks
@@ -22,6 +24,7 @@ from schemas.settings_foreign import is_foreign
 from schemas.settings_forms import keys as keys_of_table
 from schemas.settings_reading import load_settings
 from schemas.storage_settings import Bucket
+from tests.fuzz.mutate import near
 from tests.schemas.rsa_key import RSA_KEY
 
 NAMES = environment_names()
@@ -654,7 +657,29 @@ def test_any_tree_and_environment_give_settings_or_a_refusal(
         assert all(isinstance(warning, str) for warning in warnings)
 
 
-@given(st.binary(max_size=60) | texts.map(str.encode))
+OFFICIAL = (Path(__file__).parent / "official_config.toml").read_bytes()
+TOML_WORDS = [
+    b"[",
+    b"]",
+    b"[[",
+    b'"',
+    b"=",
+    b"{",
+    b"}",
+    b"true",
+    b"env(HOME)",
+    b'"env(NOWHERE)"',
+    b"1e400",
+    b"9" * 5000,
+    b"\n[auth]\n",
+    b"\n[api]\n",
+    b"nan",
+    b"[" * 2000,
+]
+
+
+@given(near([OFFICIAL, *OFFICIAL.split(b"\n\n")], TOML_WORDS) | st.binary(max_size=60))
+@settings_of_test(max_examples=300)
 def test_any_file_gives_settings_or_a_refusal(config: bytes) -> None:
     with contextlib.suppress(SettingsError):
         settings, _ = load_settings(config, {})

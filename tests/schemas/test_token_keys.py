@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from schemas.token_keys import ASYMMETRIC, SYMMETRIC, KeySet, read_keys, read_published
+from tests.fuzz.mutate import near_text
 
 RSA = RSAAlgorithm.to_jwk(rsa.generate_private_key(65537, 2048), as_dict=True)
 EC = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()), as_dict=True)
@@ -100,7 +101,19 @@ members = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(members, max_size=3).map(json.dumps) | st.text(max_size=20))
+PUBLISHED = [
+    json.dumps({"keys": [RSA, {**EC, "kid": "e", "use": "sig"}, {**ED, "alg": "EdDSA"}]}),
+    json.dumps([EC]),
+    json.dumps({"keys": [SECRET, RSA]}),
+]
+
+
+@given(
+    near_text(PUBLISHED, ['"kty"', '"n":', '"x":', '"AQAB"', "null", "[]", '"keys"'])
+    | st.lists(members, max_size=3).map(json.dumps)
+    | st.text(max_size=20)
+)
+@settings(max_examples=300)
 def test_any_text_is_a_set_of_public_keys_or_refused(text: str) -> None:
     try:
         found = read_published(text)

@@ -8,6 +8,9 @@ A transaction comes whole, after its commit, and in the order of commits:
 row is a list of cells in the order of the relation's columns: text of the type's output function, None for NULL, or
 `UNCHANGED`. Old rows are of two kinds: `K`, only the columns of the replica identity (all others are None), and `O`, the
 whole row. A `Message` outside of a transaction (`is_transactional` false) comes at any time.
+
+A message ends where its last field ends. One that is longer or shorter, or whose lengths point backwards, is `Malformed`: it
+was written by a protocol that this is not, and a guess at its rows would be published as if it were true.
 Source: PostgreSQL, "Logical Replication Message Formats".
 """
 
@@ -155,40 +158,47 @@ def decode(data: bytes) -> Decoded:
 def _decode(data: bytes) -> Decoded:
     match data[:1]:
         case b"I":
-            return Insert(_oid(data, 1), _row(data, 6)[0])
+            return Insert(_oid(data, 1), _last_row(data, 6))
         case b"U":
             return _update(data)
         case b"D":
-            return Delete(_oid(data, 1), _row(data, 6)[0], data[5] == ord("O"))
+            return Delete(_oid(data, 1), _last_row(data, 6), data[5] == ord("O"))
         case b"B":
-            lsn, at, xid = _BEGIN.unpack_from(data, 1)
+            lsn, at, xid = _BEGIN.unpack(data[1:])
             return Begin(lsn, at + _EPOCH_US, xid)
         case b"C":
-            _, lsn, end, _ = _COMMIT.unpack_from(data, 1)
+            _, lsn, end, _ = _COMMIT.unpack(data[1:])
             return Commit(lsn, end)
         case b"R":
             return _relation(data)
         case b"Y":
             schema, at = _text(data, 5)
-            return Type(_oid(data, 1), schema or "pg_catalog", _text(data, at)[0])
+            return Type(_oid(data, 1), schema or "pg_catalog", _last_text(data, at))
         case b"T":
             (count,) = _UNSIGNED.unpack_from(data, 1)
-            return Truncate(struct.unpack_from(f"!{count}I", data, 6))
+            return Truncate(struct.unpack(f"!{count}I", data[6:]))
         case b"M":
             return _message(data)
         case b"O":
-            return Origin(_text(data, 9)[0])
+            return Origin(_last_text(data, 9))
     raise ValueError
 
 
 def _update(data: bytes) -> Update:
     kind = data[5]
     if kind == ord("N"):
-        return Update(_oid(data, 1), None, False, _row(data, 6)[0])
+        return Update(_oid(data, 1), None, False, _last_row(data, 6))
     old, at = _row(data, 6)
     if data[at] != ord("N"):
         raise ValueError
-    return Update(_oid(data, 1), old, kind == ord("O"), _row(data, at + 1)[0])
+    return Update(_oid(data, 1), old, kind == ord("O"), _last_row(data, at + 1))
+
+
+def _last_row(data: bytes, at: int) -> Row:
+    """Read the row that ends the message."""
+    row, at = _row(data, at)
+    _check_end(data, at)
+    return row
 
 
 def _row(data: bytes, at: int) -> tuple[Row, int]:
@@ -201,7 +211,7 @@ def _row(data: bytes, at: int) -> tuple[Row, int]:
         kind = data[at]
         if kind == 116:  # t
             stop = at + 5 + length_of(data, at + 1)[0]
-            if stop > len(data):
+            if not at + 5 <= stop <= len(data):
                 raise ValueError
             row.append(data[at + 5 : stop])
             at = stop
@@ -229,6 +239,7 @@ def _relation(data: bytes) -> Relation:
         oid, modifier = _COLUMN.unpack_from(data, at)
         columns.append(RelationColumn(column, oid, modifier, bool(flags & 1)))
         at += _COLUMN.size
+    _check_end(data, at)
     return Relation(_oid(data, 1), schema or "pg_catalog", name, identity, tuple(columns))
 
 
@@ -236,7 +247,8 @@ def _message(data: bytes) -> Message:
     flags, lsn = _MESSAGE.unpack_from(data, 1)
     prefix, at = _text(data, 1 + _MESSAGE.size)
     (size,) = _UNSIGNED.unpack_from(data, at)
-    return Message(bool(flags & 1), lsn, prefix, data[at + 4 : at + 4 + size])
+    _check_end(data, at + 4 + size)
+    return Message(bool(flags & 1), lsn, prefix, data[at + 4 :])
 
 
 def _oid(data: bytes, at: int) -> int:
@@ -247,3 +259,16 @@ def _oid(data: bytes, at: int) -> int:
 def _text(data: bytes, at: int) -> tuple[str, int]:
     end = data.index(b"\0", at)
     return data[at:end].decode(errors="replace"), end + 1
+
+
+def _last_text(data: bytes, at: int) -> str:
+    """Read the text that ends the message."""
+    text, at = _text(data, at)
+    _check_end(data, at)
+    return text
+
+
+def _check_end(data: bytes, at: int) -> None:
+    """Raises: ValueError unless the message ends here."""
+    if at != len(data):
+        raise ValueError

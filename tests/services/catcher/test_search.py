@@ -1,10 +1,11 @@
 """The words of a search."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.catcher.search import read_query
+from tests.fuzz.mutate import near_text
 from tests.services.catcher.letters import letter
 
 LETTER = letter("a", to="Ann Smith <ann@example.org>", subject="Your code", text="It is 123456")
@@ -44,6 +45,18 @@ def test_query_finds_what_it_says(query: str, finds: bool) -> None:
     assert read_query(query).finds(LETTER, is_read=False) is finds
 
 
-@given(st.text())
+QUERIES = [
+    'to:"Ann Smith" -from:x',
+    "is:unread has:attachment",
+    'subject:"your code" body:123456',
+    "addressed:a cc:b bcc:c message-id:a@x",
+]
+
+
+@given(
+    near_text(QUERIES, ["-", "!", ":", '"', "to:", "is:read", "before:", "after:2026-01-01", "is:"])
+    | st.text()
+)
+@settings(max_examples=300)
 def test_any_text_is_a_query(text: str) -> None:
     assert read_query(text).finds(LETTER, is_read=True) in (True, False)

@@ -7,13 +7,14 @@ import zlib
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.blobs import Blob, Wanted
 from services.gateway.s3_body import object_bytes
 from services.gateway.s3_chunks import Chain, Chunks, Spoilt
 from services.gateway.s3_refusals import session_token
+from tests.fuzz.mutate import near
 
 SEED = "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9"
 FIRST = "ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648"
@@ -131,11 +132,59 @@ def test_unsigned_chunks_give_back_what_they_hold(pieces: list[bytes], step: int
     assert one.trailers == {"x-amz-checksum-crc32": "x"}
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    for one in (chunks(100), Chunks(None, 100, has_trailers=True)):
-        with pytest.raises(Spoilt):
-            read(one, data, 13)
+def signed_body(pieces: list[bytes], trailer: str = "") -> bytes:
+    """Sign pieces as the example's client does."""
+    body, last = b"", SEED
+    for piece in [*pieces, b""]:
+        text = "\n".join(
+            (
+                "AWS4-HMAC-SHA256-PAYLOAD",
+                DATE,
+                SCOPE,
+                last,
+                hashlib.sha256(b"").hexdigest(),
+                hashlib.sha256(piece).hexdigest(),
+            )
+        )
+        last = hmac.digest(key(), text.encode(), "sha256").hex()
+        body += f"{len(piece):x};chunk-signature={last}\r\n".encode() + piece + b"\r\n"
+    return body[:-2] + (signed_trailers(trailer, last) if trailer else b"\r\n")
+
+
+PIECES = [b"hello ", b"w" * 70, b"orld"]
+WHOLE = b"".join(PIECES)
+SIGNED, SIGNED_WITH_TRAILER = signed_body(PIECES), signed_body(PIECES, "x-amz-checksum-crc32c:sOO8/Q==")
+UNSIGNED = b"6\r\nhello \r\n4A\r\n" + b"w" * 70 + b"orld\r\n0\r\nx-amz-checksum-crc32:x\r\n\r\n"
+CHUNK_WORDS = [
+    b"\r\n",
+    b";chunk-signature=",
+    b"0;",
+    b"0\r\n",
+    b"ffffffffffffffff",
+    b"-1",
+    b"x-amz-",
+    b":",
+    b"a" * 20_000,
+]
+
+
+@given(
+    near([SIGNED, SIGNED_WITH_TRAILER, UNSIGNED], CHUNK_WORDS) | st.binary(max_size=300),
+    st.booleans(),
+    st.integers(1, 400),
+)
+@settings(max_examples=500, deadline=None)
+def test_any_bytes_are_read_or_refused(data: bytes, has_trailers: bool, step: int) -> None:
+    size = len(WHOLE)
+    signed, unsigned = chunks(size, has_trailers=has_trailers), Chunks(None, size, has_trailers=has_trailers)
+    for one in (signed, unsigned):
+        try:
+            body = read(one, data, step)
+        except Spoilt:
+            continue
+
+        assert len(body) == size
+        assert one is unsigned or body == WHOLE
 
 
 WANTED = Wanted(Blob("b", "v"), 1000, b"")

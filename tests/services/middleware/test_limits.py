@@ -3,10 +3,11 @@
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.middleware.limits import Buckets, client_address, read_networks
+from tests.fuzz.mutate import near_text
 
 PROXIES = read_networks(["10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48", "127.0.0.1/8"])
 
@@ -162,7 +163,16 @@ def test_without_trusted_proxies_the_peer_is_the_client() -> None:
     assert client_address("10.0.0.1", "198.51.100.1", []) == "10.0.0.1"
 
 
-@given(st.text(max_size=60))
+FORWARDED = [
+    "198.51.100.1, 10.0.0.2:443",
+    "[2001:db8:ffff::1]:443,10.0.0.3",
+    "::ffff:198.51.100.1",
+    "203.0.113.9,192.0.2.7",
+]
+
+
+@given(near_text(FORWARDED, [",", ":", "[", "]", " ", "::", "10.0.0.1", "%eth0"]) | st.text(max_size=60))
+@settings(max_examples=300)
 def test_any_forwarded_text_gives_an_address(text: str) -> None:
     found = client_address("10.0.0.1", text, PROXIES)
 

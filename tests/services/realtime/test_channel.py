@@ -3,12 +3,13 @@
 import math
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.realtime import Replayed
 from services.realtime.channel import Bounds, Channel, State
 from services.realtime.channel_actions import (
+    Action,
     Admit,
     AskWrite,
     Broadcast,
@@ -240,36 +241,86 @@ def test_presence_calls_are_limited_where_the_settings_say_so() -> None:
 
 
 events = st.sampled_from(
-    ["broadcast", "presence", "access_token", "phx_leave", "x", "look", "write", "rights", "token"]
+    [
+        "broadcast",
+        "user broadcast",
+        "presence",
+        "access_token",
+        "phx_leave",
+        "x",
+        "look",
+        "later",
+        "write",
+        "rights",
+        "denied",
+        "token",
+        "refused",
+    ]
 )
+payloads = st.sampled_from(
+    [None, {}, [], {"event": "track", "payload": {}}, {"event": "track", "payload": "x"}, {"event": "untrack"}, {"event": 7},
+     {"type": "broadcast", "event": "e", "payload": {"n": 1}}, {"access_token": "t"}, {"access_token": 5}, {"access_token": None}, "x"]
+)  # fmt: skip
+configs = st.fixed_dictionaries(
+    {"private": st.booleans()},
+    optional={
+        "broadcast": st.fixed_dictionaries(
+            {"ack": st.booleans(), "self": st.booleans()},
+            optional={"replay": st.just({"since": 1, "limit": 2})},
+        ),
+        "presence": st.fixed_dictionaries({"key": st.just("k"), "enabled": st.booleans()}),
+        "postgres_changes": st.lists(
+            st.sampled_from([{"event": "*", "schema": "s"}, {"table": "a", "filter": "id=eq.1"}, {}]),
+            max_size=2,
+        ),
+    },
+)
+all_rights = st.sampled_from(
+    [Rights(), Rights(broadcast=False), Rights(False, False), Rights(replayed=(Replayed("id", "e", b"1"),))]
+)
+identities = st.sampled_from([ADA, ANON])
+QUESTIONS = (Verify, Admit, AskWrite, ReadAgain)
 
 
-@given(st.lists(st.tuples(events, st.sampled_from([None, {}, [], {"event": "track", "payload": {}},
-       {"event": "untrack"}, {"access_token": "t"}, "x"])), max_size=25), st.booleans())  # fmt: skip
+def _step(
+    one: Channel, event: str, payload: object, question: object, given_rights: Rights
+) -> list[Action] | None:
+    """Let an event happen to a channel and give what follows; None if it answers a question that is not open."""
+    match event, question:
+        case "token", Verify():
+            return one.identified(Identity("r", b"{}", NOW + 9, f"{payload}"))
+        case "refused", Verify():
+            return one.identified(TokenRefused("InvalidJWTToken", "expired"))
+        case (("rights" | "denied"), Admit()):
+            return one.admitted(given_rights) if event == "rights" else one.not_admitted("no")
+        case (("rights" | "denied"), ReadAgain()):
+            return one.reads_again(given_rights if event == "rights" else None)
+        case "write", AskWrite(extension):
+            return one.may_write(extension, None if payload is None else payload != "x")
+        case (("token" | "refused" | "rights" | "denied" | "write"), _):
+            return None
+        case (("look" | "later"), _):
+            return one.look(NOW if event == "look" else NOW + 1000)
+        case "user broadcast", _:
+            return one.push(UserPush(TOPIC, "e", b"{}", True, "5", "1"), NOW)
+    return one.push(push(event, payload), NOW)
+
+
+@given(st.lists(st.tuples(events, payloads, all_rights), max_size=25), configs, identities)
+@settings(max_examples=600, deadline=None)
 def test_no_order_of_events_opens_two_questions_or_outlives_the_end(
-    steps: list[tuple[str, object]], is_private: bool
+    steps: list[tuple[str, object, Rights]], config: dict[str, object], identity: Identity
 ) -> None:
-    one = channel(ADA, private=is_private, broadcast={"ack": True})
-    questions = (Verify, Admit, AskWrite, ReadAgain)
-    open_question: object = one.begin()[0]
-    for event, payload in steps:
+    one = channel(identity, **config)
+    open_question = next((action for action in one.begin() if isinstance(action, QUESTIONS)), None)
+    for event, payload, rights in steps:
         before = one.state
-        match event, open_question:
-            case "token", Verify():
-                open_question, actions = None, one.identified(Identity("r", b"{}", NOW + 9, f"{payload}"))
-            case "rights", Admit():
-                open_question, actions = None, one.admitted(Rights())
-            case "rights", ReadAgain():
-                open_question, actions = None, one.reads_again(Rights())
-            case "write", AskWrite(extension):
-                open_question, actions = None, one.may_write(extension, payload != "x")
-            case (("token" | "rights" | "write"), _):
-                continue
-            case "look", _:
-                actions = one.look(NOW)
-            case _:
-                actions = one.push(push(event, payload), NOW)
-        asked = [action for action in actions if isinstance(action, questions)]
+        actions = _step(one, event, payload, open_question, rights)
+        if actions is None:
+            continue
+        if event in ("token", "refused", "rights", "denied", "write"):
+            open_question = None
+        asked = [action for action in actions if isinstance(action, QUESTIONS)]
         assert len(asked) + (open_question is not None and one.state is not State.CLOSED) <= 1
         assert not (before is State.CLOSED and actions)
         assert (Leave() in actions) == (one.state is State.CLOSED and before is not State.CLOSED)

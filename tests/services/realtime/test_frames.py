@@ -2,11 +2,12 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.realtime import frames
 from services.realtime.frames import Malformed, Push, UserPush
+from tests.fuzz.mutate import near, near_text
 from tests.services.realtime.edges import read_frame, user_push
 
 whole = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -43,7 +44,25 @@ def test_binary_user_broadcast_is_read_as_it_was_written(topic: str, event: str,
     assert found == UserPush(topic, event, payload, False, "1", "2")
 
 
-@given(st.text(max_size=80) | json_values.map(lambda value: msgspec.json.encode(value).decode()))
+TEXT_FRAMES = [
+    '{"topic":"realtime:a","event":"phx_join","payload":{"config":{}},"ref":"1","join_ref":"1"}',
+    '["1","2","realtime:a","broadcast",{"event":"e","payload":{"n":[1,null,"ü"]}}]',
+    '[null,7,"phoenix","heartbeat",{}]',
+]
+BINARY_FRAMES = [
+    user_push("realtime:a", "e", b'{"n":1}', is_json=True, ref="1", join_ref="2"),
+    user_push("realtime:a", "e", bytes(range(20)), is_json=False, ref="1", join_ref="2"),
+    b"\x00\x01\x01\x0a\x09" + b"12realtime:abroadcast" + b'{"event":"e"}',
+    b"\x00\x00\x00\x01\x01te",
+]
+
+
+@given(
+    near_text(TEXT_FRAMES, ["null", '"topic"', '"ref"', "\\ud800", "[" * 5000])
+    | st.text(max_size=80)
+    | json_values.map(lambda value: msgspec.json.encode(value).decode())
+)
+@settings(max_examples=300)
 def test_any_text_is_read_or_malformed(text: str) -> None:
     for vsn in (1, 2):
         try:
@@ -53,7 +72,8 @@ def test_any_text_is_read_or_malformed(text: str) -> None:
         assert frames.is_json(push.payload)
 
 
-@given(st.binary(max_size=80) | st.binary(max_size=60).map(lambda data: b"\x03" + data))
+@given(near(BINARY_FRAMES) | st.binary(max_size=60).map(lambda data: b"\x03" + data))
+@settings(max_examples=300)
 def test_any_bytes_are_read_or_malformed(data: bytes) -> None:
     try:
         found = frames.read_binary(data, 2)

@@ -2,25 +2,38 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.changes import Position
 from schemas.realtime import Entry
 from services.realtime.join import entry_id, parse_join
+from tests.fuzz.mutate import near
 
 
 def parsed(**config: object):  # type: ignore[no-untyped-def]  # shown by its use
     return parse_join(msgspec.json.encode({"config": config}), "k")
 
 
-@given(st.binary(max_size=60) | st.recursive(
+PAYLOADS = [
+    b'{"config":{"broadcast":{"ack":true,"self":"true","replay":{"since":1700000000000,"limit":9}},"presence":{"key":"k",'
+    b'"enabled":true},"private":true},"access_token":"t"}',
+    b'{"config":{"postgres_changes":[{"event":"INSERT","schema":"public","table":"a","filter":"id=eq.1","select":["b"]},'
+    b'{"event":"*","schema":"s"}]}}',
+    b'{"config":{"postgres_changes":[{"table":"a","select":"b, c"}],"resume":{"commit":"1A/2B","number":3}}}',
+    b'{"config":{"resume":"1A/2B:3"},"user_token":"t"}',
+]
+WORDS = [b"null", b"[]", b"{}", b'""', b"true", b"1e400", b'"replay"', b'"resume"', b'"select"', b"[" * 5000]
+
+
+@given(near(PAYLOADS, WORDS) | st.binary(max_size=60) | st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["config", "broadcast", "presence", "postgres_changes", "replay", "since", "private", "key",
                          "schema", "table", "filter", "event", "select", "resume", "access_token"]), inner, max_size=4),
     max_leaves=12,
 ).map(msgspec.json.encode))  # fmt: skip
+@settings(max_examples=300)
 def test_any_payload_gives_a_join(payload: bytes) -> None:
     assert parse_join(payload).presence_key
 

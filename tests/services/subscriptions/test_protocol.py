@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from services.subscriptions import protocol
 from services.subscriptions.protocol import Complete, Init, MessageRefused, Ping, Pong, Subscribe
+from tests.fuzz.mutate import near_text
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,31 @@ def test_the_operation_is_kept_as_it_came() -> None:
 def test_what_is_no_message_is_refused(text: str) -> None:
     with pytest.raises(MessageRefused):
         protocol.read(text)
+
+
+MESSAGES = [
+    '{"type":"connection_init","payload":{"apikey":"k"}}',
+    '{"type":"ping","payload":{"a":1}}',
+    '{"id":"1","type":"subscribe","payload":{"query":"{a}","operationName":"O","variables":{"n":[1]},"extensions":{}}}',
+    '{"id":"1","type":"complete"}',
+]
+
+
+@given(
+    near_text(
+        MESSAGES,
+        ['"id"', '"type"', '"payload"', '"query"', '"subscribe"', '"pong"', "null", "[" * 5000, '""'],
+    )
+)
+def test_any_text_near_a_message_is_read_or_refused(text: str) -> None:
+    try:
+        message = protocol.read(text)
+    except MessageRefused:
+        return
+
+    assert json.loads(text)["type"] in ("connection_init", "ping", "pong", "subscribe", "complete")
+    assert not isinstance(message, Subscribe | Complete) or message.id
+    assert not isinstance(message, Subscribe) or isinstance(json.loads(bytes(message.payload))["query"], str)
 
 
 @given(st.text(max_size=400))

@@ -3,9 +3,10 @@ import itertools
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near
 from workers.database import wire
 from workers.database.errors import DatabaseError
 from workers.database.wire import Garbled, Reader
@@ -175,7 +176,17 @@ def test_every_byte_alone_gives_the_same_rows():
     assert ends.count(True) == 1
 
 
-@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+FAILURE = message(b"E", b"SERROR\0C22012\0Mdivision by zero\0\0")
+STREAMS = [
+    answer([[(b"one", None), (b"", b"two")], [], [(b"x" * 80,)]], message(b"N", b"Mhello\0\0")),
+    message(b"1") + message(b"2") + data_row((b"half",)) + FAILURE + message(b"Z", b"E"),
+    message(b"1") + message(b"n") + message(b"I") + message(b"s") + message(b"Z", b"T"),
+    message(b"S", b"TimeZone\0UTC\0") + message(b"A", b"\0\0\0\1a\0b\0") + message(b"Z", b"I"),
+]
+
+
+@given(near(STREAMS) | st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+@settings(max_examples=300)
 def test_any_bytes_give_an_answer_or_are_garbled(data, places):
     reader = Reader()
 

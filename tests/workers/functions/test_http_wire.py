@@ -1,9 +1,10 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near
 from workers.functions.http_wire import AnswerReader, WireBroken, chunk, request_head
 
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nset-cookie: a=1\r\nset-cookie: b=2\r\ncontent-length: 5\r\n\r\nhello"
@@ -34,15 +35,25 @@ def test_an_answer_is_read_alike_however_it_is_cut(cuts: list[int]) -> None:
     assert (chunked.head.status, chunked.head.size, chunked_body) == (201, -1, b"hello world")
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_are_an_answer_or_broken(data: bytes) -> None:
-    reader = AnswerReader()
+WORDS = [b"\r\n", b"\r\n\r\n", b":", b"content-length: 9", b"transfer-encoding: chunked", b"connection: close", b"HTTP/1.1 100 Go on\r\n\r\n",
+         b"HTTP/1.1 204 Nothing", b"0\r\n", b"ffffffffffffffff\r\n", b"-1", b"a" * 70_000]  # fmt: skip
+
+
+@given(
+    near([PLAIN, CHUNKED, UNTIL_END], WORDS) | st.binary(max_size=300),
+    st.lists(st.integers(0, 500), max_size=6),
+    st.booleans(),
+)
+@settings(max_examples=400)
+def test_any_bytes_are_an_answer_or_broken(data: bytes, cuts: list[int], is_head: bool) -> None:
     try:
-        reader.feed(data)
-        reader.feed(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + data)
+        reader, body = read(data, cuts, is_head=is_head)
         reader.end()
     except WireBroken:
-        pass
+        return
+
+    assert len(body) <= len(data)
+    assert reader.head is None or 100 <= reader.head.status <= 999
 
 
 def test_a_body_without_a_length_ends_with_the_connection() -> None:

@@ -1,7 +1,8 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.functions.specifiers import Import, Kind, imports_of
 
 CASES = [
@@ -45,9 +46,17 @@ def test_a_computed_import_is_told() -> None:
     assert not imports_of('await import("./a.ts", { with: { type: "json" } })').is_open
 
 
-@given(st.text())
+@given(
+    near_text(
+        [source for source, _ in CASES],
+        ["`", "'", '"', "/", "/*", "*/", "//", "${", "}", "\\", "import", "from", "(", "\n"],
+    )
+)
+@settings(max_examples=300)
 def test_any_text_is_read_to_its_end(text: str) -> None:
-    imports_of(text)
+    found = imports_of(text)
+
+    assert all(isinstance(each.specifier, str) for each in found.found)
 
 
 @given(st.text(alphabet="`'\"/\\${}()import fromexport\n*, "))

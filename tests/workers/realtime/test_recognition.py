@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.realtime_rules import may_see, read_claims
+from tests.fuzz.mutate import near_text
 from tests.workers.realtime.house import ALICE, BOB, House
 from workers.realtime.expressions import UNKNOWN, parse_expression
 from workers.realtime.recognition import ColumnType, Scope, recognise
@@ -176,7 +177,38 @@ def test_much_of_it_was_judged_without_sql() -> None:
 SCOPE = Scope({"a": ColumnType("text"), "b": ColumnType("boolean")}, "anon")
 
 
-@given(st.text(alphabet="ab'\"()=:.,-> ORANDTxt", max_size=60))
+RULES = [
+    "((owner = auth.uid()) OR (title = 'it''s'::text))",
+    "(( SELECT auth.uid() AS uid) = owner)",
+    "((title = ANY (ARRAY['a'::text, 'b'::text])) AND (NOT (open IS TRUE)))",
+    "((((auth.jwt() -> 'app_metadata'::text) ->> 'tenant'::text))::bigint = org)",
+    "((current_setting('request.jwt.claims'::text, true))::json ->> 'org'::text) = lower(title)",
+]
+
+
+@given(
+    near_text(
+        RULES,
+        [
+            "(",
+            ")",
+            "'",
+            "::",
+            "AND",
+            "OR",
+            "NOT",
+            "=",
+            "->>",
+            "auth.uid()",
+            "SELECT",
+            '"',
+            "E'",
+            "$$",
+            "(" * 300,
+        ],
+    )
+)
+@settings(max_examples=300, deadline=None)
 def test_any_text_gives_a_rule(text: str) -> None:
     recognise(text, SCOPE)
 

@@ -1,4 +1,3 @@
-import contextlib
 import struct
 
 import pytest
@@ -77,10 +76,29 @@ def test_the_other_messages_are_read():
     )
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_message_or_malformed(data):
-    with contextlib.suppress(Malformed):
+@pytest.mark.parametrize("kind", [b"I", b"D", b"U"])
+def test_a_length_that_points_backwards_is_malformed(kind: bytes):
+    data = kind + struct.pack("!I", 5) + b"N" + struct.pack("!H", 2) + b"t" + struct.pack("!i", -5) + b"n"
+
+    with pytest.raises(Malformed):
         decode(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"I" + struct.pack("!I", 5) + b"N" + row(b"a"),
+        b"M" + struct.pack("!BQ", 1, 16) + b"p\0" + struct.pack("!I", 1) + b"x",
+        b"T" + struct.pack("!IBI", 1, 0, 5),
+        b"C" + struct.pack("!BQQq", 0, 1, 2, 3),
+        b"O" + struct.pack("!Q", 1) + b"far\0",
+    ],
+)
+def test_a_message_with_more_behind_its_end_is_malformed(data: bytes):
+    decode(data)
+
+    with pytest.raises(Malformed):
+        decode(data + b"\0")
 
 
 @pytest.mark.parametrize("cut", range(1, 30))

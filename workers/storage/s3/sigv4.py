@@ -34,6 +34,7 @@ _HEADER = re.compile(
 )
 _HEX = re.compile(r"[0-9a-f]{64}")
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+"""As many digits as a week of seconds has: what is checked is then the whole number that is used."""
 _SPACES = re.compile(r" +")
 _SIGNED_ELSEWHERE = frozenset({"x-amz-content-sha256", "x-amz-date", "x-amz-user-agent", "x-amz-cf-id"})
 """May stand outside of the signed headers: the first two are signed by themselves, the others mean nothing here."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.secret import Secret
+from tests.fuzz.mutate import near_text
 from workers.auth.codes.codes import (
     CodeLimits,
     CodeState,
@@ -127,7 +128,10 @@ def test_rows_without_a_code_have_none(stored: str | None) -> None:
     assert not is_code_of(stored, "123456", "a@b.co", KEY)
 
 
-@given(st.text(max_size=70) | st.text("0123456789abcdefpkce_", max_size=70))
+LINKS = [issue("123456", "a@b.co", KEY).link, issue("123456", "a@b.co", KEY, is_pkce=True).link]
+
+
+@given(near_text(LINKS, ["pkce_", "PKCE_", "a", "A", "\n"]) | st.text(max_size=70))
 def test_any_text_is_a_link_or_none(text: str) -> None:
     stored = stored_of_link(text, KEY)
 

@@ -5,9 +5,10 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.hooks.points import (
@@ -75,8 +76,15 @@ def test_a_decision_that_is_none_is_refused(said: dict[str, object]):
         read_answer(json.dumps(said).encode(), Decision)
 
 
-@given(st.binary() | st.recursive(st.none() | st.integers() | st.text(), lambda each: st.dictionaries(st.text(), each)
+ANSWERS = [
+    b'{}', b'{"error": {"http_code": 403, "message": "no"}}', b'{"claims": {"sub": "1", "role": "a"}}',
+    b'{"decision": "reject", "message": "no", "should_logout_user": true}', b'{"decision": "continue"}',
+]  # fmt: skip
+
+
+@given(near(ANSWERS, [b"null", b"[]", b"{}", b'"error"', b'"http_code"', b"true", b"999"]) | st.binary() | st.recursive(st.none() | st.integers() | st.text(), lambda each: st.dictionaries(st.text(), each)
        | st.lists(each)).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+@settings(max_examples=300)
 def test_any_answer_is_an_answer_or_refused(body: bytes):
     for kind in (Nothing, NewClaims, Decision):
         with contextlib.suppress(AuthError, WrongShape):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.auth.mfa.totp import SECRET_BYTES, address_of, new_secret, step_of
 
 RFC_SECRET = base64.b32encode(b"12345678901234567890").decode()
@@ -79,11 +80,20 @@ def test_another_secret_makes_other_codes():
     assert [code_at(STEP + each, other) for each in range(9)] != [code_at(STEP + each) for each in range(9)]
 
 
-@given(st.text(max_size=20), st.floats(0, 1e11))
-def test_any_text_at_any_time_gives_an_answer(text: str, at: float):
-    found = step_of(text, RFC_SECRET, at, None)
+near_codes = near_text([code_at(STEP + skew) for skew in (-2, -1, 0, 1, 2)])
 
-    assert found is None or abs(found - int(at) // 30) <= 1
+
+@given(
+    near_codes | st.text(max_size=20),
+    st.floats(NOW - 90, NOW + 90) | st.floats(0, 1e11),
+    st.none() | st.integers(STEP - 2, STEP + 2),
+)
+def test_any_text_at_any_time_gives_an_answer(text: str, at: float, last: int | None):
+    found = step_of(text, RFC_SECRET, at, last)
+
+    steps = range(max(0, int(at) // 30 - 1), int(at) // 30 + 2)
+    right = [step for step in steps if code_at(step) == text and (last is None or step > last)]
+    assert found == (right[-1] if right else None)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """What clients may tell of themselves. Reference, section 15; RFC 7591; RFC 8252, 7."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.auth.errors import OAuthError
 from workers.auth.oauth_server.registration import (
     ClientBody,
@@ -148,9 +149,28 @@ def test_these_addresses_are_refused(uri: str) -> None:
     assert refusal(redirect_uris=[URI, uri]) == "invalid_redirect_uri"
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_judged(uri: str) -> None:
-    assert isinstance(fault_of_redirect_uri(uri), str)
+NEAR = [
+    URI,
+    "http://127.0.0.1:8123/callback",
+    "http://[::1]/",
+    "com.example.app:/callback",
+    "https://[2001:db8::1]:443/a?b#",
+]
+
+
+@given(
+    near_text(NEAR, ["https:", "http:", "//", "@", ":", "#", "[", "]", "%", "\\", "javascript:"])
+    | st.text(max_size=60)
+)
+@settings(max_examples=300)
+def test_any_text_near_an_address_is_judged(uri: str) -> None:
+    fault = fault_of_redirect_uri(uri)
+
+    assert isinstance(fault, str)
+    if not fault:
+        assert uri.isprintable()
+        assert "#" not in uri
+        assert not uri.lower().startswith(("javascript:", "data:", "vbscript:", "file:", "blob:", "about:"))
 
 
 def test_a_change_keeps_what_it_does_not_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.auth.passwords.passwords import (
     Argon2Hash,
     BcryptHash,
@@ -198,15 +199,21 @@ def test_other_texts_and_costs_beyond_the_bounds_are_refused(text: str) -> None:
         read_hash(text)
 
 
+STORED = [
+    "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+    "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+    "$scrypt$ln=14,r=8,p=1$c2FsdA$" + "A" * 43,
+    FIREBASE,
+]
+
+
 @given(
-    st.text(max_size=60)
-    | st.lists(
-        st.sampled_from([*"$,=vmtp19ss", "argon2id", "2a", "fbscrypt", "scrypt", "sk", "ü"]), max_size=30
-    ).map("".join)
+    near_text(STORED, ["$", ",", "=", "m=", "t=", "p=", "ln=", "$2y$", "argon2i", "ü"]) | st.text(max_size=60)
 )
+@settings(max_examples=400)
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(UnreadableHash):
-        read_hash("$" + text)
+        assert isinstance(read_hash(text), Argon2Hash | BcryptHash | ScryptHash)
 
 
 @pytest.mark.parametrize("text", [each for each in REFUSED if len(each) > 10])

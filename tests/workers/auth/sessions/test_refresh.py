@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near, near_text
 from workers.auth.sessions.refresh import RefreshToken, issue_token, new_key, read_key, read_token
 
 SESSION = UUID("8a2c9ff0-4c2c-4f3e-9f4e-0d7a4c7a9b11")
@@ -126,15 +127,26 @@ def test_what_is_no_token_is_refused(text: str):
     assert read_token(text) is None
 
 
-@given(st.text())
+TOKENS = [issue_token(SESSION, counter, KEY) for counter in (0, 300, MOST)]
+HEADS = [b"\x00" + SESSION.bytes + counter for counter in (b"\x00", b"\xac\x02", b"\xff" * 8 + b"\x7f")]
+
+
+@given(near_text(TOKENS) | st.text())
 def test_any_text_is_read_or_refused(text: str):
-    assert read_token(text) is None
+    found = read_token(text)
+
+    assert found is None or (text in TOKENS and found.is_signed_by(KEY))
 
 
-@given(st.binary(max_size=80))
+@given(near(HEADS) | st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(data: bytes):
     read_token(spelled(data))
-    read_token(crafted(data))
+    found = read_token(crafted(data))
+
+    if found is not None:
+        assert data[:1] == b"\x00"
+        assert found.session_id.bytes == data[1:17]
+        assert 0 <= found.counter <= MOST
 
 
 def test_keys_are_new_each_time_and_read_as_they_are_kept():

@@ -1,12 +1,14 @@
 """What an operation becomes, and what it is refused for; the schema is made by hand."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from tests.workers.graphql.plan.hand import account, schema
 from workers.graphql.compiled import compiled
 from workers.graphql.errors import GraphQLFailure
@@ -227,31 +229,40 @@ WORDS = ["accountCollection", "edges", "node", "id", "email", "(first: $a)", "(f
          "...F", "...{", "@include(if: $c)", "fragment F on Account {", "query Q {", "mutation {", "$", "a:", "__typename"]  # fmt: skip
 
 
+DOCUMENTS = [
+    'query Q($a: Int, $b: [Int!], $c: Boolean = true) { accountCollection(first: $a, filter: {id: {in: $b}, or: [{email: {ilike: "a%"}},'
+    " {not: {tags: {is: NULL}}}]}, orderBy: [{email: AscNullsFirst}]) { pageInfo { hasNextPage } edges { cursor node { id x: email ...F } } } }"
+    " fragment F on Account { blogCollection(last: 2) { edges { node { owner @include(if: $c) { nodeId } } } } }",
+    'mutation { insertIntoAccountCollection(objects: [{email: "a", mood: VERY_GOOD, tags: ["b"], data: "{}"}]) { affectedCount records { id } } }',
+    "mutation($a: String) { updateAccountCollection(set: {email: $a}, filter: {id: {eq: 1}}, atMost: 2) { records { email } } }",
+    "mutation { deleteFromAccountCollection(filter: {mood: {neq: VERY_GOOD}}, atMost: 1) { affectedCount } }",
+    '{ accountByPk(id: 1) { __typename score } node(nodeId: "WyJwdWJsaWMiLCJhY2NvdW50IiwxXQ==") { ... on Account { id } } }',
+]
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3)
+)
+
+
 @given(
-    st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
+    near_text(DOCUMENTS, WORDS) | st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
     st.dictionaries(
         st.sampled_from(["a", "b", "c"]),
         st.recursive(
-            st.none()
-            | st.booleans()
-            | st.integers()
-            | st.floats(allow_nan=False, allow_infinity=False)
-            | st.text(max_size=3),
+            LEAVES,
             lambda inner: (
                 st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
             ),
         ),
     ),
 )
+@settings(max_examples=300, deadline=None)
 def test_any_document_and_variables_give_a_plan_or_a_failure(text: str, variables: dict[str, object]) -> None:
-    try:
-        compiled(plan(text, variables))
-        compiled(
-            plan(
-                "{ " + ACCOUNTS % "first: $a, filter: {id: {in: $b}, and: $c}, orderBy: $b, after: $a" + " }",
-                variables,
-            )
-        )
-        compiled(plan("mutation { insertIntoAccountCollection(objects: $a) { records { id } } }", variables))
-    except GraphQLFailure:
-        pass
+    page = "{ " + ACCOUNTS % "first: $a, filter: {id: {in: $b}, and: $c}, orderBy: $b, after: $a" + " }"
+    insert = "mutation { insertIntoAccountCollection(objects: $a) { records { id } } }"
+    for document in (text, page, insert):
+        with contextlib.suppress(GraphQLFailure):
+            compiled(plan(document, variables))

@@ -1,9 +1,10 @@
 """Comment directives, and what is said about wrong ones."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.graphql.errors import SchemaError
 from workers.graphql.reflect import directives
 
@@ -85,9 +86,26 @@ def test_the_directive_reaches_to_the_last_bracket():
         directives.read_name('@graphql({"name": "x"}) and (more)')
 
 
-@given(st.text())
+COMMENTS = [
+    '{"name": "A", "description": "B", "totalCount": {"enabled": true}, "aggregate": {"enabled": false}, "max_rows": 3}',
+    '{"primary_key_columns": ["x", "y"], "foreign_keys": [{"local_columns": ["a"], "foreign_schema": "s", "foreign_table": "t",'
+    ' "foreign_columns": ["b"], "local_name": "these", "foreign_name": "those"}]}',
+    '{"name": "E", "mappings": {"a-b": "A_B"}}',
+    '{"inflect_names": true, "max_rows": 0, "resolve_base_type": true}',
+]
+READERS = (
+    directives.read_table,
+    directives.read_schema,
+    directives.read_enum,
+    directives.read_name,
+    directives.read_constraint,
+)
+
+
+@given(near_text(COMMENTS, ["null", "[]", "{}", "1.5", '""', "true", "[" * 5000]) | st.text())
+@settings(max_examples=300)
 def test_any_comment_is_read_or_refused(text):
-    for read in (directives.read_table, directives.read_schema, directives.read_enum):
+    for read in READERS:
         try:
             read(f"@graphql({text})")
         except SchemaError:

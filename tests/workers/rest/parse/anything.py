@@ -6,12 +6,13 @@ from typing import ParamSpec, TypeVar
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import near_text
 from workers.rest.errors import RestError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FEW = settings(max_examples=100, deadline=None)
+FEW = settings(max_examples=250, deadline=None)
 """No deadline: the machine of a test run is shared."""
 
 _WORDS = [
@@ -23,8 +24,15 @@ _WORDS = [
 ]  # fmt: skip
 
 grammar_like = st.lists(st.sampled_from(_WORDS), max_size=25).map("".join)
-texts = st.text(max_size=60) | grammar_like
-"""Any text, or a heap of the grammar's own words."""
+VALID = [
+    "eq.5", "not.in.(1,\"a,b\",c)", "fts(german).cat", "like(any).{a*,b*}", "is.not_null", "isdistinct.a", "(a.eq.1,not.or(b.is.null,c.in.(1,2)))",
+    "a,b:c->d->>e::text,...f!inner(g,h(*)),sum:i.sum()::int", "select=*&a=eq.1&or=(b.gt.2,c.fts(en).x)&order=d.desc.nullslast&limit=5",
+    "a.desc.nullsfirst,b(c).asc", "lt(col).d", "0-9", "items=5-", "application/vnd.pgrst.object+json;nulls=stripped, text/csv;q=0.5",
+    "return=representation, count=exact;missing=default", '[{"a":1,"b":null},{"a":"x"}]',
+]  # fmt: skip
+
+texts = st.text(max_size=60) | grammar_like | near_text(VALID, _WORDS)
+"""Any text, a heap of the grammar's own words, or what is valid somewhere with a part changed."""
 
 
 def storable(most: int) -> st.SearchStrategy[str]:

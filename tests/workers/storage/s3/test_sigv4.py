@@ -1,14 +1,18 @@
 """SigV4 held against the examples that Amazon publishes ("Authenticating Requests", Amazon S3 API reference)."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from random import Random
+from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.mutate import edited
 from workers.storage.s3 import sigv4
 from workers.storage.s3.errors import S3Error
 from workers.storage.s3.sigv4 import Claimed
@@ -238,22 +242,154 @@ def test_a_path_is_spelled_one_way_whatever_a_client_escapes() -> None:
     assert sigv4.canonical_path("/b//x/../y") == "/b//x/../y"
 
 
-@given(
-    st.text(max_size=300),
-    st.text(max_size=300),
-    st.lists(st.tuples(st.text(max_size=9), st.text(max_size=30))),
+REFUSALS = (
+    "The authorization header is malformed.",
+    "The credential must be <key>/<date>/<region>/s3/aws4_request.",
+    "The date of the credential is not that of the request.",
+    "Missing required header for this request",
+    "AWS authentication requires a valid Date or x-amz-date header",
+    "Query-string authentication requires all of its parameters",
+    "X-Amz-Expires must be between 1 and 604800 seconds",
+    "X-Amz-Date or X-Amz-Signature is malformed",
+    "There were headers present in the request which were not signed",
 )
-def test_any_input_gives_a_claim_or_a_refusal(
-    authorization: str, date: str, query: list[tuple[str, str]]
-) -> None:
-    sent = {
-        "authorization": "AWS4-HMAC-SHA256 " + authorization,
-        "x-amz-date": date,
-        "x-amz-content-sha256": "x",
-    }
+"""Every check of the module but those of times, regions and signatures, whose words stand in `errors.py`."""
+Query = list[tuple[str, str]]
+Sent = tuple[str, str, Query, dict[str, str]]
+VALID: list[Sent] = [*EXAMPLES, ("GET", "/test.txt", PRESIGNED, {"host": HOST})]
+WORDS = [b"AWS4-HMAC-SHA256", b"Credential=", b"SignedHeaders=", b"Signature=", b"/s3/aws4_request", b";", b",", b"/", b"20130524", b"us-east-1",
+         b"host", b"x-amz-date", b"x-amz-acl", b"UNSIGNED-PAYLOAD", b"T000000Z", b"0" * 64]  # fmt: skip
 
-    for pairs in (query, [("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), *query]):
+
+def changed(sent: Sent, random: Random) -> Sent:
+    """Change one part of a request: its method, its path, a parameter or a header; its value, its name, or whether it is there."""
+    method, path, query, headers = sent
+    pairs = list(headers.items())
+    match random.randrange(6):
+        case 0:
+            return random.choice(["PUT", "DELETE", "get", ""]), path, query, headers
+        case 1:
+            return method, edited_text(random, path), query, headers
+        case 2 | 3 if query:
+            return method, path, changed_pairs(query, random), headers
+        case _:
+            return method, path, query, dict(changed_pairs(pairs, random))
+
+
+def changed_pairs(pairs: Query, random: Random) -> Query:
+    """Change one pair, leave it out, write it twice, or add one."""
+    at = random.randrange(len(pairs))
+    name, value = pairs[at]
+    new = random.choice(
+        [
+            [],
+            [(name, value)] * 2,
+            [(name, value), ("x-amz-acl", "public-read")],
+            [(edited_text(random, name), value)],
+        ]
+    )
+    return [
+        *pairs[:at],
+        *(new if random.randrange(4) == 0 else [(name, edited_text(random, value))]),
+        *pairs[at + 1 :],
+    ]
+
+
+def edited_text(random: Random, text: str) -> str:
+    return edited(random, text.encode(), WORDS).decode(errors="replace")
+
+
+def meaning(sent: Sent) -> tuple[object, ...]:
+    """Give all of a request that its signature stands for, spelled by the standard library alone."""
+    method, path, query, headers = sent
+    claimed = replace(sigv4.read_claim(headers, query), access_key="")  # it chooses the secret
+    signed = tuple((name, " ".join(headers.get(name, "").split(" ")).strip()) for name in claimed.signed)
+    return (
+        method,
+        unquote_to_bytes(path) or b"/",
+        sorted(pair for pair in query if pair[0] != "X-Amz-Signature"),
+        signed,
+        claimed,
+    )
+
+
+def signed_again(sent: Sent) -> Sent:
+    """Sign a changed request, as somebody does who has a key and means it. Raises: S3Error if nothing could be signed."""
+    method, path, query, headers = sent
+    claimed = sigv4.read_claim(headers, query)
+    spelled = sigv4.canonical_request(method, path, query, headers, claimed.signed, claimed.payload)
+    key = sigv4.signing_key(SECRET, claimed.day, claimed.region)
+    signature = sigv4.signature(key, sigv4.string_to_sign(claimed.date, claimed.scope, spelled))
+    pairs = [(name, signature if name == "X-Amz-Signature" else value) for name, value in query]
+    return (
+        method,
+        path,
+        pairs,
+        {name: value.replace(claimed.signature, signature) for name, value in headers.items()},
+    )
+
+
+@given(st.sampled_from([*VALID, *VALID[-1:] * 4]), st.randoms(use_true_random=False))
+@settings(max_examples=1000, deadline=None)
+def test_a_changed_request_that_is_signed_again_is_judged_by_what_it_says(
+    valid: Sent, random: Random
+) -> None:
+    try:
+        method, path, query, headers = signed_again(changed(valid, random))
+        claimed = sigv4.read_claim(headers, query)
+        sigv4.refuse_bad_time(claimed, NOON)
+        sigv4.refuse_other_region(claimed, "us-east-1")
+        checked(method, path, query, headers)
+    except S3Error as error:
+        assert error.status in (400, 403)  # noqa: PT017 - either way is right
+        return
+
+    assert claimed.expires_s is None or 1 <= claimed.expires_s <= sigv4.LONGEST_S
+    assert "host" in claimed.signed
+
+
+@pytest.mark.parametrize(
+    "lasts",
+    ["00006048000", "0000000001" + "9" * 400, "0000000001" + "9" * 5000, "0", "604801", "+1", "1 ", "１"],
+)
+def test_a_url_that_lasts_longer_than_a_week_is_refused_however_it_is_spelled(lasts: str) -> None:
+    query = [(name, lasts if name == "X-Amz-Expires" else value) for name, value in PRESIGNED]
+
+    with pytest.raises(S3Error) as refused:
+        sigv4.read_claim({"host": HOST}, query)
+
+    assert refused.value.code == "AuthorizationQueryParametersError"
+
+
+def test_one_changed_part_of_a_valid_request_is_refused_or_means_the_same() -> None:
+    reached: Counter[str] = Counter()
+
+    @given(
+        st.sampled_from(VALID),
+        st.randoms(use_true_random=False),
+        st.sampled_from([NOON, NOON + 1000, NOON - 1000, NOON + 90_000]),
+    )
+    @settings(max_examples=2000, derandomize=True, database=None, deadline=None)
+    def change(valid: Sent, random: Random, now: float) -> None:
+        sent = changed(valid, random) if random.randrange(20) else valid
+        method, path, query, headers = sent
         try:
-            sigv4.refuse_bad_time(sigv4.read_claim(sent, pairs), NOON)
+            claimed = sigv4.read_claim(headers, query)
+            reached["read"] += 1
+            sigv4.refuse_bad_time(claimed, now)
+            reached["in time"] += 1
+            sigv4.refuse_other_region(claimed, "us-east-1")
+            checked(method, path, query, headers)
         except S3Error as error:
+            reached[error.message.partition(":")[0]] += 1
             assert error.status in (400, 403)  # noqa: PT017 - either way is right
+            return
+
+        reached["taken"] += 1
+        assert meaning(sent) == meaning(valid)
+
+    change()
+
+    assert {message for message in REFUSALS if not reached[message]} == set()
+    assert reached["read"] > 500
+    assert reached["taken"] > 20

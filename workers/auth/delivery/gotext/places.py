@@ -15,7 +15,8 @@ _URLS = frozenset({"href", "src", "action", "formaction", "background", "cite", 
 _LONGEST_TAG = 4096
 _CODE = re.compile(r"(?:javascript|vbscript|data):", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060\ufeff]+")
-_BARE = {ord(sign): f"&#{ord(sign)};" for sign in " \t\n\r\f=`"}
+_ENDS_BARE = re.compile(r"[\s=`]")
+"""What may end a value without quotes: HTML says the blanks of ASCII, some readers of mail split at those of Unicode."""
 _HARMLESS = "#blocked"
 
 
@@ -60,5 +61,5 @@ def escaped(text: str, place: Place) -> str:
         case Place.URL | Place.BARE_URL if _CODE.match(_INVISIBLE.sub("", text)):
             return _HARMLESS
         case Place.BARE | Place.BARE_URL:
-            return html.escape(text).translate(_BARE)
+            return _ENDS_BARE.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text))
     return html.escape(text)
