@@ -370,6 +370,7 @@ async def test_an_address_that_is_not_verified_is_not_confirmed(lax: House):
 
 async def test_the_address_stays_while_another_identity_has_it(lax: House, realm: OidcProvider):
     who = await lax.sign_up()
+    await lax.admin.execute("delete from auth.unproven_addresses where user_id = $1", uuid.UUID(who.id))
     realm.person.email = who.email
     await enters(lax)
 

@@ -1,0 +1,145 @@
+"""Accounts taken before their owner comes: who signs up with the address of somebody else must not stay when the owner comes."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.attacks.browser import SITE, Browser, fields_of
+from tests.attacks.client import Received, send
+from tests.conformance import confirming
+from tests.conformance.auth_post import letter_to
+from tests.platform import Platform, platform
+
+CHOSEN = "chosen by the attacker"
+OPEN = {
+    "HEADWATER_AUTH_EMAIL_ENABLE_CONFIRMATIONS": "false",
+    "HEADWATER_AUTH_EMAIL_SECURE_PASSWORD_CHANGE": "false",
+    "HEADWATER_AUTH_SMS_ENABLE_CONFIRMATIONS": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def trusting() -> Iterator[Platform]:
+    """A platform that confirms sign-ups at once, as the default is, with a provider beside it."""
+    with (
+        confirming.provider() as provider,
+        platform(environment=confirming.settings(provider) | OPEN) as running,
+    ):
+        yield running
+
+
+def auth(target: Platform, method: str, path: str, body: object = None, token: str = "") -> Received:
+    return send(
+        target, method, f"/auth/v1{path}", body, {"authorization": f"Bearer {token}"} if token else None
+    )
+
+
+def signed_up(target: Platform, email: str) -> dict[str, str]:
+    """Sign up with somebody's address, and return the session."""
+    answer = auth(target, "POST", "/signup", {"email": email, "password": CHOSEN})
+    assert answer.status == 200, answer
+    session: dict[str, str] = answer.json
+    return session
+
+
+def address() -> str:
+    return f"owner-{uuid.uuid4().hex}@example.com"
+
+
+def signs_in_by_provider(target: Platform, email: str) -> dict[str, str]:
+    """Sign in by the provider, which has verified the address, and return the session."""
+    query = urlencode({"provider": "keycloak", "login_hint": email, "redirect_to": SITE})
+    return fields_of(Browser().follow(f"{target.url}/auth/v1/authorize?{query}"))
+
+
+def remaining(target: Platform, email: str, session: dict[str, str]) -> list[str]:
+    """Return the ways into an account that whoever signed up first still has."""
+    ways = {
+        "password": auth(target, "POST", "/token?grant_type=password", {"email": email, "password": CHOSEN}),
+        "refresh": auth(
+            target, "POST", "/token?grant_type=refresh_token", {"refresh_token": session["refresh_token"]}
+        ),
+        "token": auth(target, "GET", "/user", token=session["access_token"]),
+    }
+    return [name for name, answer in ways.items() if answer.status == 200]
+
+
+def test_whoever_signed_up_first_is_gone_when_the_owner_comes_by_a_provider(trusting: Platform) -> None:
+    email = address()
+    attacker = signed_up(trusting, email)
+    factor = auth(trusting, "POST", "/factors", {"factor_type": "totp"}, attacker["access_token"])
+    assert factor.status == 200, factor
+
+    owner = signs_in_by_provider(trusting, email)
+
+    user = auth(trusting, "GET", "/user", token=owner["access_token"]).json
+    assert user["id"] == attacker["user"]["id"]  # type: ignore[index]  # a session holds its user
+    assert (user["email"], user["app_metadata"]["providers"], user.get("factors")) == (
+        email,
+        ["keycloak"],
+        None,
+    )
+    assert remaining(trusting, email, attacker) == []
+
+
+@pytest.mark.parametrize("way", ["otp", "magiclink", "recover"])
+def test_whoever_signed_up_first_is_gone_when_the_owner_reads_a_code(trusting: Platform, way: str) -> None:
+    email = address()
+    attacker = signed_up(trusting, email)
+    assert auth(trusting, "POST", f"/{way}", {"email": email}).status == 200
+    code = asyncio.run(letter_to(trusting, email)).code
+
+    entered = auth(
+        trusting,
+        "POST",
+        "/verify",
+        {"type": "email" if way != "recover" else "recovery", "email": email, "token": code},
+    )
+
+    assert entered.status == 200, entered
+    assert remaining(trusting, email, attacker) == []
+    assert auth(trusting, "GET", "/user", token=entered.json["access_token"]).status == 200
+
+
+def test_the_owner_keeps_everything_after_the_first_proof(trusting: Platform) -> None:
+    email = address()
+    signed_up(trusting, email)
+    owner = signs_in_by_provider(trusting, email)
+    assert (
+        auth(trusting, "PUT", "/user", {"password": "the owner's own"}, owner["access_token"]).status == 200
+    )
+    kept = auth(
+        trusting, "POST", "/token?grant_type=password", {"email": email, "password": "the owner's own"}
+    ).json
+
+    signs_in_by_provider(trusting, email)
+    assert auth(trusting, "POST", "/magiclink", {"email": email}).status == 200
+    code = asyncio.run(letter_to(trusting, email)).code
+    assert (
+        auth(trusting, "POST", "/verify", {"type": "magiclink", "email": email, "token": code}).status == 200
+    )
+
+    assert auth(trusting, "GET", "/user", token=kept["access_token"]).status == 200
+    again = auth(
+        trusting, "POST", "/token?grant_type=password", {"email": email, "password": "the owner's own"}
+    )
+    assert again.status == 200
+
+
+def test_whoever_signed_up_with_a_number_first_is_gone_when_the_owner_reads_a_code(
+    trusting: Platform,
+) -> None:
+    phone = f"+4917{uuid.uuid4().int % 10**9:09d}"
+    attacker = auth(trusting, "POST", "/signup", {"phone": phone, "password": CHOSEN}).json
+    assert auth(trusting, "POST", "/otp", {"phone": phone}).status == 200
+    code = asyncio.run(letter_to(trusting, f"{phone.removeprefix('+')}@sms.localhost")).code
+
+    entered = auth(trusting, "POST", "/verify", {"type": "sms", "phone": phone, "token": code})
+
+    assert entered.status == 200, entered
+    again = auth(trusting, "POST", "/token?grant_type=password", {"phone": phone, "password": CHOSEN})
+    assert again.status == 400
+    assert auth(trusting, "GET", "/user", token=attacker["access_token"]).status == 403
