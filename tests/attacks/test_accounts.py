@@ -143,3 +143,36 @@ def test_whoever_signed_up_with_a_number_first_is_gone_when_the_owner_reads_a_co
     again = auth(trusting, "POST", "/token?grant_type=password", {"phone": phone, "password": CHOSEN})
     assert again.status == 400
     assert auth(trusting, "GET", "/user", token=attacker["access_token"]).status == 403
+
+
+def back_from_provider(target: Platform, browser: Browser, email: str) -> str:
+    """Sign in at the provider, and return the address that leads back, not opened."""
+    query = urlencode({"provider": "keycloak", "login_hint": email, "redirect_to": SITE})
+    callback = f"{target.url}/auth/v1/callback"
+    return browser.follow(f"{target.url}/auth/v1/authorize?{query}", stop=callback)
+
+
+def test_a_sign_in_that_was_begun_elsewhere_does_not_end_in_the_victim_s_browser(trusting: Platform) -> None:
+    attacker, victim = Browser(), Browser()
+    back = back_from_provider(trusting, attacker, address())
+    back_from_provider(trusting, victim, address())  # the victim has a sign-in of its own under way
+
+    for browser in (Browser(), victim):
+        landed = fields_of(browser.open(back).headers["location"])
+        assert (landed.get("error_code"), "access_token" in landed) == ("bad_oauth_state", False)
+    assert "access_token" in fields_of(attacker.open(back).headers["location"])
+
+
+def test_an_identity_is_linked_in_the_browser_that_opened_the_address_alone(trusting: Platform) -> None:
+    session = signed_up(trusting, address())
+    query = urlencode({"provider": "keycloak", "skip_http_redirect": "true", "login_hint": address()})
+    answer = auth(trusting, "GET", f"/user/identities/authorize?{query}", token=session["access_token"])
+    attacker = Browser()
+    back = attacker.follow(answer.json["url"], stop=f"{trusting.url}/auth/v1/callback")
+
+    landed = fields_of(Browser().open(back).headers["location"])
+    again = Browser().open(answer.json["url"])
+
+    assert (landed.get("error_code"), "access_token" in landed) == ("bad_oauth_state", False)
+    assert (again.status, again.json["error_code"]) == (400, "bad_oauth_state")
+    assert "access_token" in fields_of(attacker.open(back).headers["location"])
