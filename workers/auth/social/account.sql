@@ -44,6 +44,7 @@ with
   refresh_tokens as (delete from auth.refresh_tokens where user_id = $1::text),
   codes as (delete from auth.mfa_recovery_code_sets where user_id = $1),
   factors as (delete from auth.mfa_factors where user_id = $1),
+  networks as (delete from auth.known_networks where user_id = $1),
   passkeys as (delete from auth.webauthn_credentials where user_id = $1),
   challenges as (delete from auth.webauthn_challenges where user_id = $1),
   flows as (delete from auth.flow_state where linking_target_id = $1

@@ -117,7 +117,7 @@ async def depart(
 
     Raises: AuthError (400) for a ticket that is none, was used, or is too old.
     """
-    row = await transaction.one(_SQL["take"], _Departure, hashed_token(ticket), accounts.now().isoformat())
+    row = await transaction.one(_SQL["take"], _Departure, hashed_token(ticket))
     if row is None or accounts.now() >= row.created_at + _lasts(accounts, row.kind):
         raise refusals.BAD_STATE()
     try:

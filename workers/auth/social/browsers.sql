@@ -4,13 +4,7 @@
 insert into auth.browser_departures (ticket_hash, flow_id, kind, destination, created_at) values ($1, $2, $3, $4, $5)
 
 -- name: take
--- It is handed out once. A few that nobody came for go at the same time.
-with gone as (
-  delete from auth.browser_departures where ticket_hash in (
-    select ticket_hash from auth.browser_departures where created_at < $2::timestamptz - interval '24 hours'
-    order by created_at limit 20 for update skip locked
-  )
-)
+-- It is handed out once.
 delete from auth.browser_departures where ticket_hash = $1 returning row_to_json(browser_departures)
 
 -- name: bind_oauth
