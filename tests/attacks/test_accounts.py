@@ -176,3 +176,31 @@ def test_an_identity_is_linked_in_the_browser_that_opened_the_address_alone(trus
     assert (landed.get("error_code"), "access_token" in landed) == ("bad_oauth_state", False)
     assert (again.status, again.json["error_code"]) == (400, "bad_oauth_state")
     assert "access_token" in fields_of(attacker.open(back).headers["location"])
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "ms-settings:privacy",
+        "search-ms:query=x",
+        "ldap://evil.example/",
+        "intent://x#Intent;end",
+        "intent:x",
+        "myapp:/x",
+    ],
+)
+def test_a_client_that_registers_itself_has_no_scheme_of_the_system(trusting: Platform, uri: str) -> None:
+    body = {"redirect_uris": [uri], "client_name": "helper", "token_endpoint_auth_method": "none"}
+
+    answer = auth(trusting, "POST", "/oauth/clients/register", body)
+
+    assert (answer.status, answer.json["error"]) == (400, "invalid_redirect_uri")
+
+
+@pytest.mark.parametrize(
+    "uri", ["com.example.app:/in", "http://127.0.0.1:5000/in", "https://client.example/in"]
+)
+def test_a_client_that_registers_itself_may_be_an_application(trusting: Platform, uri: str) -> None:
+    body = {"redirect_uris": [uri], "client_name": "helper", "token_endpoint_auth_method": "none"}
+
+    assert auth(trusting, "POST", "/oauth/clients/register", body).status == 201

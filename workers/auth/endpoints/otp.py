@@ -106,8 +106,11 @@ async def _by_mail(accounts: Accounts, asked: Asked, body: Body) -> Response:
         is_known = newcomers.has_confirmed(user, new) or newcomers.is_confirmed_at_once(accounts, new)
         await _forget_password(transaction, user, new)
         purpose = letters.MAGIC_LINK if is_known else letters.SIGNUP
+        await letters.pace(accounts, transaction, "otp", email, new.aud)
         await _record(accounts, transaction, asked, user, new)
-        return await letters.prepare_mail(accounts, transaction, user, purpose, target, challenge, client)
+        return await letters.prepare_mail(
+            accounts, transaction, user, purpose, target, challenge, client, is_paced=True
+        )
 
     mail, _ = await newcomers.with_account(
         accounts, new, client, lambda: _refuse_new(accounts, body), prepare
@@ -127,8 +130,9 @@ async def _by_phone(accounts: Accounts, asked: Asked, body: Body) -> Response:
     async def prepare(transaction: Transaction, user: User) -> Text:
         await _forget_password(transaction, user, new)
         await _record(accounts, transaction, asked, user, new)
+        await letters.pace(accounts, transaction, "otp", phone, new.aud)
         return await letters.prepare_text(
-            accounts, transaction, user, Kind.CONFIRMATION, phone, channel, client
+            accounts, transaction, user, Kind.CONFIRMATION, phone, channel, client, is_paced=True
         )
 
     text, is_new = await newcomers.with_account(
