@@ -22,7 +22,7 @@ How to check a code, whatever it is for (here: the nonce of a new password):
 After five wrong ones a code is dead; its link lives on, for nobody can guess that, and nobody shall make it void for the
 owner by typing nonsense. Beyond the life of one code, wrong ones of an address are few in an hour (30), fewer still from one
 network (10), whether anybody has the address or not. Networks at which the user has signed in lately (`networks.py`) have five
-wrong ones of their own for each code, and do not count among the 30: nobody elsewhere keeps the owner out there. Where a provider makes and checks the codes of phones, it is asked, after the try has
+wrong ones of their own for each code, and 30 an hour of their own: nobody elsewhere keeps the owner out there. Where a provider makes and checks the codes of phones, it is asked, after the try has
 been counted.
 
 Sending is one step up, in `letters.py`: how often, to whom, in which words. Source: reference page "auth", 5.1 and 21.
@@ -193,7 +193,7 @@ def lifetime(accounts: Accounts, address: str) -> timedelta:
 
 
 def _tries(accounts: Accounts, aud: str, address: str, client: str, *, is_known: bool) -> dict[str, Quota]:
-    """Name what counts the codes typed for an address: of one network, and of all that are not known.
+    """Name what counts the codes typed for an address: of one network, and of all that are not known, or that are.
 
     Nobody reads from it whose they are.
     """
@@ -201,7 +201,7 @@ def _tries(accounts: Accounts, aud: str, address: str, client: str, *, is_known:
     name = f"tries:{hmac.digest(accounts.code_key, told, 'sha256').hex()[:40]}"
     network = networks.network_of(client)
     of_network = {f"{name}:{network}": _MOST_OF_CLIENT} if network else {}
-    return of_network if is_known and of_network else {**of_network, name: _MOST_WRONG}
+    return {**of_network, f"{name}:known" if is_known else name: _MOST_WRONG}
 
 
 def _matching(alive: list[Token], address: str, code: str, key: bytes) -> Token | None:
