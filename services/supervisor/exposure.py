@@ -33,6 +33,23 @@ def check_exposure(settings: Settings) -> None:
         )
 
 
+def exposure_warnings(settings: Settings) -> list[str]:
+    """Return what is no mistake on this machine alone, and one where others can reach the platform."""
+    auth = settings.auth
+    if is_loopback(settings.gateway.host) or not (auth.enabled and auth.enable_signup):
+        return []
+    unconfirmed = [
+        (auth.email.enable_signup and not auth.email.enable_confirmations, "email", "e-mail addresses"),
+        (auth.sms.enable_signup and not auth.sms.enable_confirmations, "sms", "phone numbers"),
+    ]
+    return [
+        f"Sign-ups with {what} are not confirmed, and the host {settings.gateway.host} can be reached from outside: anybody "
+        f"may sign up with what belongs to somebody else. Set auth.{area}.enable_confirmations = true."
+        for is_meant, area, what in unconfirmed
+        if is_meant
+    ]
+
+
 def development_secrets(settings: Settings) -> list[str]:
     """Give the environment names of the secrets that still have their published development values."""
     published = {

@@ -22,7 +22,7 @@ from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.child import Probe
 from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.errors import SupervisorError
-from services.supervisor.exposure import check_exposure
+from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.folder import (
     DataFolder,
     keep_passwords,
@@ -88,7 +88,7 @@ def launch(project: Project, choice: Choice, report: Reporter) -> None:
     lock = lock_folder(folder)
     report = Recorded(report, LogFile(folder.logs / "supervisor.log"))
     try:
-        for warning in project.warnings:
+        for warning in (*project.warnings, *exposure_warnings(project.settings)):
             report.warn(warning)
         prepared = prepare(project, choice, folder, report)
         asyncio.run(_run(prepared, report, began))

@@ -35,8 +35,14 @@ export const unread = async (address) =>
 /** Follow an address as a browser does, until it leads out of the platform and its provider; give where it landed. */
 export const land = async (address) => {
   let url = address
+  const cookies = new Map()
   for (let steps = 0; steps < 8; steps += 1) {
-    const answer = await fetch(url, { redirect: 'manual' })
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(url, { redirect: 'manual', headers: cookie ? { cookie } : {} })
+    for (const line of answer.headers.getSetCookie()) {
+      const [name, value] = line.split(';')[0].split('=')
+      cookies.set(name, value)
+    }
     assert.ok([302, 303].includes(answer.status), `${url} answered ${answer.status} ${await answer.text()}`)
     url = answer.headers.get('location')
     if (!ways.includes(new URL(url).origin)) return landing(url)

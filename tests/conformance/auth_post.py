@@ -58,10 +58,11 @@ async def code_to(platform: Platform, phone: str) -> str:
 
 def land(url: str) -> Landing:
     """Follow an address as a browser does, until it leads to another place than this machine's services."""
-    while urlsplit(url).hostname == "127.0.0.1":
-        answer = httpx.get(url)
-        assert answer.status_code in (302, 303), f"{url} answered {answer.status_code} {answer.text}"
-        url = answer.headers["location"]
+    with httpx.Client() as browser:  # it keeps cookies
+        while urlsplit(url).hostname == "127.0.0.1":
+            answer = browser.get(url)
+            assert answer.status_code in (302, 303), f"{url} answered {answer.status_code} {answer.text}"
+            url = answer.headers["location"]
     parts = urlsplit(url)
     target = f"{parts.scheme}://{parts.netloc}{parts.path}"
     return Landing(url, target, dict(parse_qsl(parts.query)), dict(parse_qsl(parts.fragment)))

@@ -17,7 +17,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "cleanup.sql")
-_ALWAYS = ("rate_limits", "web3_nonces", "saml_assertions")
+_ALWAYS = ("rate_limits", "web3_nonces", "saml_assertions", "browser_departures", "known_networks")
 _EXPIRED = (
     "refresh_tokens",
     "ended_sessions",

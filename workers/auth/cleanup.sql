@@ -98,3 +98,17 @@ delete from auth.users where id in (
   select id from auth.users where is_anonymous and created_at < now() - interval '30 days'
   limit $1::int for update skip locked
 ) returning 1
+
+-- name: browser_departures
+-- Addresses at a provider that no browser came for.
+delete from auth.browser_departures where ticket_hash in (
+  select ticket_hash from auth.browser_departures where created_at < now() - interval '24 hours'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: known_networks
+-- Where nobody has signed in for so long that it counts no more (networks.py).
+delete from auth.known_networks where network_hash in (
+  select network_hash from auth.known_networks where seen_at < now() - interval '60 days'
+  limit $1::int for update skip locked
+) returning 1

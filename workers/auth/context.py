@@ -10,6 +10,7 @@ from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
 from schemas.setting_types import Duration
 from schemas.signing import SigningKey
 from workers.auth.accounts.shown import Shown, user_shown
+from workers.auth.codes.networks import remember
 from workers.auth.hooks.runner import Hooks, sign_customized
 from workers.auth.mail.outbox import Outbox
 from workers.auth.passwords.hashing import Hashing
@@ -124,7 +125,9 @@ class Accounts:
     ) -> Granted:
         """Begin a session as the settings want it: `sessions.begin`."""
         new = self._beginning(user, method, device, client=client, not_after=not_after)
-        return await begin(transaction, new, method, device, more)
+        # A client of the OAuth server asks from where it runs itself: its user is elsewhere.
+        known = () if client else remember(self.code_key, user, device.address)
+        return await begin(transaction, new, method, device, (*more, *known))
 
     async def begin_session_alone(
         self,
@@ -137,7 +140,8 @@ class Accounts:
     ) -> tuple[Granted, User]:
         """Begin a session as a transaction of its own: `sessions.begin_alone`."""
         new = self._beginning(user, method, device)
-        return await begin_alone(self.run, new, user, method, device, before=before, more=more)
+        known = remember(self.code_key, user, device.address)
+        return await begin_alone(self.run, new, user, method, device, before=before, more=(*more, *known))
 
     def _beginning(
         self,

@@ -36,6 +36,8 @@ class NewFlow:
     oauth_client_state_id: UUID | None = None
     linking_target_id: UUID | None = None
     is_email_optional: bool = False
+    browser_hash: str = ""
+    """Whose browser it is (`social/browsers.py`); empty where none is known, or none yet."""
     id: UUID = field(default_factory=uuid4)
 
 
@@ -58,6 +60,7 @@ class Flow(Struct, frozen=True):
     oauth_client_state_id: UUID | None = None
     linking_target_id: UUID | None = None
     email_optional: bool = False
+    browser_hash: str | None = None
     session_not_after: datetime | None = None
     """When the session ends that the flow leads to, if a provider set an end."""
 
@@ -97,6 +100,7 @@ async def begin(transaction: Transaction, new: NewFlow) -> UUID:
         _text(new.oauth_client_state_id),
         _text(new.linking_target_id),
         new.is_email_optional,
+        new.browser_hash,
     )
     return new.id
 

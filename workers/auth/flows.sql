@@ -3,10 +3,10 @@
 -- name: insert
 insert into auth.flow_state (
   id, user_id, code_challenge_method, code_challenge, provider_type, authentication_method, invite_token, referrer,
-  oauth_client_state_id, linking_target_id, email_optional, created_at, updated_at
+  oauth_client_state_id, linking_target_id, email_optional, browser_hash, created_at, updated_at
 ) values (
   $1, nullif($2, '')::uuid, nullif($3, '')::auth.code_challenge_method, nullif($4, ''), $5, $6, nullif($7, ''),
-  nullif($8, ''), nullif($9, '')::uuid, nullif($10, '')::uuid, $11, now(), now()
+  nullif($8, ''), nullif($9, '')::uuid, nullif($10, '')::uuid, $11, nullif($12, ''), now(), now()
 )
 
 -- name: by_id

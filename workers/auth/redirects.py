@@ -2,7 +2,8 @@
 
 An address is read once, strictly, by the rules of browsers; one that a browser could read as another address is refused
 before any pattern is looked at. Patterns of web addresses are matched part by part (scheme, host and port, the rest), so
-that a wildcard meant for one part never reaches into another. Source: reference page "auth", sections 5.7, 11.2 and 20;
+that a wildcard meant for one part never reaches into another. A wildcard in place of the scheme stands for the web and for
+schemes of applications (`schemes.py`); any other must be spelled out. Source: reference page "auth", sections 5.7, 11.2 and 20;
 WHATWG URL Standard, 4.4; RFC 8252, 7.3.
 """
 
@@ -14,9 +15,11 @@ from urllib.parse import quote, unquote_plus, urlencode
 
 from schemas.numbers import parse_whole_number
 from workers.auth.globs import Glob, expand
+from workers.auth.schemes import is_active, is_private_use
 
 _MOST_LENGTH = 4096
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-_]*):(.*)", re.DOTALL)
+_SPELLED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-_]*:")
 _WEB = re.compile(r"//([^/?#]+)(.*)", re.DOTALL)
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]@]+)(?::([0-9]{1,5}))?")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
@@ -24,7 +27,6 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 _LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
 _USUAL_PORT = {"http": 80, "https": 443}
-_NEVER = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"})
 _WHOLE_HOST = re.compile(r"((?:[A-Za-z0-9-]+\.)+[A-Za-z][A-Za-z0-9-]*|localhost|[0-9.]+)(:[0-9]+)?(\*+)")
 
 
@@ -54,6 +56,8 @@ class _Pattern:
 
     whole: Glob
     parts: _Parts | None
+    names_scheme: bool = False
+    """Whether the scheme is spelled out."""
 
 
 class RedirectRules:
@@ -70,11 +74,12 @@ class RedirectRules:
         if not _is_plain(url):
             return False
         named = _SCHEME.fullmatch(url)
-        if named is None or named[1].lower() in _NEVER:
+        if named is None or is_active(scheme := named[1].lower()):
             return False
         text = url.partition("#")[0]
-        if named[1].lower() not in _USUAL_PORT:
-            return self._is_of_site_app(url) or any(each.whole.matches(text) for each in self._patterns)
+        if scheme not in _USUAL_PORT:
+            patterns = (each for each in self._patterns if each.names_scheme or is_private_use(scheme))
+            return self._is_of_site_app(url) or any(each.whole.matches(text) for each in patterns)
         address = _web_address(url)
         if address is None:
             return False
@@ -175,9 +180,10 @@ def _split(text: str) -> _Pattern:
     `**` at the end of the host goes on into the rest (`https://**`). Where it follows a whole host
     (`https://a.com**`) it stands for the rest alone, and for a port: nobody means `a.com.evil.com`.
     """
+    names_scheme = _SPELLED_SCHEME.match(text) is not None
     scheme, colon, behind = text.partition("://")
     if not colon or not scheme:
-        return _Pattern(Glob(text), None)
+        return _Pattern(Glob(text), None, names_scheme)
     authority, slash, path = behind.partition("/")
     rest = slash + path
     if whole := _WHOLE_HOST.fullmatch(authority):
@@ -186,7 +192,8 @@ def _split(text: str) -> _Pattern:
         authority = host + (port or ":*")
     elif authority.endswith("**"):
         rest = "**" + rest
-    return _Pattern(Glob(text), _Parts(Glob(scheme.lower()), Glob(authority.lower()), Glob(rest)))
+    parts = _Parts(Glob(scheme.lower()), Glob(authority.lower()), Glob(rest))
+    return _Pattern(Glob(text), parts, names_scheme)
 
 
 def _is_of(address: _Address, text: str, pattern: _Pattern) -> bool:

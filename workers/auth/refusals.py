@@ -249,6 +249,17 @@ SAML_RESPONSE_REFUSED = Refusal(Code.VALIDATION_FAILED, "SAML Assertion is not v
 SAML_VISIT_NOT_FOUND = Refusal(
     Code.SAML_RELAY_STATE_NOT_FOUND, "SAML RelayState does not exist, try logging in again?"
 )
+SAML_VISIT_FOREIGN = Refusal(
+    Code.SAML_RELAY_STATE_NOT_FOUND, "SAML RelayState was begun in another browser, try logging in again?"
+)
+SAML_ADDRESS_FOREIGN = Refusal(
+    Code.EMAIL_ADDRESS_NOT_AUTHORIZED,
+    'This identity provider may not vouch for "{email}": its domain is not one of the provider\'s',
+)
+SAML_ADDRESS_TAKEN = Refusal(
+    Code.EMAIL_ADDRESS_NOT_AUTHORIZED,
+    'This identity provider has no domains, and may not vouch for "{email}", which another account has',
+)
 SAML_VISIT_EXPIRED = Refusal(
     Code.SAML_RELAY_STATE_EXPIRED, "SAML RelayState has expired. Try logging in again?"
 )
@@ -307,6 +318,9 @@ INVITE_MISMATCH = Refusal(
 )
 NO_STATE = Refusal(Code.BAD_OAUTH_CALLBACK, "OAuth callback with missing state parameter")
 BAD_STATE = Refusal(Code.BAD_OAUTH_STATE, "OAuth callback with invalid state")
+FOREIGN_STATE = Refusal(
+    Code.BAD_OAUTH_STATE, "OAuth callback with a state that was begun in another browser, try again"
+)
 NO_CODE = Refusal(Code.BAD_OAUTH_CALLBACK, "OAuth callback with missing authorization code")
 CLIENT_STATE_GONE = Refusal(
     Code.OAUTH_CLIENT_STATE_NOT_FOUND, "What was kept for the way back from the provider is gone"

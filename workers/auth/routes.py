@@ -65,6 +65,7 @@ ROUTES: tuple[Route[Endpoint], ...] = (
     Route("GET", "/reauthenticate", reauthenticate.reauthenticate),
     Route("POST", "/logout", logout.logout),
     Route("GET", "/authorize", authorize.authorize),
+    Route("GET", "/authorize/continue", authorize.go_on),
     Route("GET", "/callback", callback.callback),
     Route("POST", "/callback", callback.callback),
     Route("GET", "/user/identities/authorize", identities.authorize),

@@ -153,6 +153,12 @@ def invalid_mime_type(mime_type: str) -> StorageError:
     return StorageError(Code.INVALID_MIME_TYPE, message, 415, error="invalid_mime_type")
 
 
+def malformed_mime_type() -> StorageError:
+    """What an upload names as its type is not exactly one media type."""
+    message = "The content type must be one media type, such as image/png, with well-formed parameters"
+    return StorageError(Code.INVALID_MIME_TYPE, message, 400, error="invalid_mime_type")
+
+
 def aborted() -> StorageError:
     """The body ended before its end."""
     return StorageError(Code.ABORTED, "Aborted", 500)

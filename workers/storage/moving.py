@@ -22,8 +22,9 @@ from workers.storage.buckets import rules_of
 from workers.storage.callers import SERVICE
 from workers.storage.context import Store, switch
 from workers.storage.errors import StorageError, no_such_key, too_large
+from workers.storage.media_types import refuse_mime_type
 from workers.storage.objects import SQL, ObjectRow, blob_missing
-from workers.storage.rules import limit_of, refuse_mime_type
+from workers.storage.rules import limit_of
 from workers.storage.uploads import Upload, probe_of, try_out, write_row
 
 NOT_WRITTEN = (StorageError, DatabaseError, PoolTimeout)

@@ -16,7 +16,8 @@ from workers.sql.files import read_statements
 from workers.storage.asked import Asked
 from workers.storage.context import Store, switch
 from workers.storage.errors import Code, StorageError, no_such_bucket, no_such_key
-from workers.storage.rules import existing_key, is_active, refuse_unsendable, shown_type
+from workers.storage.media_types import protective_headers, served_type, stored_media_type
+from workers.storage.rules import existing_key, refuse_unsendable
 
 SQL = read_statements("workers.storage", "objects.sql")
 
@@ -51,8 +52,8 @@ class ObjectRow(Struct, frozen=True):
 
     @property
     def mime_type(self) -> str:
-        """Give its media type."""
-        return self._text("mimetype") or "application/octet-stream"
+        """Give its media type, which is well formed whatever the row holds."""
+        return stored_media_type(self._text("mimetype"))
 
     @property
     def cache_control(self) -> str:
@@ -138,14 +139,13 @@ def blob_missing() -> StorageError:
 
 def reading_headers(row: ObjectRow, mime_type: str = "") -> Headers:
     """Give the headers of an answer that holds an object, but those of its size and age. Raises: StorageError."""
-    kind = shown_type(mime_type or row.mime_type)
-    refuse_unsendable(kind, row.robots)
-    headers = [
-        ("content-type", kind),
-        ("x-content-type-options", "nosniff"),
+    media_type = served_type(mime_type or row.mime_type)
+    refuse_unsendable(media_type, row.robots)
+    return [
+        ("content-type", media_type),
         ("x-robots-tag", row.robots),
+        *protective_headers(media_type),
     ]
-    return [*headers, ("content-security-policy", "script-src 'none'")] if is_active(kind) else headers
 
 
 def kept(row: ObjectRow, if_none_match: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Names of buckets and objects, sizes, media types, robots: what is taken and what is refused. Pure.
+"""Names of buckets and objects, sizes: what is taken and what is refused. Pure.
 
 Source: reference page "storage", sections 4 and 6.1.
 """
@@ -6,7 +6,6 @@ Source: reference page "storage", sections 4 and 6.1.
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -16,7 +15,6 @@ from workers.storage.errors import (
     feature_not_enabled,
     invalid_bucket_name,
     invalid_key,
-    invalid_mime_type,
     invalid_request,
     too_large,
 )
@@ -24,7 +22,6 @@ from workers.storage.errors import (
 MOST_KEY_BYTES = 1024
 PLACEHOLDER = ".emptyFolderPlaceholder"
 """End of the name of an object without bytes that stands for a folder."""
-LONGEST_MIME_TYPE = 1000
 LONGEST_BUCKET = 100
 
 _CLASSIC_KEY = re.compile(r"[A-Za-z0-9_/!.*'() &$=@;:+,?-]+")
@@ -35,7 +32,6 @@ _UNFIT = ("Cc", "Cs", "Zl", "Zp")
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)(gb|mb|kb|b)", re.IGNORECASE)
 _SIZE_UNITS = {"b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000}
 _MOST_SIZE = 2**63 - 1
-_MIME_TYPE = re.compile(r"[\w!#$&^.+-]+/(?:\*|[\w!#$&^.+*-]+)(?:\s*;\s*charset=[\w\"'-]+)?|\*", re.ASCII)
 _SENDABLE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
@@ -131,26 +127,6 @@ def _rounded(number: float) -> float:
     return round(number, 2 - math.floor(math.log10(number))) if number else 0.0
 
 
-def parse_mime_types(given: Sequence[str] | None) -> list[str] | None:
-    """Give the media types that a bucket takes; empty texts are dropped. Raises: StorageError (InvalidMimeType)."""
-    if given is None:
-        return None
-    kept = [each for each in given if each]
-    for each in kept:
-        if len(each) > LONGEST_MIME_TYPE or not _MIME_TYPE.fullmatch(each):
-            raise invalid_mime_type(each)
-    return kept
-
-
-def refuse_mime_type(given: str, allowed: Sequence[str] | None) -> None:
-    """Raises: StorageError (InvalidMimeType) if a bucket does not take objects of this type. Parameters do not count."""
-    if not allowed:
-        return
-    asked = _bare(given)
-    if not any(_takes(_bare(each), asked) for each in allowed):
-        raise invalid_mime_type(given)
-
-
 def limit_of(bucket_limit: int | None, *, standard: int, largest: int) -> int:
     """Give the longest object that a bucket takes from a standard upload."""
     return standard if bucket_limit is None else min(bucket_limit, largest)
@@ -168,27 +144,3 @@ def refuse_unsendable(*texts: str) -> None:
     """Raises: StorageError for what cannot stand in a header of an answer."""
     if not all(_SENDABLE.fullmatch(text) for text in texts):
         raise invalid_request("A header holds a character that is not allowed", "invalid_header_char")
-
-
-def shown_type(mime_type: str) -> str:
-    """Give the media type under which bytes are served: pages are text, so that nobody hosts them on the API's origin."""
-    return "text/plain" if _bare(mime_type) in _PAGES else mime_type
-
-
-def is_active(mime_type: str) -> bool:
-    """Tell whether a browser may run scripts in what is served under this type: drawings and other XML."""
-    bare = _bare(mime_type)
-    return bare.endswith(("/xml", "+xml"))
-
-
-_PAGES = ("text/html", "application/xhtml+xml")
-
-
-def _bare(mime_type: str) -> str:
-    return mime_type.partition(";")[0].strip().lower()
-
-
-def _takes(pattern: str, asked: str) -> bool:
-    if pattern == "*" or pattern == "*/*":
-        return True
-    return asked.startswith(pattern[:-1]) if pattern.endswith("/*") else asked == pattern

@@ -37,8 +37,9 @@ from workers.storage.errors import (
     quota_exceeded,
     too_large,
 )
+from workers.storage.media_types import parse_media_type, refuse_mime_type
 from workers.storage.objects import SQL
-from workers.storage.rules import PLACEHOLDER, RuleKey, limit_of, parse_key, refuse_mime_type
+from workers.storage.rules import PLACEHOLDER, RuleKey, limit_of, parse_key
 from workers.storage.tickets import Ticket
 
 Metadata = Mapping[str, object]
@@ -49,13 +50,16 @@ _ISOLATION = "read committed"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an upload says of its object."""
+    """What an upload says of its object. Its type is one media type: making one with any other is a StorageError (400)."""
 
     mime_type: str
     cache_control: str
     robots: str = ""
     user_metadata: bytes | None = None
     """JSON of an object."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mime_type", parse_media_type(self.mime_type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 import msgspec
 import pytest
 
+from schemas.auth_settings_delivery import Email
 from schemas.secret import Secret
 from schemas.settings import Auth, Db, Gateway, Settings
 from services.supervisor.errors import StartRefused
-from services.supervisor.exposure import check_exposure, development_secrets, is_loopback
+from services.supervisor.exposure import check_exposure, development_secrets, exposure_warnings, is_loopback
 
 OWN = Settings(
     auth=Auth(jwt_secret=Secret("x" * 32), publishable_key=Secret("p"), secret_key=Secret("s")),
@@ -55,3 +56,18 @@ def test_an_outside_database_elsewhere_gets_no_development_password():
 
 def test_an_outside_database_on_this_machine_may_have_it():
     check_exposure(Settings(db=Db(url=Secret("postgresql://owner:pw@127.0.0.1:5432/app"))))
+
+
+def test_sign_ups_without_confirmation_are_warned_of_where_others_can_sign_up():
+    [warning] = exposure_warnings(Settings(gateway=Gateway(host="0.0.0.0")))
+
+    assert "auth.email.enable_confirmations" in warning
+    assert "0.0.0.0" in warning
+
+
+def test_confirmed_sign_ups_and_those_of_this_machine_need_no_warning():
+    confirmed = Auth(email=Email(enable_confirmations=True))
+
+    assert exposure_warnings(Settings()) == []
+    assert exposure_warnings(Settings(gateway=Gateway(host="0.0.0.0"), auth=confirmed)) == []
+    assert exposure_warnings(Settings(gateway=Gateway(host="0.0.0.0"), auth=Auth(enable_signup=False))) == []

@@ -109,6 +109,8 @@ class House:
     admin: asyncpg.Connection
     """A connection of the superuser, for what no request tells."""
     clock: Clock = field(default_factory=Clock)
+    cookies: dict[str, str] = field(default_factory=dict)
+    """What the browser of the test has been given; a request that names its own cookies is another browser's."""
 
     def having(self, **changes: object) -> "House":
         """Give the same with other settings; `sessions__timebox` is the key `timebox` of section `sessions`."""
@@ -125,7 +127,7 @@ class House:
             clock=self.clock,
         )
         made = replace(made, key=accounts.key, clock=self.clock)
-        return House(made, self.admin, self.clock)
+        return House(made, self.admin, self.clock, self.cookies)
 
     @property
     def hashing(self) -> CountingHashing:
@@ -145,9 +147,23 @@ class House:
     ) -> Response:
         path, _, query = target.partition("?")
         sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        if self.cookies and "cookie" not in headers:
+            sent.append(("cookie", "; ".join(f"{name}={value}" for name, value in self.cookies.items())))
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         request = Request("req-1", method, path, query, sent, caller, body=data, client=client)
-        return await AuthWorker(self.accounts).answer(request, Inline(data))  # type: ignore[arg-type]  # as Body is read
+        response = await AuthWorker(self.accounts).answer(request, Inline(data))  # type: ignore[arg-type]  # as Body is read
+        for name, value in response.headers:
+            if name == "set-cookie":
+                key, _, text = value.partition(";")[0].partition("=")
+                self.cookies[key] = text
+        return response
+
+    async def go_on(self, url: str) -> str:
+        """Open the address that a program was given for a browser, and give where that is sent."""
+        target = url[url.index("/authorize/continue") :]
+        response = await self.send("GET", target)
+        assert response.status == 302, response
+        return told(response, "location")
 
     async def ok(self, method: str, target: str, body: object = None, caller: Caller = ANYBODY) -> Any:
         """Send a request that must succeed, and give the body of its answer."""

@@ -117,7 +117,7 @@ async def links(house: House, who: Signed, **query: str) -> Landed:
     """Link the provider's identity to an account, all the way."""
     asked = urlencode({"provider": "keycloak", "skip_http_redirect": "true", **query})
     address = (await house.ok("GET", f"/user/identities/authorize?{asked}", caller=who.caller))["url"]
-    return await returns(house, await visits(address))
+    return await returns(house, await visits(await house.go_on(address)))
 
 
 def state_of(address: str) -> str:

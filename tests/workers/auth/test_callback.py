@@ -55,6 +55,67 @@ async def exchange_refused(house: House, code: str, verifier: str = VERIFIER) ->
     return (await house.refused("POST", "/token?grant_type=pkce", body))[:2]
 
 
+# Whose browser it is
+
+
+async def test_a_state_is_taken_from_the_browser_that_began_alone(house: House, realm: OidcProvider):
+    house = open_for(house, realm)
+    query = await visits(await departs(house))
+
+    for cookie in ("", "__Host-headwater-browser=" + "x" * 43, "a=b; __Host-headwater-browser="):
+        answer = await house.send("GET", f"/callback?{query}", cookie=cookie)
+        assert refused_at_site(landed(answer)) == ("invalid_request", "bad_oauth_state")
+
+    assert "access_token" in (await returns(house, query)).fragment  # nothing was used up
+
+
+async def test_the_cookie_is_of_this_host_and_no_script_reads_it(house: House, realm: OidcProvider):
+    answer = await open_for(house, realm).send("GET", "/authorize?provider=keycloak")
+
+    name, *attributes = told(answer, "set-cookie").split("; ")
+    assert name.startswith("__Host-headwater-browser=")
+    assert attributes == ["Path=/", "Max-Age=600", "HttpOnly", "Secure", "SameSite=Lax"]
+
+
+async def test_two_sign_ins_at_once_share_the_browser(house: House, realm: OidcProvider):
+    house = open_for(house, realm)
+    queries = [await visits(await departs(house)) for _ in range(2)]
+
+    for query in queries:
+        assert "access_token" in (await returns(house, query)).fragment
+
+
+async def test_another_host_than_the_provider_s_goes_by_way_of_a_ticket(house: House, realm: OidcProvider):
+    house = open_for(house, realm)
+    answer = await house.send("GET", "/authorize?provider=keycloak", host="127.0.0.1:54321")
+    address = told(answer, "location")
+
+    assert address.startswith(f"{EXTERNAL}/authorize/continue?ticket=")
+    assert [name for name, _ in answer.headers if name == "set-cookie"] == []
+    query = await visits(await house.go_on(address))
+    assert "access_token" in (await returns(house, query)).fragment
+    again = await house.refused("GET", address.removeprefix(EXTERNAL))
+    assert again[:2] == (400, "bad_oauth_state")
+
+
+async def test_a_ticket_is_over_with_its_flow(house: House, realm: OidcProvider):
+    house = open_for(house, realm)
+    answer = await house.send("GET", "/authorize?provider=keycloak", host="elsewhere")
+    house.clock.forward(minutes=6)
+
+    late = await house.refused("GET", told(answer, "location").removeprefix(EXTERNAL))
+
+    assert late[:2] == (400, "bad_oauth_state")
+
+
+async def test_a_provider_that_answers_with_a_form_needs_another_cookie(house: House, realm: OidcProvider):
+    query = urlencode({"provider": "keycloak", "response_mode": "form_post"})
+    answer = await open_for(house, realm).send("GET", f"/authorize?{query}")
+
+    assert told(answer, "set-cookie").startswith("__Host-headwater-browser-post=")
+    assert told(answer, "set-cookie").endswith("Secure; SameSite=None")
+
+
 # What a sign-in gives
 
 

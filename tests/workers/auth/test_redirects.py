@@ -311,3 +311,25 @@ def test_no_value_gets_out_of_its_field(fields: dict[str, str]) -> None:
 
     assert parse_qs(urlsplit(with_query("https://x.co/cb#f", fields)).query) == shown
     assert parse_qs(urlsplit(with_fragment("https://x.co/cb", fields)).fragment) == shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "is_allowed"),
+    [
+        ("**", "com.example.app://in", True),
+        ("**://**", "com.example.app://in", True),
+        ("**", "myapp://in", False),
+        ("{myapp,other}://**", "myapp://in", True),
+        ("myapp://**", "myapp://in", True),
+        ("**", "ms-settings:x", False),
+        ("*:**", "search-ms:query=x", False),
+        ("intent://**", "intent://x", False),
+        ("**", "ldap://a.example/x", False),
+        ("**", "javascript:alert(1)", False),
+        ("**", "data:text/html,x", False),
+    ],
+)
+def test_a_wildcard_in_place_of_the_scheme_is_for_the_web_and_applications(
+    pattern: str, url: str, is_allowed: bool
+) -> None:
+    assert RedirectRules("https://site.example", [pattern]).allows(url) is is_allowed

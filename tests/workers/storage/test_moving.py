@@ -142,7 +142,7 @@ async def test_copy_refusals(house: House) -> None:
     assert await house.refused("POST", "/object/copy", {**body, "sourceKey": "x"}) == GONE
     assert (await house.refused("POST", "/object/copy", {**body, "destinationBucket": "nowhere"}))[0] == 404
     bad = {**body, "copyMetadata": False, "metadata": {"mimetype": "a\r\nb"}}
-    assert (await house.refused("POST", "/object/copy", bad))[:2] == (400, "InvalidRequest")
+    assert (await house.refused("POST", "/object/copy", bad))[:2] == (400, "InvalidMimeType")
     assert await house.blob_names() == before
 
 

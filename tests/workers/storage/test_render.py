@@ -4,6 +4,7 @@ import pytest
 
 from tests.workers.images import samples
 from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
+from workers.storage.media_types import POLICY
 from workers.storage.sweep import sweep_tombstones
 
 PNG = samples.written(samples.quarters(80, 40), "png")
@@ -39,6 +40,7 @@ async def test_public_picture_is_made_and_kept_beside_its_source(house: House) -
     assert dict(response.headers) == {
         "content-type": "image/png",
         "x-content-type-options": "nosniff",
+        "content-security-policy": POLICY,
         "x-robots-tag": "none",
         "cache-control": "max-age=60",
         "x-transformations": "height:20,width:20,resizing_type:fit,quality:60,format:png",

@@ -10,15 +10,11 @@ from workers.storage.errors import StorageError
 from workers.storage.rules import (
     cache_control_of,
     existing_key,
-    is_active,
     limit_of,
     parse_key,
-    parse_mime_types,
     parse_size_limit,
     refuse_bad_bucket,
-    refuse_mime_type,
     refuse_unsendable,
-    shown_type,
 )
 
 MIB = 1024 * 1024
@@ -165,59 +161,6 @@ def test_size_above_that_of_the_service_is_refused() -> None:
     assert refused.value.body()["statusCode"] == "413"
 
 
-@pytest.mark.parametrize(
-    ("asked", "allowed"),
-    [
-        ("image/png", ["image/png"]),
-        ("image/png", ["image/*"]),
-        ("IMAGE/PNG", ["image/png"]),
-        ("text/plain;charset=UTF-8", ["text/plain"]),
-        ("text/plain", ["text/plain; charset=utf-8"]),
-        ("anything", []),
-        ("a/b", None),
-        ("a/b", ["*/*"]),
-        ("a/b", ["*"]),
-    ],
-)
-def test_types_that_a_bucket_takes(asked: str, allowed: list[str] | None) -> None:
-    refuse_mime_type(asked, allowed)
-
-
-@pytest.mark.parametrize(
-    ("asked", "allowed"),
-    [
-        ("image/png", ["image/jpeg"]),
-        ("images/png", ["image/*"]),
-        ("image", ["image/*"]),
-        ("text/html; x=image/png", ["image/png"]),
-        ("text/html, image/png", ["image/png"]),
-        ("", ["image/*"]),
-        ("image/*", ["image/png"]),
-    ],
-)
-def test_types_that_a_bucket_does_not_take(asked: str, allowed: list[str]) -> None:
-    with pytest.raises(StorageError) as refused:
-        refuse_mime_type(asked, allowed)
-
-    assert refused.value.body() == {
-        "statusCode": "415",
-        "error": "invalid_mime_type",
-        "message": f"mime type {asked} is not supported",
-        "code": "InvalidMimeType",
-    }
-
-
-def test_lists_of_types_are_checked() -> None:
-    assert parse_mime_types(None) is None
-    assert parse_mime_types(["", "image/*", "text/plain; charset=utf-8"]) == [
-        "image/*",
-        "text/plain; charset=utf-8",
-    ]
-    for bad in ("image", "image/", "a b/c", "x/" + "y" * 1000, "image/png\n"):
-        with pytest.raises(StorageError):
-            parse_mime_types([bad])
-
-
 @pytest.mark.parametrize(("bucket", "limit"), [(None, 50), (10, 10), (200, 200), (9999, 1000), (0, 0)])
 def test_limit_of_a_bucket_may_be_above_the_standard_but_not_above_the_largest(
     bucket: int | None, limit: int
@@ -237,16 +180,6 @@ def test_limit_of_a_bucket_may_be_above_the_standard_but_not_above_the_largest(
 )
 def test_cache_control(given: str | None, kept: str) -> None:
     assert cache_control_of(given) == kept
-
-
-def test_pages_are_shown_as_text() -> None:
-    assert shown_type("text/html") == "text/plain"
-    assert shown_type("Text/HTML; charset=utf-8") == "text/plain"
-    assert shown_type("application/xhtml+xml") == "text/plain"
-    assert shown_type("text/css") == "text/css"
-    assert is_active("image/svg+xml")
-    assert is_active("text/xml; a=b")
-    assert not is_active("image/png")
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\rb", "a\0", "日本"])

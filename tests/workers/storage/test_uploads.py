@@ -240,7 +240,7 @@ async def test_header_injection_is_refused(house: House) -> None:
 
     response = await house.put(f"/object/{bucket}/a", form=form)
 
-    assert (shown(response)["code"], shown(response)["error"]) == ("InvalidRequest", "invalid_header_char")
+    assert (shown(response)["code"], shown(response)["error"]) == ("InvalidMimeType", "invalid_mime_type")
 
 
 async def test_bad_robots_are_refused(house: House) -> None:

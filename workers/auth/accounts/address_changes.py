@@ -70,11 +70,11 @@ async def repeat_email_change(
 ) -> Mail | None:
     """Prepare the mails of a change once more, those that are not confirmed yet; None if there is none to repeat.
 
-    Raises: AuthError (429, 400).
+    The caller has kept the pause (`letters.pace`). Raises: AuthError (429, 400).
     """
     if not user.email_change:
         return None
-    await letters.refuse_too_soon(accounts, transaction, user, Kind.EMAIL_CHANGE_NEW, user.email_change)
+    await users.lock(transaction, user.id)
     current = await users.find_by_id(transaction, user.id)
     if current is None or not current.email_change:
         return None
@@ -103,11 +103,14 @@ async def begin_phone_change(
 async def repeat_phone_change(
     accounts: Accounts, transaction: Transaction, user: User, channel: str = "sms", client: str = ""
 ) -> Text | None:
-    """Prepare the code of a change once more; None if there is none to repeat. Raises: AuthError (429, 400, 422)."""
+    """Prepare the code of a change once more; None if there is none to repeat. Raises: AuthError (429, 400, 422).
+
+    The caller has kept the pause (`letters.pace`).
+    """
     if not user.phone_change:
         return None
     return await letters.prepare_text(
-        accounts, transaction, user, Kind.PHONE_CHANGE, user.phone_change, channel, client
+        accounts, transaction, user, Kind.PHONE_CHANGE, user.phone_change, channel, client, is_paced=True
     )
 
 

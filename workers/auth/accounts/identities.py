@@ -23,7 +23,7 @@ class Holder(Struct, frozen=True):
     """Somebody who has an address: as his own (`provider` is empty), or by an identity.
 
     `is_proven` says that he has shown it to be his, to us or to the provider; `is_confirmed` that the account has shown
-    any address or number to be its own.
+    any address or number to be its own. One that was confirmed at once has shown neither (`proofs.py`).
     """
 
     user_id: UUID

@@ -9,11 +9,24 @@ from (select value as name from jsonb_array_elements_text($1::jsonb) order by va
 select row_to_json(identities) from auth.identities where provider = $1 and provider_id = $2
 
 -- name: holders
--- Who has one of some addresses: as his own, or by an identity. Those of single sign-on have none of their own here.
+-- Who has one of some addresses: as his own, or by an identity. An address that was confirmed at once proves nothing. Those of single sign-on have none of their own here.
 select row_to_json(found) from (
   select users.id as user_id, lower(users.email) as address, '' as provider,
-    users.email_confirmed_at is not null as is_proven, users.confirmed_at is not null as is_confirmed
+    users.email_confirmed_at is not null and not email.is_unproven as is_proven,
+    (users.email_confirmed_at is not null and not email.is_unproven)
+      or (users.phone_confirmed_at is not null and not phone.is_unproven) as is_confirmed
   from auth.users
+  cross join lateral (
+    select exists (
+      select from auth.unproven_addresses
+      where user_id = users.id and provider = 'email' and address = lower(users.email)
+    ) as is_unproven
+  ) email
+  cross join lateral (
+    select exists (
+      select from auth.unproven_addresses where user_id = users.id and provider = 'phone' and address = users.phone
+    ) as is_unproven
+  ) phone
   where lower(users.email) = any (array(select jsonb_array_elements_text($1::jsonb))) and users.aud = $2
     and users.deleted_at is null and not users.is_sso_user
   union all

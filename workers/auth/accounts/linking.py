@@ -16,8 +16,9 @@ How to use them:
 
 `social/decision.py` has the rules by which an account is found, `social/joining.py` the two other ways in which an identity
 joins one: by its user's wish, and by invitation. An account that is entered must be confirmed: by an address that the
-provider has verified (or by any, where accounts are confirmed at once), or earlier. Whoever confirms an account that nobody
-had confirmed has it for himself: its password, other identities, sessions and metadata are dropped.
+provider has verified (or by any, where accounts are confirmed at once), or earlier. Whoever proves the address of an account
+first (`accounts/proofs.py`) has it for himself: its password, other identities, sessions and factors are dropped, and the
+metadata of an account that was not even confirmed. An address that counts as confirmed without a proof stays unproven.
 Source: reference page "auth", sections 11.3, 11.4 and 17.
 """
 
@@ -26,7 +27,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from workers.auth import refusals
-from workers.auth.accounts import identities, users
+from workers.auth.accounts import identities, proofs, users
 from workers.auth.accounts.identities import Holder
 from workers.auth.context import Accounts
 from workers.auth.errors import AuthError
@@ -201,6 +202,9 @@ async def _settled(
 ) -> Entry:
     """See that the account is confirmed, now or earlier, or say what is missing."""
     own, is_new = (user.email or "").lower(), isinstance(coming.decision, New)
+    verified = {each.address for each in coming.person.emails if each.is_verified}
+    if own in verified and await proofs.is_first_proof(transaction, user, "email"):
+        return Entry(await _proven(accounts, transaction, coming, user, ""), is_new)
     if user.confirmed_at is not None or (not coming.person.emails and not own):
         if user.is_anonymous:
             user = await account.make_permanent(transaction, user.id)
@@ -208,11 +212,9 @@ async def _settled(
     free = [each for each in coming.trusted if _may_have(user, each, coming.holders)]
     if own in coming.trusted or free:
         address = "" if own in coming.trusted else free[0]
-        if not is_new:
-            await account.drop_all_else(transaction, user.id, coming.provider, coming.person.subject)
-        user = await account.confirm(transaction, user.id, address, accounts.now())
-        if not is_new:
-            user = await account.describe(transaction, user.id, coming.data, is_whole=True)
+        user = await _proven(accounts, transaction, coming, user, address)
+        if (address or own) not in verified:
+            await proofs.note_unproven(transaction, user.id, "email", address or own)
         return Entry(user, is_new)
     if coming.trusted and not own:  # proven, but another account has it already
         return Entry(user, is_new)
@@ -221,6 +223,20 @@ async def _settled(
         return Entry(user, is_new, mail)
     missing = refusals.UNVERIFIED_EMAIL_SENT if own else refusals.UNVERIFIED_EMAIL
     return Entry(user, is_new, mail, missing(provider=coming.provider))
+
+
+async def _proven(
+    accounts: Accounts, transaction: Transaction, coming: _Coming, user: User, address: str
+) -> User:
+    """Confirm an account by the provider's word, and leave nobody in it who came before. An empty address: its own."""
+    was_confirmed, is_new = user.confirmed_at is not None, isinstance(coming.decision, New)
+    if not is_new:
+        await account.drop_all_else(transaction, user.id, coming.provider, coming.person.subject)
+    user = await account.confirm(transaction, user.id, address, accounts.now())
+    await proofs.note_proven(transaction, user.id, "email")
+    if is_new:
+        return user
+    return await account.describe(transaction, user.id, coming.data, is_whole=not was_confirmed)
 
 
 def _may_have(user: User, address: str, holders: Sequence[Holder]) -> bool:

@@ -62,6 +62,7 @@ def newcomer(
         told=data or {},
         email_confirmed_at=now if is_confirmed and email else None,
         phone_confirmed_at=now if is_confirmed and phone else None,
+        is_proven=False,
     )
 
 

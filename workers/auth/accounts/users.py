@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from workers.auth import refusals
+from workers.auth.accounts import proofs
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.rows import Metadata, User
@@ -39,6 +40,8 @@ class NewUser:
     """What its owner told of himself, which its identities keep as well."""
     is_anonymous: bool = False
     banned_until: datetime | None = None
+    is_proven: bool = True
+    """False for addresses that are confirmed only because accounts are confirmed at once."""
     id: UUID = field(default_factory=uuid4)
 
     @property
@@ -68,6 +71,8 @@ class Change:
     phone_change: str | None = None
     """A number that waits to be confirmed; empty: none does."""
     invited_at: datetime | None = None
+    is_proven: bool = True
+    """False for addresses that are confirmed only because accounts are confirmed at once."""
 
 
 def by_id(id: UUID, *, even_deleted: bool = False) -> Statement:
@@ -127,6 +132,8 @@ async def make(transaction: Transaction, new: NewUser) -> User:
         if address:
             claims = {**new.told, "sub": str(new.id), provider: address, **is_confirmed}
             await _identify(transaction, new.id, provider, claims)
+            if not new.is_proven and is_confirmed[f"{provider}_verified"]:
+                await proofs.note_unproven(transaction, new.id, provider, address)
     return await _again(transaction, new.id)
 
 
@@ -157,6 +164,11 @@ async def change(transaction: Transaction, user: User, wanted: Change) -> User:
                 f"{provider}_verified": confirmed_at is not None,
             }
             await _follow(transaction, user.id, provider, claims)
+        if confirmed_at is not None:
+            if address and not wanted.is_proven:
+                await proofs.note_unproven(transaction, user.id, provider, address)
+            else:
+                await proofs.note_proven(transaction, user.id, provider)
     if wanted.password_hash is not None or wanted.email or wanted.phone:
         await transaction.rows(_SQL["forget_codes"], str(user.id))
     return await _again(transaction, user.id)

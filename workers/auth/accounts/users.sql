@@ -13,7 +13,7 @@ select row_to_json(shown) from (
 -- name: password_by_email
 -- Who may sign in with a password, and what is asked of him before he does: nothing else is looked up before the hash.
 select row_to_json(shown) from (
-  select id, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at, banned_until, is_sso_user,
+  select id, aud, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at, banned_until, is_sso_user,
     raw_user_meta_data
   from auth.users
   where lower(users.email) = $1 and users.aud = $2 and users.deleted_at is null and not users.is_sso_user
@@ -23,7 +23,7 @@ select row_to_json(shown) from (
 
 -- name: password_by_phone
 select row_to_json(shown) from (
-  select id, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at, banned_until, is_sso_user,
+  select id, aud, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at, banned_until, is_sso_user,
     raw_user_meta_data
   from auth.users
   where users.phone = $1 and users.aud = $2 and users.deleted_at is null

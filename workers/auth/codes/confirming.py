@@ -6,13 +6,13 @@ Source: reference page "auth", sections 5.8, 6.3 and 6.4.
 from dataclasses import dataclass
 
 from workers.auth import refusals
-from workers.auth.accounts import users
+from workers.auth.accounts import proofs, users
 from workers.auth.accounts.address_changes import Half, needs_both
 from workers.auth.accounts.shown import merged, with_providers
 from workers.auth.codes.one_time import Kind, Token
 from workers.auth.context import Accounts
 from workers.auth.rows import Metadata, User
-from workers.auth.social.account import providers_of
+from workers.auth.social import account
 from workers.database.interactive import Transaction
 
 
@@ -51,6 +51,7 @@ async def _email(accounts: Accounts, transaction: Transaction, user: User, token
     if token.relates_to != (user.email or "").lower():
         raise refusals.BAD_CODE()
     await users.forget_codes(transaction, user.id)
+    user = await _proven(transaction, user, token, "email")
     if user.email_confirmed_at is not None:
         return user
     await users.verify_identity(transaction, user.id, "email")
@@ -68,6 +69,7 @@ async def _phone(accounts: Accounts, transaction: Transaction, user: User, token
     if token.relates_to != user.phone:
         raise refusals.BAD_CODE()
     await users.forget_codes(transaction, user.id)
+    user = await _proven(transaction, user, token, "phone")
     is_new = user.phone_confirmed_at is None
     if not is_new and not user.is_anonymous:
         return user
@@ -81,6 +83,20 @@ async def _phone(accounts: Accounts, transaction: Transaction, user: User, token
             is_anonymous=False,
         ),
     )
+
+
+async def _proven(transaction: Transaction, user: User, token: Token, provider: str) -> User:
+    """Note that an address is proven; the first proof leaves nobody in the account who came without one.
+
+    The confirmation of a sign-up keeps its password: it was sent for that, and `/otp` takes the password away before it
+    asks to confirm an account of somebody else's making.
+    """
+    is_first = await proofs.is_first_proof(transaction, user, provider)
+    await proofs.note_proven(transaction, user.id, provider)
+    was_confirmed = (user.email_confirmed_at if provider == "email" else user.phone_confirmed_at) is not None
+    if not is_first or not (was_confirmed or token.token_type is Kind.RECOVERY):
+        return user
+    return await account.drop_all_but_address(transaction, user.id, provider)
 
 
 async def _new_phone(accounts: Accounts, transaction: Transaction, user: User, token: Token) -> User:
@@ -132,7 +148,7 @@ async def _email_change(accounts: Accounts, transaction: Transaction, user: User
 
 async def _listed(transaction: Transaction, user: User) -> User:
     """List a user's ways in anew if the list lacks one, or names one that is gone: rows made by hand may have none."""
-    metadata, found = user.raw_app_meta_data or {}, providers_of(user.identities)
+    metadata, found = user.raw_app_meta_data or {}, account.providers_of(user.identities)
     known, ways = metadata.get("providers"), {each.provider for each in user.identities}
     is_right = isinstance(known, list) and {str(each) for each in known} == ways
     if not found or (is_right and metadata.get("provider") in ways):

@@ -1,48 +1,76 @@
--- Wrong passwords in a row (guessing.py): `count` of them, the last at `updated_at`. $2 tries are free; $3 are the seconds
--- to wait after each further one, the last of them for all that follow. After $4 seconds without one all are forgotten.
+-- Wrong passwords in a row (guessing.py): `count` of them, the last at `updated_at`, for two names: $1 the account at all
+-- networks that are not known, $2 the account at one network. $3 is the hash by which the network may be known; at a known one the
+-- first name does not count. $4 are the seconds to wait after each further one once the free ones ($5, $6) are used up, the
+-- last of them for all that follow; after $7, $8 seconds without one all are forgotten. $9: how long a network is known.
+-- Names are not given as an array: it would be planned anew each time, because the server takes one that it does not know for
+-- a long one.
 
 -- name: wait
--- Whole seconds until the next try may come; 0 at once. $1 and $5 are the names: as an array they would be planned anew each
--- time, because the server takes an array that it does not know for a long one.
+-- Whole seconds until the next try may come; 0 at once.
 select coalesce(max(ceil(extract(epoch from
-  updated_at + ($3::int[])[least(count::int - $2::int + 1, cardinality($3::int[]))] * interval '1 second'
-  - clock_timestamp()
+  updated_at + ($4::int[])[least(count::int - free + 1, cardinality($4::int[]))] * interval '1 second' - clock_timestamp()
 ))), 0)::int
-from auth.rate_limits
-where name in ($1, $5) and count >= $2::int and updated_at > clock_timestamp() - $4::int * interval '1 second'
-
--- name: lock
--- In the order of their names, so that nobody waits for each other. $1 are the names, as an array, here and below.
-select 1 from auth.rate_limits where name = any($1::text[]) order by name for update
+from (
+  select count, updated_at,
+    case when name = $2 then $6::int else $5::int end as free,
+    case when name = $2 then $8::int else $7::int end as window_s
+  from auth.rate_limits
+  where name = $2 or (name = $1 and not exists (
+    select from auth.known_networks where network_hash = $3 and seen_at > now() - $9::int * interval '1 second'
+  ))
+) tries
+where count >= free and updated_at > clock_timestamp() - window_s * interval '1 second'
 
 -- name: count
--- Gives the names that were counted: those for which no wait lasts. Two at once count one after the other.
-insert into auth.rate_limits as tries (name, count, window_start, updated_at)
-select name, 1, clock_timestamp(), clock_timestamp() from unnest($1::text[]) name order by name
-on conflict (name) do update set
-  count = case when tries.updated_at > clock_timestamp() - $4::int * interval '1 second' then tries.count + 1 else 1 end,
-  updated_at = clock_timestamp()
-where tries.count < $2::int
-  or tries.updated_at + ($3::int[])[least(tries.count::int - $2::int + 1, cardinality($3::int[]))] * interval '1 second'
-    <= clock_timestamp()
-returning 1
+-- True if the try was counted under both names: no wait lasts. Two at once count one after the other, in the order of names.
+with wanted as (
+  select name from (values ($1), ($2)) names (name)
+  where name <> '' and (name = $2 or not exists (
+    select from auth.known_networks where network_hash = $3 and seen_at > now() - $9::int * interval '1 second'
+  ))
+), counted as (
+  insert into auth.rate_limits as tries (name, count, window_start, updated_at)
+  select name, 1, clock_timestamp(), clock_timestamp() from wanted order by name
+  on conflict (name) do update set
+    count = case
+      when tries.updated_at > clock_timestamp() - case when tries.name = $2 then $8::int else $7::int end * interval '1 second'
+      then tries.count + 1 else 1
+    end,
+    updated_at = clock_timestamp()
+  where tries.count < case when tries.name = $2 then $6::int else $5::int end
+    or tries.updated_at + ($4::int[])[least(
+      tries.count::int - case when tries.name = $2 then $6::int else $5::int end + 1, cardinality($4::int[])
+    )] * interval '1 second' <= clock_timestamp()
+  returning 1
+)
+select ((select count(*) from counted) = (select count(*) from wanted))::text
 
 -- name: pass
--- Forgets them after a right one. While a wait lasts it fails, and with it all that is written along. Locks as `lock` does.
+-- Forgets the wrong ones of this network after a right one; those of others stay, so nobody gains by the owner's sign-ins.
+-- While a wait lasts it fails, and with it all that is written along. Locks in the order of names.
 with tries as (
-  select count, updated_at from auth.rate_limits where name = any($1::text[]) order by name for update
+  select name, count, updated_at,
+    case when name = $2 then $6::int else $5::int end as free,
+    case when name = $2 then $8::int else $7::int end as window_s
+  from auth.rate_limits
+  where name = $2 or (name = $1 and not exists (
+    select from auth.known_networks where network_hash = $3 and seen_at > now() - $9::int * interval '1 second'
+  ))
+  order by name for update
 ), waits as (
   select max(ceil(extract(epoch from
-    updated_at + ($3::int[])[least(count::int - $2::int + 1, cardinality($3::int[]))] * interval '1 second'
-    - clock_timestamp()
+    updated_at + ($4::int[])[least(count::int - free + 1, cardinality($4::int[]))] * interval '1 second' - clock_timestamp()
   ))) as wait_s
   from tries
-  where count >= $2::int and updated_at > clock_timestamp() - $4::int * interval '1 second'
+  where count >= free and updated_at > clock_timestamp() - window_s * interval '1 second'
 ), forgotten as (
-  delete from auth.rate_limits
-  where name = any($1::text[]) and not exists (select from waits where wait_s > 0)
+  delete from auth.rate_limits where name = $2 and not exists (select from waits where wait_s > 0)
 )
 select ('too many wrong ones, seconds to wait: ' || wait_s)::int from waits where wait_s > 0
 
+-- name: lock
+-- In the order of their names, so that nobody waits for each other.
+select 1 from auth.rate_limits where name in ($1, $2) order by name for update
+
 -- name: forget
-delete from auth.rate_limits where name = any($1::text[])
+delete from auth.rate_limits where name = $1

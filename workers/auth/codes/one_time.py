@@ -20,8 +20,9 @@ How to check a code, whatever it is for (here: the nonce of a new password):
 
 `try_code` opens transactions of its own, so never call it within one: a wrong code counts although the request fails.
 After five wrong ones a code is dead; its link lives on, for nobody can guess that, and nobody shall make it void for the
-owner by typing nonsense. Beyond the life of one code, wrong ones of an address are few in an hour, fewer still from one
-client, so that no single one keeps the owner out; whether anybody has the address or not. Where a provider makes and checks the codes of phones, it is asked, after the try has
+owner by typing nonsense. Beyond the life of one code, wrong ones of an address are few in an hour (30), fewer still from one
+network (10), whether anybody has the address or not. Networks at which the user has signed in lately (`networks.py`) have five
+wrong ones of their own for each code, and 30 an hour of their own: nobody elsewhere keeps the owner out there. Where a provider makes and checks the codes of phones, it is asked, after the try has
 been counted.
 
 Sending is one step up, in `letters.py`: how often, to whom, in which words. Source: reference page "auth", 5.1 and 21.
@@ -38,7 +39,7 @@ from msgspec import Struct
 from schemas.setting_types import Quota
 from workers.auth import refusals
 from workers.auth.accounts import users
-from workers.auth.codes import codes, limits
+from workers.auth.codes import codes, limits, networks
 from workers.auth.codes.codes import CodeLimits, CodeState, OneTimeCode, Outcome, attempt
 from workers.auth.context import Accounts
 from workers.auth.rows import User
@@ -59,6 +60,8 @@ class Kind(StrEnum):
     REAUTHENTICATION = "reauthentication_token"
 
 
+_NOBODYS = "0" * 56
+"""As a code is stored; it is nobody's."""
 _MOST_WRONG, _MOST_OF_CLIENT = Quota("30/1h"), Quota("10/1h")
 EMAIL_CHANGE = (Kind.EMAIL_CHANGE_CURRENT, Kind.EMAIL_CHANGE_NEW)
 
@@ -72,6 +75,8 @@ class Token(Struct, frozen=True):
     token_hash: str
     relates_to: str
     failed_attempts: int = 0
+    failed_at_known: int = 0
+    """Those typed at networks that the user is known at; the others are `failed_attempts`."""
     sent_at: datetime | None = None
 
     @property
@@ -141,20 +146,25 @@ async def try_code(
     """
     is_test = accounts.outbox.test_code(address) is not None
     checker = None if is_test or "@" in address else accounts.outbox.checker
-    tries = {} if is_test else _tries(accounts, aud, address, client)
+    network = networks.network_hash(accounts.code_key, aud, address, client)
     async with accounts.transaction() as transaction:
+        # The same statements for an address that nobody has, and no commit that waits for the disk where something was
+        # counted: else the time would tell who is known.
+        await transaction.rows(_SQL["do_not_wait"])
+        is_known = await networks.is_known(transaction, network)
+        tries = {} if is_test else _tries(accounts, aud, address, client, is_known=is_known)
         for name, quota in tries.items():
             if wait_s := await limits.count(transaction, name, quota):
                 raise refusals.OVER_REQUEST_RATE(retry_after_s=wait_s)
         rows = await transaction.all(
             _SQL["of_address"], Token, address, _array(kinds), aud, "" if user_id is None else str(user_id)
         )
-        alive = [each for each in rows if not _is_dead(accounts, each)]
-        found = _matching(alive, code, accounts.code_key) if checker is None else None
+        alive = [each for each in rows if not _is_dead(accounts, each, is_known=is_known)]
+        found = _matching(alive, address, code, accounts.code_key) if checker is None else None
         if found is not None:
             await limits.forget(transaction, *tries)
-        elif alive:
-            await transaction.rows(_SQL["count_wrong"], _array([str(each.id) for each in alive]))
+        else:
+            await transaction.rows(_SQL["count_wrong"], _array([str(each.id) for each in alive]), is_known)
     if checker is None or not alive or not await accounts.outbox.is_right(address, code):
         return found
     async with accounts.transaction() as transaction:
@@ -182,17 +192,23 @@ def lifetime(accounts: Accounts, address: str) -> timedelta:
     return timedelta(seconds=own.email.otp_expiry if "@" in address else own.sms.otp_expiry)
 
 
-def _tries(accounts: Accounts, aud: str, address: str, client: str) -> dict[str, Quota]:
-    """Name what counts the codes typed for an address: of one client, and of all. Nobody reads from it whose they are."""
+def _tries(accounts: Accounts, aud: str, address: str, client: str, *, is_known: bool) -> dict[str, Quota]:
+    """Name what counts the codes typed for an address: of one network, and of all that are not known, or that are.
+
+    Nobody reads from it whose they are.
+    """
     told = f"tries {aud} {address}".encode(errors="surrogatepass")
     name = f"tries:{hmac.digest(accounts.code_key, told, 'sha256').hex()[:40]}"
-    of_client = {f"{name}:{client[:64]}": _MOST_OF_CLIENT} if client else {}
-    return {**of_client, name: _MOST_WRONG}
+    network = networks.network_of(client)
+    of_network = {f"{name}:{network}": _MOST_OF_CLIENT} if network else {}
+    return {**of_network, f"{name}:known" if is_known else name: _MOST_WRONG}
 
 
-def _matching(alive: list[Token], code: str, key: bytes) -> Token | None:
-    """Compare a typed code with all of them, whichever it is."""
+def _matching(alive: list[Token], address: str, code: str, key: bytes) -> Token | None:
+    """Compare a typed code with all of them, whichever it is; with one that nobody has if there is none."""
     right = [each for each in alive if codes.is_code_of(each.token_hash, code, each.relates_to, key)]
+    if not alive:
+        codes.is_code_of(_NOBODYS, code, address, key)
     return right[0] if right else None
 
 
@@ -201,12 +217,12 @@ def _is_over(accounts: Accounts, token: Token) -> bool:
     return token.sent_at is None or accounts.now() >= token.sent_at + lifetime(accounts, token.relates_to)
 
 
-def _is_dead(accounts: Accounts, token: Token) -> bool:
-    """Tell whether a code may not be typed any more: it is too old, or too many wrong ones were."""
+def _is_dead(accounts: Accounts, token: Token, *, is_known: bool) -> bool:
+    """Tell whether a code may not be typed any more: it is too old, or too many wrong ones were, here or elsewhere."""
     if token.sent_at is None:
         return True
     limits = CodeLimits(lifetime(accounts, token.relates_to))
-    state = CodeState(token.sent_at, token.failed_attempts)
+    state = CodeState(token.sent_at, token.failed_at_known if is_known else token.failed_attempts)
     return attempt(state, matches=True, now=accounts.now(), limits=limits)[1] is not Outcome.ACCEPTED
 
 

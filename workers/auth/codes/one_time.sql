@@ -2,6 +2,10 @@
 -- project sees it, and in auth.one_time_tokens, by which it is found. Who locks several rows locks the user first, then
 -- codes in the order of their ids.
 
+-- name: do_not_wait
+-- A commit that waits for the disk would tell that there was something to write.
+select set_config('synchronous_commit', 'off', true)
+
 -- name: note
 -- The user's column of a kind, and when its code was sent.
 update auth.users set
@@ -24,12 +28,13 @@ where id = $1
 insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
 values (gen_random_uuid(), $1, $2::auth.one_time_token_type, $3, $4)
 on conflict (user_id, token_type) do update set
-  token_hash = excluded.token_hash, relates_to = excluded.relates_to, failed_attempts = 0,
+  token_hash = excluded.token_hash, relates_to = excluded.relates_to, failed_attempts = 0, failed_at_known = 0,
   created_at = now(), updated_at = now()
 
 -- name: of_link
 select row_to_json(found) from (
   select token.id, token.user_id, token.token_type, token.token_hash, token.relates_to, token.failed_attempts,
+    token.failed_at_known,
     case
       when token.token_type = 'confirmation_token' then users.confirmation_sent_at
       when token.token_type = 'recovery_token' then users.recovery_sent_at
@@ -46,6 +51,7 @@ select row_to_json(found) from (
 -- users may want to change to one address. $4 is a user, empty for any.
 select row_to_json(found) from (
   select token.id, token.user_id, token.token_type, token.token_hash, token.relates_to, token.failed_attempts,
+    token.failed_at_known,
     case
       when token.token_type = 'confirmation_token' then users.confirmation_sent_at
       when token.token_type = 'recovery_token' then users.recovery_sent_at
@@ -61,7 +67,11 @@ select row_to_json(found) from (
 ) found
 
 -- name: count_wrong
-update auth.one_time_tokens set failed_attempts = failed_attempts + 1, updated_at = now()
+-- $2: at a network that the user is known at.
+update auth.one_time_tokens set
+  failed_attempts = failed_attempts + case when $2::boolean then 0 else 1 end,
+  failed_at_known = failed_at_known + case when $2::boolean then 1 else 0 end,
+  updated_at = now()
 where id = any($1::uuid[])
 
 -- name: take

@@ -1,8 +1,10 @@
 """GET /authorize: a browser goes to a provider. Source: reference page "auth", section 11.1; RFC 6749, 4.1.1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 from uuid import UUID, uuid4
+
+import msgspec
 
 from schemas.http import Response, header
 from workers.auth.asked import Asked
@@ -13,7 +15,8 @@ from workers.auth.flows import NewFlow
 from workers.auth.mail import landing
 from workers.auth.pkce import Challenge, new_verifier, parse_challenge, s256
 from workers.auth.providers.registry import find_provider
-from workers.auth.social import states
+from workers.auth.social import browsers, states
+from workers.auth.social.browsers import Binding
 from workers.auth.social.protocol import Departure, Provider, ProviderFailed
 
 _OURS = frozenset({"provider", "redirect_to", "scopes", "invite_token", "skip_http_redirect", "apikey"})
@@ -38,12 +41,32 @@ class _Wish:
 
 
 async def authorize(accounts: Accounts, asked: Asked) -> Response:
-    """Send a browser to a provider. Raises: AuthError (400, 404)."""
-    return landing.redirect(await provider_address(accounts, asked), 302)
+    """Send a browser to a provider, and know it when it comes back. Raises: AuthError (400, 404)."""
+    return await _begin(accounts, asked)
 
 
-async def provider_address(accounts: Accounts, asked: Asked, *, linking_target_id: UUID | None = None) -> str:
-    """Begin a sign-in, or the linking of an identity to a user, and give the address at the provider.
+async def linking_address(accounts: Accounts, asked: Asked, linking_target_id: UUID) -> str:
+    """Begin the linking of an identity to a user, and give the address of ours by which a browser goes to the provider.
+
+    Raises: AuthError as `authorize`.
+    """
+    response = await _begin(accounts, asked, linking_target_id=linking_target_id)
+    return header(response.headers, "location") or ""
+
+
+async def go_on(accounts: Accounts, asked: Asked) -> Response:
+    """Send the browser that brings a ticket to the provider, and know it when it comes back. Raises: AuthError (400)."""
+    async with accounts.transaction() as transaction:
+        destination, binding = await browsers.depart(accounts, transaction, asked, asked.query("ticket"))
+    return _with_cookie(landing.redirect(destination, 302), binding)
+
+
+def _with_cookie(response: Response, binding: Binding) -> Response:
+    return msgspec.structs.replace(response, headers=[*response.headers, binding.cookie])
+
+
+async def _begin(accounts: Accounts, asked: Asked, *, linking_target_id: UUID | None = None) -> Response:
+    """Begin a sign-in, or the linking of an identity to a user, and send the browser on.
 
     Raises: AuthError (400; 404 for an invitation that is none; 500 if the provider cannot be asked).
     """
@@ -73,9 +96,23 @@ async def provider_address(accounts: Accounts, asked: Asked, *, linking_target_i
         is_email_optional=provider.is_email_optional,
         id=state,
     )
+    return await _depart(accounts, asked, new, kept, destination.url, departure.redirect_uri)
+
+
+async def _depart(
+    accounts: Accounts, asked: Asked, new: NewFlow, kept: states.Kept, destination: str, callback: str
+) -> Response:
+    """Keep a flow, and send the browser to the provider; by way of the ticket if this request is not the browser's own."""
+    if new.linking_target_id is None and browsers.is_at_home(asked, callback):
+        by_post = browsers.comes_back_by_post(destination)
+        binding = browsers.bind(accounts, asked, callback, by_post=by_post)
+        async with accounts.transaction() as transaction:
+            await states.begin(accounts, transaction, replace(new, browser_hash=binding.hash), kept)
+        return _with_cookie(landing.redirect(destination, 302), binding)
     async with accounts.transaction() as transaction:
         await states.begin(accounts, transaction, new, kept)
-    return destination.url
+        address = await browsers.wait(accounts, transaction, browsers.OAUTH, new.id, destination, callback)
+    return landing.redirect(address, 302)
 
 
 def callback_address(accounts: Accounts, provider: Provider) -> str:

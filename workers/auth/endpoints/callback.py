@@ -73,7 +73,7 @@ async def callback(accounts: Accounts, asked: Asked) -> Response:
         if not fields.get("state"):
             raise refusals.NO_STATE()
         async with accounts.transaction() as transaction:
-            flow, kept = await states.claim(accounts, transaction, fields["state"])
+            flow, kept = await states.claim(accounts, transaction, asked, fields["state"])
     except AuthError as error:
         told = {"error": landing.error_name(error.status), "error_code": error.code.value}
         site = with_query(accounts.settings.site_url, told | {"error_description": error.message})

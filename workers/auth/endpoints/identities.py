@@ -8,7 +8,7 @@ from workers.auth.accounts import identities, users
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.context import Accounts
-from workers.auth.endpoints.authorize import provider_address
+from workers.auth.endpoints.authorize import linking_address
 from workers.auth.endpoints.present import present
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
@@ -26,7 +26,7 @@ async def authorize(accounts: Accounts, asked: Asked) -> Response:
         caller = await present(accounts, asked, transaction)
     if caller.user.is_sso_user:
         raise refusals.NOT_FOR_SINGLE_SIGN_ON()
-    address = await provider_address(accounts, asked, linking_target_id=caller.user.id)
+    address = await linking_address(accounts, asked, caller.user.id)
     if asked.query("skip_http_redirect").lower() in ("true", "1", "t"):
         return answer({"url": address})
     return landing.redirect(address, 302)

@@ -82,7 +82,7 @@ async def _refuse(accounts: Accounts, asked: Asked) -> None:
 
 def _told(asked: Asked, old: Registration | None = None) -> Registration:
     try:
-        return read_registration(asked.read(ClientBody), old)
+        return read_registration(asked.read(ClientBody), old, is_own=True)
     except OAuthError as error:
         raise AuthError(Code.VALIDATION_FAILED, error.description) from None
 

@@ -7,7 +7,7 @@ import msgspec
 
 from schemas.http import Response
 from workers.auth import audit, captcha, refusals
-from workers.auth.accounts import newcomers
+from workers.auth.accounts import newcomers, users
 from workers.auth.accounts.addresses import normal_email, normal_phone
 from workers.auth.accounts.users import NewUser
 from workers.auth.asked import Asked, answer
@@ -104,9 +104,13 @@ async def _by_mail(accounts: Accounts, asked: Asked, body: Body) -> Response:
 
     async def prepare(transaction: Transaction, user: User) -> Mail:
         is_known = newcomers.has_confirmed(user, new) or newcomers.is_confirmed_at_once(accounts, new)
+        await _forget_password(transaction, user, new)
         purpose = letters.MAGIC_LINK if is_known else letters.SIGNUP
+        await letters.pace(accounts, transaction, "otp", email, new.aud)
         await _record(accounts, transaction, asked, user, new)
-        return await letters.prepare_mail(accounts, transaction, user, purpose, target, challenge, client)
+        return await letters.prepare_mail(
+            accounts, transaction, user, purpose, target, challenge, client, is_paced=True
+        )
 
     mail, _ = await newcomers.with_account(
         accounts, new, client, lambda: _refuse_new(accounts, body), prepare
@@ -124,9 +128,11 @@ async def _by_phone(accounts: Accounts, asked: Asked, body: Body) -> Response:
     new = newcomers.newcomer(accounts, asked.audience(own.jwt_aud), phone=phone, data=body.metadata)
 
     async def prepare(transaction: Transaction, user: User) -> Text:
+        await _forget_password(transaction, user, new)
         await _record(accounts, transaction, asked, user, new)
+        await letters.pace(accounts, transaction, "otp", phone, new.aud)
         return await letters.prepare_text(
-            accounts, transaction, user, Kind.CONFIRMATION, phone, channel, client
+            accounts, transaction, user, Kind.CONFIRMATION, phone, channel, client, is_paced=True
         )
 
     text, is_new = await newcomers.with_account(
@@ -134,6 +140,15 @@ async def _by_phone(accounts: Accounts, asked: Asked, body: Body) -> Response:
     )
     message_id = await text.send(accounts)
     return answer({"message_id": message_id} if message_id and not is_new else {})
+
+
+async def _forget_password(transaction: Transaction, user: User, new: NewUser) -> None:
+    """Take the password from an account that nobody has confirmed: who asks for a code did not choose it.
+
+    Else the owner of the address would confirm, with the code, the password of somebody who signed up with the address.
+    """
+    if user.encrypted_password and not newcomers.has_confirmed(user, new):
+        await users.change(transaction, user, users.Change(password_hash=""))
 
 
 async def _record(

@@ -12,7 +12,6 @@ from workers.auth.accounts.addresses import normal_email
 from workers.auth.asked import Asked, answer
 from workers.auth.audit import Action
 from workers.auth.codes.limits import account_limit, take
-from workers.auth.codes.one_time import Kind
 from workers.auth.context import Accounts
 from workers.auth.endpoints.target import target_of
 from workers.auth.mail import letters
@@ -45,12 +44,13 @@ async def recover(accounts: Accounts, asked: Asked) -> Response:
     target = target_of(accounts, asked, body.redirect_to)
     mail = None
     async with accounts.transaction() as transaction:
+        await letters.pace(accounts, transaction, "recover", email, aud)
         user = await users.find_by_email(transaction, email, aud)
         if user is None:
-            await letters.pretend(accounts, transaction, Kind.RECOVERY, email, aud)
+            await letters.pretend(accounts, transaction, email)
         else:
             mail = await letters.prepare_mail(
-                accounts, transaction, user, letters.RECOVERY, target, challenge, client
+                accounts, transaction, user, letters.RECOVERY, target, challenge, client, is_paced=True
             )
             await audit.record(accounts, transaction, asked, Action.USER_RECOVERY_REQUESTED, user)
     if mail is not None:

@@ -24,8 +24,9 @@ from workers.auth.pkce import Challenge, parse_challenge
 from workers.auth.rows import User
 from workers.database.interactive import Transaction
 
-_BY_MAIL = {"signup": Kind.CONFIRMATION, "email_change": Kind.EMAIL_CHANGE_NEW}
-_BY_PHONE = {"sms": Kind.CONFIRMATION, "phone_change": Kind.PHONE_CHANGE}
+_BY_MAIL, _BY_PHONE = ("signup", "email_change"), ("sms", "phone_change")
+_PACES = {"signup": "signup", "sms": "signup", "email_change": "email_change", "phone_change": "phone_change"}
+"""What a request keeps the pause of: the message of a sign-up is the same whichever endpoint sends it."""
 
 
 class Body(msgspec.Struct):
@@ -51,12 +52,12 @@ async def resend(accounts: Accounts, asked: Asked) -> Response:
         await accounts.outbox.refuse_unreachable(address)
     target = target_of(accounts, asked, body.redirect_to)
     async with accounts.transaction() as transaction:
+        await letters.pace(accounts, transaction, _PACES[body.type], address, aud)
         find = users.find_by_phone if body.type in _BY_PHONE else users.find_by_email
         user = await find(transaction, address, aud)
         message = await _message(accounts, transaction, user, body.type, target, challenge, client)
         if message is None:
-            kind = {**_BY_MAIL, **_BY_PHONE}[body.type]
-            await letters.pretend(accounts, transaction, kind, address, aud)
+            await letters.pretend(accounts, transaction, address)
         elif user is not None:
             action, traits = Action.USER_CONFIRMATION_REQUESTED, {"type": body.type}
             await audit.record(accounts, transaction, asked, action, user, traits)
@@ -106,11 +107,11 @@ async def _message(
     match type:
         case "signup" if user.email_confirmed_at is None:
             return await letters.prepare_mail(
-                accounts, transaction, user, letters.SIGNUP, target, challenge, client
+                accounts, transaction, user, letters.SIGNUP, target, challenge, client, is_paced=True
             )
         case "sms" if user.phone_confirmed_at is None:
             return await letters.prepare_text(
-                accounts, transaction, user, Kind.CONFIRMATION, user.phone or "", client=client
+                accounts, transaction, user, Kind.CONFIRMATION, user.phone or "", client=client, is_paced=True
             )
         case "email_change":
             return await address_changes.repeat_email_change(

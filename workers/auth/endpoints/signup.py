@@ -131,19 +131,20 @@ async def _to_be_confirmed(
     client, target, traits = asked.device.address, target_of(accounts, asked), {"provider": new.provider}
 
     async def prepare(transaction: Transaction, user: User) -> tuple[User, Mail | Text] | None:
+        address = new.email or new.phone
+        await letters.pace(accounts, transaction, "signup", address, new.aud)
         if newcomers.has_confirmed(user, new):
-            address = new.email or new.phone
-            await letters.pretend(accounts, transaction, Kind.CONFIRMATION, address, new.aud)
+            await letters.pretend(accounts, transaction, address)
             await audit.record(accounts, transaction, asked, Action.USER_REPEATED_SIGN_UP, user, traits)
             return None
         message: Mail | Text
         if new.email:
             message = await letters.prepare_mail(
-                accounts, transaction, user, letters.SIGNUP, target, challenge, client
+                accounts, transaction, user, letters.SIGNUP, target, challenge, client, is_paced=True
             )
         else:
             message = await letters.prepare_text(
-                accounts, transaction, user, Kind.CONFIRMATION, new.phone, body.channel, client
+                accounts, transaction, user, Kind.CONFIRMATION, new.phone, body.channel, client, is_paced=True
             )
         await audit.record(accounts, transaction, asked, Action.USER_CONFIRMATION_REQUESTED, user, traits)
         return await users.find_by_id(transaction, user.id) or user, message

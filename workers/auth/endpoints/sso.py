@@ -26,6 +26,7 @@ from workers.auth.saml.request import authn_request, new_request_id, redirect_ad
 from workers.auth.saml.response import believed, parse_response
 from workers.auth.saml.service_provider import ServiceProvider, own_metadata, service_provider
 from workers.auth.sessions.claims import Method
+from workers.auth.social import browsers
 from workers.auth.social.trail import trail
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.interactive import Transaction
@@ -69,7 +70,11 @@ async def begin(accounts: Accounts, asked: Asked) -> Response:
     target = target_of(accounts, asked, body.redirect_to)
     visit = await _visit(accounts, provider, target, challenge)
     message = authn_request(us, destination, visit.request_id, visit.created_at, saml.name_id_format)
-    url = redirect_address(destination, message, str(visit.id), us.key)
+    address = redirect_address(destination, message, str(visit.id), us.key)
+    callback = f"{accounts.outbox.external_url.rstrip('/')}/callback"
+    async with accounts.transaction() as transaction:
+        # A program asks, and the browser goes: only the address that it opens can know it again.
+        url = await browsers.wait(accounts, transaction, browsers.SAML, visit.id, address, callback)
     return answer({"url": url}) if body.skip_http_redirect else landing.redirect(url)
 
 
@@ -147,7 +152,7 @@ async def _arrive(accounts: Accounts, asked: Asked, us: ServiceProvider) -> str:
     try:
         response = parse_response(brought.response)
         async with accounts.transaction() as transaction:
-            visit = await _visit_of(accounts, transaction, brought.relay_state)
+            visit = await _visit_of(accounts, transaction, asked, brought.relay_state)
             provider = await _provider_of(transaction, visit, response.issuer)
         saml = _usable(provider)
         idp = await current(accounts, provider, saml)
@@ -160,7 +165,9 @@ async def _arrive(accounts: Accounts, asked: Asked, us: ServiceProvider) -> str:
     return await _enter(accounts, asked, provider, saml, assertion, visit, target)
 
 
-async def _visit_of(accounts: Accounts, transaction: Transaction, relay_state: str) -> Visit | None:
+async def _visit_of(
+    accounts: Accounts, transaction: Transaction, asked: Asked, relay_state: str
+) -> Visit | None:
     """Give the visit that a browser comes back from; None if its identity provider sent it by itself.
 
     Raises: AuthError (400, 404, 422).
@@ -176,6 +183,8 @@ async def _visit_of(accounts: Accounts, transaction: Transaction, relay_state: s
     lasts = timedelta(seconds=float(accounts.settings.saml.relay_state_validity_period))
     if visit.is_older(lasts, accounts.now()):
         raise refusals.SAML_VISIT_EXPIRED()
+    if not browsers.is_bound(asked, visit.browser_hash):
+        raise refusals.SAML_VISIT_FOREIGN()
     return visit
 
 

@@ -168,6 +168,7 @@ def _change(accounts: Accounts, user: User, wish: Wish, digest: str | None) -> u
         is_anonymous=False if user.is_anonymous and providers else None,
         email_change="" if email else None,
         phone_change="" if phone else None,
+        is_proven=False,
     )
 
 

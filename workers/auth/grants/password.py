@@ -9,6 +9,7 @@ from workers.auth.asked import Asked
 from workers.auth.audit import Action
 from workers.auth.codes.entered import Entered
 from workers.auth.codes.guessing import Guess, guess_at, has_failed, heed
+from workers.auth.codes.networks import network_hash
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
@@ -131,7 +132,9 @@ async def _user_of(accounts: Accounts, asked: Asked, body: Body) -> tuple[User |
         is_address = True
     except AuthError:  # nobody has such an address
         typed, is_address = body.email or body.phone, False
-    guess = guess_at(accounts.code_key, body.provider, aud, typed, address=asked.device.address)
+    client = asked.device.address
+    known = network_hash(accounts.code_key, aud, typed, client)
+    guess = guess_at(accounts.code_key, body.provider, aud, typed, address=client, network=known)
     if not is_address:
         heed((await accounts.run(guess.wait))[0])
         return None, guess

@@ -9,7 +9,11 @@
     message_id = await text.send(accounts)
 
 All of them lock the user, keep the pause between two messages, make the code (and the flow, where the request carries a
-code challenge), and count against the quota of all; the caller learns of a refusal before anything is kept. A change of
+code challenge), and count against the quota of all; the caller learns of a refusal before anything is kept.
+
+Where anybody may ask for a message to any address (`/recover`, `/otp`, `/signup`, `/resend`), the pause is kept for what was
+asked and the address that was typed (`pace`), before anybody looks whose it is; and what is not sent counts against the quota
+as well (`pretend`). So a 429 says nothing about whether an address is known. A change of
 e-mail address is prepared by `address_changes.py`. Source: reference page "auth", sections 5.1, 5.6 and 21.
 """
 
@@ -73,11 +77,16 @@ async def prepare_mail(
     redirect_to: str,
     challenge: Challenge | None = None,
     client: str = "",
+    *,
+    is_paced: bool = False,
 ) -> Mail:
-    """Prepare a mail with a code to a user's address. Raises: AuthError (429, 400)."""
+    """Prepare a mail with a code to a user's address. `is_paced`: `pace` has kept the pause.
+
+    Raises: AuthError (429, 400).
+    """
     outbox, own, email = accounts.outbox, accounts.settings, (user.email or "").lower()
     outbox.refuse_address(email)
-    if purpose is INVITE:  # admins need no pause
+    if purpose is INVITE or is_paced:  # admins need no pause
         await users.lock(transaction, user.id)
     else:
         await refuse_too_soon(accounts, transaction, user, purpose.kind, email)
@@ -106,11 +115,16 @@ async def prepare_text(
     phone: str,
     channel: str = "sms",
     client: str = "",
+    *,
+    is_paced: bool = False,
 ) -> Text:
-    """Prepare a code for a phone. Raises: AuthError (429, 400, 422)."""
+    """Prepare a code for a phone. `is_paced`: `pace` has kept the pause. Raises: AuthError (429, 400, 422)."""
     outbox = accounts.outbox
     outbox.refuse_unsendable(phone, channel)
-    await refuse_too_soon(accounts, transaction, user, kind, phone)
+    if is_paced:
+        await users.lock(transaction, user.id)
+    else:
+        await refuse_too_soon(accounts, transaction, user, kind, phone)
     made = await one_time.issue(
         transaction,
         accounts.code_key,
@@ -140,14 +154,28 @@ async def refuse_too_soon(
     _refuse(address, wait_s(one_time.sent_at(current, kind), accounts.now(), pause))
 
 
-async def pretend(accounts: Accounts, transaction: Transaction, kind: Kind, address: str, aud: str) -> None:
-    """Keep the pause of a message that is not sent, so that nobody learns by asking twice whether an address is known.
+async def pace(accounts: Accounts, transaction: Transaction, what: str, address: str, aud: str) -> None:
+    """Keep the pause between two requests of a kind (`recover`, `otp`, `signup`...) for an address, whoever has it, or nobody.
 
     Raises: AuthError (429) with the seconds.
     """
-    told = f"unsent {kind} {aud} {address}".encode(errors="surrogatepass")
-    name = f"unsent:{hmac.digest(accounts.code_key, told, 'sha256').hex()[:40]}"
-    _refuse(address, await limits.pause(transaction, name, accounts.now(), _pause_s(accounts, address)))
+    pause_s = _pause_s(accounts, address)
+    if pause_s <= 0:
+        return
+    told = f"asked {what} {aud} {address}".encode(errors="surrogatepass")
+    name = f"asked:{hmac.digest(accounts.code_key, told, 'sha256').hex()[:40]}"
+    _refuse(address, await limits.pause(transaction, name, accounts.now(), pause_s))
+
+
+async def pretend(accounts: Accounts, transaction: Transaction, address: str) -> None:
+    """Count a message that is not sent as one that is, so that nobody learns from the quota whether an address is known.
+
+    Raises: AuthError (429).
+    """
+    if "@" in address:
+        await accounts.outbox.count_mail(transaction)
+    else:
+        await accounts.outbox.count_text(transaction, address)
 
 
 def _pause_s(accounts: Accounts, address: str) -> float:

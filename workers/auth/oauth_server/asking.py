@@ -12,6 +12,7 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.oauth_server.authorizations import NewAuthorization
 from workers.auth.oauth_server.clients import Client
+from workers.auth.oauth_server.registration import fault_of_redirect_uri
 from workers.auth.oauth_server.scopes import BadScope, parse_scopes
 from workers.auth.pkce import parse_challenge
 
@@ -62,6 +63,9 @@ def redirect_uri_of(fields: Mapping[str, str], client: Client) -> str:
         raise AuthError(Code.VALIDATION_FAILED, "redirect_uri is required")
     if uri not in client.redirect_uris:
         raise AuthError(Code.VALIDATION_FAILED, "redirect_uri is not one of the client's")
+    # Clients that registered themselves with an earlier release may have told what is not taken any more.
+    if fault := fault_of_redirect_uri(uri, is_own=client.registration_type != "dynamic"):
+        raise AuthError(Code.VALIDATION_FAILED, f"redirect_uri {fault}")
     return uri
 
 

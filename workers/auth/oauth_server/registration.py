@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from workers.auth.errors import OAuthError
+from workers.auth.schemes import is_active, is_private_use
 
 METHODS = ("client_secret_basic", "client_secret_post", "none")
 GRANT_TYPES = ("authorization_code", "refresh_token")
 RESPONSE_TYPES = ("code",)
 
 _MOST_URIS, _LONGEST_URI, _LONGEST_NAME = 10, 2048, 1024
-_NEVER = frozenset({"javascript", "data", "file", "vbscript", "about", "blob", "filesystem", "view-source"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.+)")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?|[0-9a-f:.]+")
 _LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
@@ -55,8 +55,12 @@ class Registration:
         return self.method == "none"
 
 
-def read_registration(body: ClientBody, old: Registration | None = None) -> Registration:
+def read_registration(
+    body: ClientBody, old: Registration | None = None, *, is_own: bool = False
+) -> Registration:
     """Check what a new client tells, or what changes of an old one. A client stays of its type.
+
+    `is_own`: an administrator of the project tells it, who may name schemes that have no dot.
 
     Raises: OAuthError (400): `invalid_redirect_uri`, `invalid_client_metadata`.
     """
@@ -65,7 +69,9 @@ def read_registration(body: ClientBody, old: Registration | None = None) -> Regi
     if body.response_types is not None and tuple(body.response_types) != RESPONSE_TYPES:
         raise _bad("response_types can only be code")
     uris = (
-        was.redirect_uris if old and body.redirect_uris is None else _redirect_uris(body.redirect_uris or [])
+        was.redirect_uris
+        if old and body.redirect_uris is None
+        else _redirect_uris(body.redirect_uris or [], is_own=is_own)
     )
     return Registration(
         redirect_uris=uris,
@@ -101,18 +107,22 @@ def _grant_types(given: Sequence[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _redirect_uris(given: Sequence[str]) -> tuple[str, ...]:
+def _redirect_uris(given: Sequence[str], *, is_own: bool) -> tuple[str, ...]:
     if not 1 <= len(given) <= _MOST_URIS:
         raise _bad_uri(f"there must be 1 to {_MOST_URIS} redirect_uris")
     for uri in given:
-        reason = fault_of_redirect_uri(uri)
+        reason = fault_of_redirect_uri(uri, is_own=is_own)
         if reason:
             raise _bad_uri(f"a redirect URI {reason}")
     return tuple(dict.fromkeys(given))
 
 
-def fault_of_redirect_uri(uri: str) -> str:
-    """Tell what is wrong with an address that results are to be sent to; empty if nothing is."""
+def fault_of_redirect_uri(uri: str, *, is_own: bool = False) -> str:
+    """Tell what is wrong with an address that results are to be sent to; empty if nothing is.
+
+    Taken are https, http of this device, and schemes of applications, which have a dot (RFC 8252, 7.1); those that an
+    administrator names (`is_own`) need none.
+    """
     if not 0 < len(uri) <= _LONGEST_URI:
         return f"must have 1 to {_LONGEST_URI} characters"
     # A comma parts the addresses in the database; the others are what browsers read in their own way.
@@ -124,9 +134,13 @@ def fault_of_redirect_uri(uri: str) -> str:
     if "#" in uri:
         return "must have no fragment"
     scheme = named[1].lower()
-    if scheme in _NEVER:
+    if scheme in ("http", "https"):
+        return _fault_of_web(uri, scheme)
+    if is_active(scheme):
         return f"must not have the scheme {scheme}"
-    return _fault_of_web(uri, scheme) if scheme in ("http", "https") else ""
+    if not is_own and not is_private_use(scheme):
+        return "must be https, http on this device, or of a scheme of the application's own such as com.example.app"
+    return ""
 
 
 def _fault_of_web(uri: str, scheme: str) -> str:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from uuid import UUID
 
-from workers.auth.accounts import linking
+from workers.auth import refusals
+from workers.auth.accounts import identities, linking
 from workers.auth.accounts.addresses import normal_email
 from workers.auth.accounts.linking import Entry
 from workers.auth.context import Accounts
+from workers.auth.saml import providers
 from workers.auth.saml.assertion import Assertion
 from workers.auth.saml.attributes import AttributeMapping, email, mapped_claims, profile, user_id
 from workers.auth.saml.providers import Provider, Saml
@@ -24,6 +26,29 @@ def person_of(assertion: Assertion, saml: Saml) -> ProviderUser:
     return ProviderUser(subject, (verified,), profile(claims, issuer=saml.entity_id))
 
 
+async def refuse_foreign(
+    accounts: Accounts, transaction: Transaction, provider: Provider, address: str
+) -> None:
+    """Raise unless a provider may vouch for an address: one of its domains, or of nobody's if it has none.
+
+    Accounts of single sign-on stand apart from all others, but policies and applications that read the address of a token
+    do not see that: whoever administers one provider must not become the user of another. A provider without domains
+    vouches for no domain of another one, and for no address that an account outside of single sign-on has proven.
+    Raises: AuthError (400).
+    """
+    domain = address.rpartition("@")[2]
+    domains = {each.domain.lower() for each in provider.domains}
+    if domains:
+        if domain not in domains:
+            raise refusals.SAML_ADDRESS_FOREIGN(email=address)
+        return
+    if await providers.domain_owner(transaction, domain) not in (None, provider.id):
+        raise refusals.SAML_ADDRESS_FOREIGN(email=address)
+    holders = await identities.holders(transaction, [address], accounts.settings.jwt_aud)
+    if any(holder.is_own and holder.is_proven for holder in holders):
+        raise refusals.SAML_ADDRESS_TAKEN(email=address)
+
+
 async def enter(
     accounts: Accounts,
     transaction: Transaction,
@@ -35,8 +60,9 @@ async def enter(
 
     `new_id` is that of `linking.admit`. Raises: AuthError as `linking.enter`.
     """
-    entry = await linking.enter(accounts, transaction, provider.name, person, new_id=new_id)
     address = person.emails[0].address
+    await refuse_foreign(accounts, transaction, provider, address)
+    entry = await linking.enter(accounts, transaction, provider.name, person, new_id=new_id)
     if entry.refusal is not None or not entry.user.is_sso_user or entry.user.email == address:
         return entry
     user = await account.set_email(transaction, entry.user.id, address, accounts.now())

@@ -70,6 +70,8 @@ class Visit(Struct, frozen=True):
     created_at: datetime
     redirect_to: str | None = None
     flow_state_id: UUID | None = None
+    browser_hash: str | None = None
+    """Whose browser it is (`social/browsers.py`)."""
 
     def is_older(self, than: timedelta, now: datetime) -> bool:
         """Tell whether the browser was away for too long."""
@@ -102,6 +104,12 @@ async def find_by_resource_id(transaction: Transaction, resource_id: str) -> Pro
 async def find_by_domain(transaction: Transaction, domain: str) -> Provider | None:
     """Find the provider of a domain."""
     return await _found(transaction, "by_domain", domain)
+
+
+async def domain_owner(transaction: Transaction, domain: str) -> UUID | None:
+    """Return the id of the provider that speaks for a domain."""
+    rows = await transaction.rows(_SQL["by_domain"], domain)
+    return UUID((rows[0][0] or b"").decode()) if rows else None
 
 
 async def find_by_entity_id(transaction: Transaction, entity_id: str) -> Provider | None:

@@ -107,8 +107,17 @@ async def forget_phone(transaction: Transaction, id: UUID) -> User:
 
 async def drop_all_else(transaction: Transaction, id: UUID, provider: str, subject: str) -> None:
     """Drop whatever lets somebody into an account but one identity: so nobody waits in it for its owner."""
-    await _write(transaction, "drop_ways_in", str(id))
+    await _write(transaction, "drop_ways_in", str(id), "")
     await identities.remove_others(transaction, id, provider, subject)
+
+
+async def drop_all_but_address(transaction: Transaction, id: UUID, provider: str) -> User:
+    """Drop the same when a code or link proves an address (`email`, `phone`): its identity stays, and the sign-in that
+    waits for the link.
+    """
+    await _write(transaction, "drop_ways_in", str(id), provider)
+    await identities.remove_others(transaction, id, provider, str(id))
+    return await again(transaction, id)
 
 
 async def again(transaction: Transaction, id: UUID) -> User:

@@ -37,20 +37,27 @@ update auth.users set phone = null, phone_confirmed_at = null, phone_change = ''
 delete from auth.identities where user_id = $1 and provider = $2
 
 -- name: drop_ways_in
--- All by which somebody could be, or come, in an account, but its identities.
+-- All by which somebody could be, or come, in an account, but its identities. $2 is the address that a code or a link has
+-- just proven (`email`, `phone`): it stays, as sign-ins do that wait for the link; empty: a provider has proven the e-mail address.
 with
   sessions as (delete from auth.sessions where user_id = $1),
   refresh_tokens as (delete from auth.refresh_tokens where user_id = $1::text),
   codes as (delete from auth.mfa_recovery_code_sets where user_id = $1),
   factors as (delete from auth.mfa_factors where user_id = $1),
+  networks as (delete from auth.known_networks where user_id = $1),
   passkeys as (delete from auth.webauthn_credentials where user_id = $1),
   challenges as (delete from auth.webauthn_challenges where user_id = $1),
-  flows as (delete from auth.flow_state where user_id = $1 or linking_target_id = $1),
+  flows as (delete from auth.flow_state where linking_target_id = $1
+    or user_id = $1 and ($2 = '' or auth_code is not null)
+  ),
   authorizations as (delete from auth.oauth_authorizations where user_id = $1),
   consents as (delete from auth.oauth_consents where user_id = $1),
   tokens as (delete from auth.one_time_tokens where user_id = $1)
 update auth.users set
-  encrypted_password = '', phone = null, phone_confirmed_at = null, phone_change = '', email_change = '',
+  email = case when $2 <> 'phone' then email end,
+  email_confirmed_at = case when $2 <> 'phone' then email_confirmed_at end,
+  encrypted_password = '', phone = case $2 when 'phone' then phone end,
+  phone_confirmed_at = case $2 when 'phone' then phone_confirmed_at end, phone_change = '', email_change = '',
   confirmation_token = '', recovery_token = '', email_change_token_new = '', email_change_token_current = '',
   email_change_confirm_status = 0, phone_change_token = '', reauthentication_token = '', updated_at = now()
 where id = $1

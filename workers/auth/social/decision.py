@@ -8,8 +8,8 @@ The rules, in their order:
    confirmed at once; then a provider that verifies none would open everybody's account.)
 3. Else there is a new account, unless sign-ups are disabled. It gets no address that another account has.
 
-An address that its account has never proven is a weak claim: whoever made the account may have meant to wait for the
-owner. Such an account is joined, and `linking` drops what was there before. If it has proven something else, as a phone, it
+An address that its account has never proven (or that was confirmed at once, which proves nothing) is a weak claim: whoever
+made the account may have meant to wait for the owner. Such an account is joined, and `linking` drops what was there before. If it has proven something else, as a phone, it
 is somebody's: it keeps everything but the address (`New.released`).
 
 Source: reference page "auth", sections 11.3 and 11.4.

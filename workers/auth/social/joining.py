@@ -6,7 +6,7 @@ Source: reference page "auth", sections 11.3, 12 and 4.6 (`link_identity`).
 from uuid import UUID
 
 from workers.auth import refusals
-from workers.auth.accounts import identities, users
+from workers.auth.accounts import identities, proofs, users
 from workers.auth.accounts.linking import Entry, confirmation, rules_of
 from workers.auth.context import Accounts
 from workers.auth.rows import User
@@ -48,6 +48,12 @@ async def link(
             mail = await confirmation(accounts, transaction, user, target)
             return Entry(user, mail=mail, refusal=refusals.LINKED_EMAIL_UNVERIFIED(provider=provider))
         await account.confirm(transaction, user.id, email.address, accounts.now())
+        if not email.is_verified:
+            await proofs.note_unproven(transaction, user.id, "email", email.address)
+    elif user.email_confirmed_at and any(
+        each.is_verified and each.address == user.email for each in person.emails
+    ):
+        await proofs.note_proven(transaction, user.id, "email")  # by somebody who was in the account already
     if user.is_anonymous:
         await account.make_permanent(transaction, user.id)
     return Entry(await account.describe(transaction, user.id, data), linked=provider)
@@ -74,6 +80,7 @@ async def accept_invite(
     await identities.add(transaction, invited.id, provider, person.subject, data)
     await account.drop_all_else(transaction, invited.id, provider, person.subject)
     await account.confirm(transaction, invited.id, "", accounts.now())
+    await proofs.note_proven(transaction, invited.id, "email")
     return Entry(await account.describe(transaction, invited.id, data))
 
 

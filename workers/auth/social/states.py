@@ -14,11 +14,13 @@ import msgspec
 from msgspec import Struct
 
 from workers.auth import flows, refusals
+from workers.auth.asked import Asked
 from workers.auth.codes import one_time
 from workers.auth.codes.one_time import Token
 from workers.auth.context import Accounts
 from workers.auth.flows import Flow, NewFlow
 from workers.auth.rows import User
+from workers.auth.social import browsers
 from workers.auth.vault import CannotOpen
 from workers.database.interactive import Transaction
 from workers.sql.files import read_statements
@@ -58,10 +60,11 @@ async def begin(accounts: Accounts, transaction: Transaction, new: NewFlow, kept
     await flows.begin(transaction, new)
 
 
-async def claim(accounts: Accounts, transaction: Transaction, state: str) -> tuple[Flow, Kept]:
+async def claim(accounts: Accounts, transaction: Transaction, asked: Asked, state: str) -> tuple[Flow, Kept]:
     """Give the flow of a state, and what was kept for it; it works once, whoever asks at the same time.
 
-    Raises: AuthError (400) for a state that is none, is over, or was used; (422) if what was kept is gone.
+    Raises: AuthError (400) for a state that is none, is over, was used, or is another browser's; (422) if what was kept is
+    gone.
     """
     id = _uuid(state)
     flow = None if id is None else await flows.find(transaction, id)
@@ -70,6 +73,8 @@ async def claim(accounts: Accounts, transaction: Transaction, state: str) -> tup
     lasts = timedelta(seconds=float(accounts.settings.flow_state_expiry_duration))
     if accounts.now() >= flow.created_at + lasts:
         raise refusals.BAD_STATE()
+    if not browsers.is_bound(asked, flow.browser_hash):
+        raise refusals.FOREIGN_STATE()
     if flow.auth_code_issued_at is not None:
         raise refusals.STATE_USED()
     await transaction.rows(_SQL["claim"], str(flow.id))

@@ -12,9 +12,9 @@ from workers.storage.asked import Asked, answer, answer_raw, done
 from workers.storage.buckets import BucketChange, NewBucket
 from workers.storage.context import Store
 from workers.storage.errors import invalid_request
+from workers.storage.media_types import parse_allowed
 from workers.storage.reading import Reader
 from workers.storage.rules import (
-    parse_mime_types,
     parse_size_limit,
     refuse_bad_bucket,
     refuse_other_bucket_types,
@@ -71,7 +71,7 @@ async def create(store: Store, asked: Asked) -> Response:
     refuse_bad_bucket(name)
     refuse_bad_bucket(id or name)
     size = parse_size_limit(read.raw("file_size_limit"), store.settings.largest)
-    new = NewBucket(id or name, name, public, size, parse_mime_types(types), quota)
+    new = NewBucket(id or name, name, public, size, parse_allowed(types), quota)
     await buckets.create(store, asked, new)
     return answer({"name": name})
 
@@ -90,7 +90,7 @@ async def update(store: Store, asked: Asked) -> Response:
     wanted = BucketChange(
         public if read.raw("public") is not None else msgspec.UNSET,
         size if read.has("file_size_limit") else msgspec.UNSET,
-        parse_mime_types(types) if read.has("allowed_mime_types") else msgspec.UNSET,
+        parse_allowed(types) if read.has("allowed_mime_types") else msgspec.UNSET,
         quota if read.has("quota") else msgspec.UNSET,
     )
     await buckets.change(store, asked, asked.bucket, wanted)

@@ -14,9 +14,10 @@ import msgspec
 from schemas.blobs import Stored
 from schemas.http import Headers
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
+from workers.storage.media_types import parse_media_type, protective_headers, served_type
 from workers.storage.objects import ObjectRow, kept, matches
 from workers.storage.robots import refuse_bad_robots
-from workers.storage.rules import cache_control_of, refuse_unsendable, shown_type
+from workers.storage.rules import cache_control_of, refuse_unsendable
 from workers.storage.s3.asking import Asking
 from workers.storage.s3.errors import S3Error, precondition_failed
 from workers.storage.uploads import About
@@ -88,18 +89,20 @@ def refuse_other_digest(asking: Asking, stored: Stored) -> None:
 def shown(asking: Asking, row: ObjectRow) -> Headers:
     """Give the headers of an answer that holds an object, but those of its size and age. Raises: StorageError."""
     told = {
-        "content-type": shown_type(row.mime_type),
+        "content-type": row.mime_type,
         "cache-control": kept(row, None),
         "x-robots-tag": row.robots,
-        "x-content-type-options": "nosniff",
-        "content-security-policy": "script-src 'none'",
     }
     for parameter, name in _OVERRIDES.items():
         if asking.has(parameter):
             told[name] = asking.parameter(parameter)
-    told["content-type"] = shown_type(told["content-type"])
+    told["content-type"] = served_type(parse_media_type(told["content-type"] or row.mime_type))
     refuse_unsendable(*told.values())
-    return [*told.items(), *metadata_headers(bytes(row.user_metadata))]
+    return [
+        *protective_headers(told["content-type"]),
+        *told.items(),
+        *metadata_headers(bytes(row.user_metadata)),
+    ]
 
 
 def metadata_headers(raw: bytes) -> Headers:

@@ -18,6 +18,7 @@ from workers.sql.files import read_statements
 from workers.storage.buckets import rules_for, rules_of
 from workers.storage.context import Store
 from workers.storage.errors import StorageError
+from workers.storage.media_types import stored_media_type
 from workers.storage.rules import parse_key
 from workers.storage.s3 import xml
 from workers.storage.s3.asking import Asking
@@ -216,7 +217,7 @@ def _signature(store: Store, id: str, bucket: str, key: str, owner_id: str | Non
 def _about(row: _Row) -> About:
     told, own = row.metadata or {}, bytes(row.user_metadata)
     return About(
-        told.get("mimetype", ""),
+        stored_media_type(told.get("mimetype", "")),
         told.get("cacheControl", ""),
         told.get("xRobotsTag", ""),
         None if own == b"null" else own,

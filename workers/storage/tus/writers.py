@@ -10,6 +10,7 @@ from workers.storage.asked import Asked
 from workers.storage.callers import SERVICE, Identity, Settings, has_credential, identity_of, settings_for
 from workers.storage.context import Store
 from workers.storage.errors import invalid_signature
+from workers.storage.media_types import stored_media_type
 from workers.storage.signing import Scope
 from workers.storage.tus.refusals import bad_request, unauthorized
 from workers.storage.tus.rows import Row
@@ -49,7 +50,7 @@ def writer_of(store: Store, asked: Asked, bucket: str, key: str) -> Writer:
 
 def upload_of(row: Row, identity: Identity, length: int | None) -> Upload:
     """Give an upload under way, written with somebody's rights."""
-    about = About(row.content_type, row.cache_control, "", row.own_metadata)
+    about = About(stored_media_type(row.content_type), row.cache_control, "", row.own_metadata)
     return Upload(
         row.bucket_id, row.key, identity, row.owner_id, row.upsert, about, length, is_standard=False
     )

@@ -130,7 +130,7 @@ async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: House):
     url = (await lax.ok("GET", "/user/identities/authorize?provider=keycloak&skip_http_redirect=true",
         caller=who.caller))["url"]  # fmt: skip
 
-    place = await returns(lax.having(enable_manual_linking=False), await visits(url))
+    place = await returns(lax.having(enable_manual_linking=False), await visits(await lax.go_on(url)))
 
     assert place.error[1] == "manual_linking_disabled"
     assert len((await user_of(lax, who))["identities"]) == 1
@@ -370,6 +370,7 @@ async def test_an_address_that_is_not_verified_is_not_confirmed(lax: House):
 
 async def test_the_address_stays_while_another_identity_has_it(lax: House, realm: OidcProvider):
     who = await lax.sign_up()
+    await lax.admin.execute("delete from auth.unproven_addresses where user_id = $1", uuid.UUID(who.id))
     realm.person.email = who.email
     await enters(lax)
 

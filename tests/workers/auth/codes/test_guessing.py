@@ -2,13 +2,14 @@
 
 import asyncio
 import uuid
+from datetime import timedelta
 
 import pytest
 
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number, told
 from workers.auth.accounts import users
 from workers.auth.codes import guessing
-from workers.auth.codes.guessing import FREE, Guess, guess_at, has_failed
+from workers.auth.codes.guessing import FREE, FREE_OF_ALL, Guess, guess_at, has_failed
 from workers.auth.errors import AuthError
 from workers.auth.sessions.claims import Method
 from workers.auth.sessions.sessions import Device
@@ -25,6 +26,7 @@ def waits_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make waits so long that none is over while a slow machine runs a test; `past` lets them pass."""
     monkeypatch.setattr(guessing, "WAITS_S", HOURS)
     monkeypatch.setattr(guessing, "WINDOW_S", WINDOW_S)
+    monkeypatch.setattr(guessing, "WINDOW_OF_ALL_S", WINDOW_S)
 
 
 def hours(seconds: int) -> int:
@@ -82,6 +84,7 @@ def test_waits_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.undo()
 
     assert (guessing.FREE, guessing.WAITS_S, guessing.WINDOW_S) == (10, (1, 2, 4, 8, 16, 32, 60), 900)
+    assert (guessing.FREE_OF_ALL, guessing.WINDOW_OF_ALL_S) == (100, 86400)
 
 
 async def test_ten_are_free_and_then_waits_grow_to_the_last(house: House):
@@ -125,17 +128,54 @@ async def test_a_right_one_clears_but_not_during_a_wait(house: House):
     assert not await succeed(house, guess)
     await past(house, guess, hours=1)
     assert await succeed(house, guess)
-    assert (
-        await house.value("select count(*) from auth.rate_limits where name = any($1)", list(guess.names))
-        == 0
+    left = await house.admin.fetch(
+        "select name from auth.rate_limits where name = any($1)", list(guess.names)
     )
+    assert [row["name"] for row in left] == [guess.account]  # what others guess is not forgotten
 
 
-async def test_addresses_together_count_for_the_account(house: House):
+async def test_networks_together_count_for_the_account(house: House):
     account = uuid.uuid4().hex
-    guesses = [guess_at(KEY, account, address=f"192.0.2.{n}") for n in range(FREE + 1)]
+    guesses = [guess_at(KEY, account, address=f"192.0.2.{n}") for n in range(FREE_OF_ALL + 1)]
 
-    assert [await fail(house, guess) for guess in guesses] == [0] * FREE + [1]
+    assert [await fail(house, guess) for guess in guesses] == [0] * FREE_OF_ALL + [1]
+
+
+async def test_a_known_network_is_not_kept_waiting_by_others(house: House):
+    user, account = await house.sign_up(), uuid.uuid4().hex
+    name = uuid.uuid4().hex * 2
+    sql = "insert into auth.known_networks (network_hash, user_id, seen_at) values ($1, $2, now() - $3::interval)"
+    await house.admin.execute(sql, name, uuid.UUID(user.id), timedelta(days=59))
+    owner = guess_at(KEY, account, address="198.51.100.1", network=name)
+    for n in range(FREE_OF_ALL):
+        await fail(house, guess_at(KEY, account, address=f"192.0.2.{n}"))
+
+    assert await fail(house, guess_at(KEY, account, address="203.0.113.1")) == 1
+    assert [await fail(house, owner) for _ in range(FREE)] == [0] * FREE
+    assert await fail(house, owner) == 1  # its own wrong ones count
+
+    older = "update auth.known_networks set seen_at = now() - interval '61 days' where network_hash = $1"
+    await house.admin.execute(older, name)
+    await house.admin.execute("delete from auth.rate_limits where name = $1", owner.pair)
+    assert await fail(house, owner) == 1  # not known any more, so those of all count
+
+
+async def test_a_wait_at_one_network_is_nobody_else_s(plain: House):
+    signed = await plain.sign_up()
+    for _ in range(FREE + 1):
+        await tried(plain, signed.email, client="203.0.113.9")
+
+    assert await tried(plain, signed.email, PASSWORD, client="203.0.113.9") > 0
+    assert await tried(plain, signed.email, PASSWORD, client="198.51.100.7") == 0
+
+
+async def test_whoever_signed_in_before_comes_in_while_many_guess(plain: House):
+    signed = await plain.sign_up()  # from 192.0.2.7
+    for n in range(FREE_OF_ALL + 1):
+        await tried(plain, signed.email, client=f"203.0.113.{n}")
+
+    assert await tried(plain, signed.email, PASSWORD, client="198.51.100.1") > 0
+    assert await tried(plain, signed.email, PASSWORD) == 0
 
 
 async def test_the_owners_sign_in_does_not_help_who_guesses_elsewhere(house: House):
@@ -170,6 +210,8 @@ def test_no_address_can_be_read_from_the_names():
 
     assert "example" not in " ".join(guess.names)
     assert guess.names[1] == f"{guess.names[0]}:fe80::1x"
+    assert guess_at(KEY, "a", address="2001:db8:1:2:3::4") == guess_at(KEY, "a", address="2001:db8:1:2::")
+    assert guess_at(KEY, "a", address="::ffff:192.0.2.1") == guess_at(KEY, "a", address="192.0.2.1")
     assert (
         guess.names
         != guess_at(b"other" * 8, "email", "authenticated", "a@example.org", address="fe80::1").names

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workers.auth.house import House, address, number
 from workers.auth.accounts import users
-from workers.auth.codes import one_time
+from workers.auth.codes import networks, one_time
 from workers.auth.codes.codes import OneTimeCode
 from workers.auth.codes.one_time import EMAIL_CHANGE, Kind, Token
 from workers.auth.errors import AuthError
@@ -192,6 +192,34 @@ async def test_one_client_is_slowed_down_before_it_keeps_the_owner_out(house: Ho
     assert await tries_refused(house, email, 40, client="203.0.113.66") == 30
     new = await issued(house, user, Kind.RECOVERY, email)
     assert await tried(house, (Kind.RECOVERY,), email, new.code, client="192.0.2.1")
+
+
+async def test_a_network_that_the_user_is_known_at_has_tries_of_its_own(house: House):
+    user = await person(house)
+    email, home = user.email or "", "192.0.2.1"
+    await house.accounts.run(*networks.remember(house.accounts.code_key, user, home))
+    made = await issued(house, user, Kind.RECOVERY, email)
+    for n in range(5):
+        client = f"203.0.113.{n}"
+        assert await tried(house, (Kind.RECOVERY,), email, wrong(made.code), client=client) is None
+
+    assert await tried(house, (Kind.RECOVERY,), email, made.code, client="203.0.113.9") is None
+    assert sum([await tries_refused(house, email, 1, client=f"198.51.100.{n}") for n in range(40)]) > 0
+    for _ in range(4):
+        assert await tried(house, (Kind.RECOVERY,), email, wrong(made.code), client=home) is None
+    assert await tried(house, (Kind.RECOVERY,), email, made.code, client=home)
+
+
+async def test_five_wrong_ones_are_enough_at_a_known_network_too(house: House):
+    user = await person(house)
+    email, home = user.email or "", "192.0.2.1"
+    await house.accounts.run(*networks.remember(house.accounts.code_key, user, home))
+    made = await issued(house, user, Kind.RECOVERY, email)
+    for _ in range(5):
+        assert await tried(house, (Kind.RECOVERY,), email, wrong(made.code), client=home) is None
+
+    assert await tried(house, (Kind.RECOVERY,), email, made.code, client=home) is None
+    assert await tried(house, (Kind.RECOVERY,), email, made.code, client="203.0.113.9")
 
 
 async def test_a_right_code_begins_the_count_anew(house: House):

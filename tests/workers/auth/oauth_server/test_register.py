@@ -18,7 +18,7 @@ async def register(flow: Flow, **told: object) -> tuple[int, Any]:
 async def test_a_client_registers_itself(flow: Flow):
     status, made = await register(
         flow,
-        redirect_uris=[REDIRECT, "myapp://callback"],
+        redirect_uris=[REDIRECT, "com.example.app:/callback"],
         client_name="My application",
         client_uri="https://client.example/",
         logo_uri="https://client.example/logo.png",
@@ -35,7 +35,7 @@ async def test_a_client_registers_itself(flow: Flow):
         "client_id": made["client_id"],
         "client_secret": made["client_secret"],
         "client_type": "confidential",
-        "redirect_uris": [REDIRECT, "myapp://callback"],
+        "redirect_uris": [REDIRECT, "com.example.app:/callback"],
         "token_endpoint_auth_method": "client_secret_basic",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],

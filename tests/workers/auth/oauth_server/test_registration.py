@@ -91,8 +91,7 @@ def test_there_are_one_to_ten_addresses(uris: list[str]) -> None:
         "http://127.0.0.1:8080",
         "http://[::1]:8080/cb",
         "com.example.app:/callback",
-        "myapp://callback",
-        "cursor://anysphere.cursor-retrieval/oauth/cb",
+        "com.example-two.app+dev://callback",
         "https://client.example/" + "x" * (2048 - 23),
     ],
 )
@@ -141,12 +140,32 @@ def test_these_addresses_are_fine(uri: str) -> None:
         "about:blank",
         "blob:https://client.example/1",
         "view-source:https://client.example/",
+        "myapp://callback",
+        "ms-settings:privacy",
+        "MS-Settings:privacy",
+        "search-ms:query=x",
+        "ldap://client.example/",
+        "intent://client.example/#Intent;end",
+        "intent:x",
+        "mailto:a@client.example",
+        ".app:/x",
+        "app.:/x",
         "https://client.example/" + "x" * (2049 - 23),
     ],
 )
 def test_these_addresses_are_refused(uri: str) -> None:
     assert fault_of_redirect_uri(uri) != ""
     assert refusal(redirect_uris=[URI, uri]) == "invalid_redirect_uri"
+
+
+@pytest.mark.parametrize("uri", ["myapp://callback", "cursor://anysphere.cursor-retrieval/oauth/cb"])
+def test_an_administrator_may_name_schemes_without_a_dot(uri: str) -> None:
+    assert fault_of_redirect_uri(uri, is_own=True) == ""
+
+
+@pytest.mark.parametrize("uri", ["ms-settings:x", "ldap://a.example", "javascript:alert(1)", "intent:x"])
+def test_nobody_names_schemes_that_a_system_acts_upon(uri: str) -> None:
+    assert fault_of_redirect_uri(uri, is_own=True) != ""
 
 
 NEAR = [

@@ -89,7 +89,7 @@ async def test_a_verified_address_leads_to_the_account_that_has_it(google: Abroa
     body = await entered(google, signed(claims))
 
     assert body["user"]["id"] == there.id
-    assert body["user"]["app_metadata"]["providers"] == ["email", "google"]
+    assert body["user"]["app_metadata"]["providers"] == ["google"]
 
 
 @pytest.mark.parametrize(

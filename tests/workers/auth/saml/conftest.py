@@ -52,7 +52,7 @@ class Organization:
     async def visit(self, **more: object) -> Request:
         """Ask to sign in, and give what the identity provider reads."""
         body = {"provider_id": self.id, "skip_http_redirect": True, **more}
-        return read_request((await self.house.ok("POST", "/sso", body))["url"])
+        return read_request(await self.house.go_on((await self.house.ok("POST", "/sso", body))["url"]))
 
     def says(self, request: Request | None = None, **more: Any) -> Says:
         """Give what an honest answer says."""

@@ -58,10 +58,11 @@ async def test_the_settings_tell_that_it_is_there(sso: House):
 async def test_a_browser_is_sent_to_the_provider_with_a_signed_request(organization: Organization):
     response = await organization.house.send("POST", "/sso", {"provider_id": organization.id})
 
-    request = read_request(told(response, "location"))
+    address = await organization.house.go_on(told(response, "location"))
+    request = read_request(address)
 
     assert response.status == 303
-    assert told(response, "location").startswith(f"{organization.idp.sso_url}?SAMLRequest=")
+    assert address.startswith(f"{organization.idp.sso_url}?SAMLRequest=")
     assert request.root.findtext("saml:Issuer", namespaces=NS) == organization.us.entity_id
     organization.us.key.public_key().verify(request.signature, request.signed, PKCS1v15(), SHA256())
 
@@ -72,7 +73,7 @@ async def test_a_script_gets_the_address(organization: Organization):
     shown = await organization.house.ok("POST", "/sso", body)
 
     assert list(shown) == ["url"]
-    assert uuid.UUID(read_request(shown["url"]).relay_state)
+    assert uuid.UUID(read_request(await organization.house.go_on(shown["url"])).relay_state)
 
 
 async def test_a_provider_is_found_by_domain(sso: House):
@@ -81,7 +82,7 @@ async def test_a_provider_is_found_by_domain(sso: House):
 
     response = await sso.send("POST", "/sso", {"domain": f" {domain.upper()} "})
 
-    assert told(response, "location").startswith(organization.idp.sso_url)
+    assert (await sso.go_on(told(response, "location"))).startswith(organization.idp.sso_url)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +254,47 @@ async def test_nobody_else_s_account_is_entered_by_an_address(organization: Orga
     assert len({plain.id, signed.id, elsewhere.id}) == 3
     assert {signed.email, elsewhere.email} == {plain.email}
     assert (await organization.house.sign_in(plain.email)).id == plain.id
+
+
+async def test_a_provider_speaks_for_its_domains_alone(sso: House):
+    domain = f"{uuid.uuid4().hex}.example.org"
+    bound, free = await known(sso, domains=[domain]), await known(sso)
+
+    own = await bound.sign_in(attributes=[("mail", [f"ann@{domain.upper()}"])])
+    for organization, stranger in ((bound, address()), (bound, f"a@sub.{domain}"), (free, f"ann@{domain}")):
+        says = organization.says(attributes=[("mail", [stranger])])
+        code, words = (await organization.arrive(organization.idp.tree(says))).refusal
+        assert (code, stranger in words) == ("email_address_not_authorized", True)
+        sql = "select count(*) from auth.identities where email = $1 and user_id <> $2"
+        assert not await sso.value(sql, stranger, uuid.UUID(own.id))
+
+
+async def test_a_provider_without_domains_vouches_for_no_address_that_is_proven(organization: Organization):
+    owner = await organization.house.sign_up()
+    await organization.house.admin.execute(
+        "delete from auth.unproven_addresses where user_id = $1", uuid.UUID(owner.id)
+    )
+
+    says = organization.says(attributes=[("mail", [owner.email])])
+    landed = await organization.arrive(organization.idp.tree(says))
+
+    assert landed.refusal[0] == "email_address_not_authorized"
+    assert "has no domains" in landed.refusal[1]
+
+
+async def test_an_answer_is_taken_from_the_browser_that_asked_alone(organization: Organization):
+    request = await organization.visit()
+    brought = packed(organization.idp.tree(organization.says(request)))
+    form = urlencode({"SAMLResponse": brought, "RelayState": request.relay_state}).encode()
+
+    for cookie in ("", "headwater-browser-post=" + "x" * 43):
+        response = await organization.house.send(
+            "POST", "/sso/saml/acs", form, content_type=FORM, cookie=cookie
+        )
+        assert landing_of(response).refusal[0] == "saml_relay_state_not_found"
+    landed = await organization.arrive(brought, request.relay_state)
+
+    assert "access_token" in landed.fragment
 
 
 async def test_without_sign_ups_only_those_who_are_known_enter(organization: Organization):

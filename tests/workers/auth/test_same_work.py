@@ -1,0 +1,103 @@
+"""Whoever asks about an address causes the same work whether anybody has it or not: the same statements, the same hashes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.workers.auth.house import PASSWORD, House, address
+from workers.database.interactive import Transaction
+from workers.database.pool import Pool
+from workers.database.session import Rows, Statement, Work
+
+Recorded = list[str]
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    """The text of each statement that is sent, in its order."""
+    recorded: Recorded = []
+    in_transaction, at_once = Transaction.run, Pool.run
+
+    async def run(self: Transaction, *sent: Statement) -> list[Rows]:
+        recorded.extend(each.text for each in sent)
+        return await in_transaction(self, *sent)
+
+    async def run_at_once(self: Pool, work: Work, *more: object, **others: object) -> list[Rows]:
+        recorded.extend(each.text for each in work.statements)
+        return await at_once(self, work, *more, **others)  # type: ignore[arg-type]  # handed on as it came
+
+    monkeypatch.setattr(Transaction, "run", run)
+    monkeypatch.setattr(Pool, "run", run_at_once)
+    return recorded
+
+
+async def known(house: House) -> str:
+    return (await house.sign_up()).email
+
+
+async def with_a_code(house: House) -> str:
+    email = await known(house)
+    await house.send(
+        "POST", "/magiclink", {"email": email}
+    )  # nothing takes the mail; the code is kept before
+    assert await house.value("select count(*) from auth.one_time_tokens where relates_to = $1", email) == 1
+    return email
+
+
+async def without_a_password(house: House) -> str:
+    email = address()
+    sql = "insert into auth.users (id, aud, email) values (gen_random_uuid(), 'authenticated', $1)"
+    await house.admin.execute(sql, email)
+    return email
+
+
+async def unknown(house: House) -> str:
+    return address()
+
+
+async def work(
+    house: House, statements: Recorded, target: str, body: dict[str, object]
+) -> tuple[Recorded, int, int]:
+    """Send a request that is refused; give its statements, and the hashes that were made and verified."""
+    statements.clear()
+    before = (house.hashing.made, house.hashing.verified)
+    response = await house.send("POST", target, body)
+    assert response.status in (400, 403), response
+    return list(statements), house.hashing.made - before[0], house.hashing.verified - before[1]
+
+
+async def test_a_wrong_password_is_the_same_work_for_every_address(
+    plain: House, statements: Recorded
+) -> None:
+    found = []
+    for make in (known, without_a_password, unknown):
+        body: dict[str, object] = {"email": await make(plain), "password": "not " + PASSWORD}
+        found.append(await work(plain, statements, "/token?grant_type=password", body))
+
+    assert found[0] == found[1] == found[2]
+    assert (len(found[0][0]) > 2, found[0][1:]) == (True, (0, 1))
+
+
+@pytest.mark.parametrize("type", ["email", "magiclink", "recovery", "signup"])
+async def test_a_wrong_code_is_the_same_work_for_every_address(
+    plain: House, statements: Recorded, type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    monkeypatch.setattr("workers.auth.codes.codes.hmac.compare_digest", _counting(compared))
+    found = []
+    for make in (with_a_code, known, unknown):
+        email = await make(plain)
+        compared.clear()
+        body: dict[str, object] = {"type": type, "email": email, "token": "123456"}
+        found.append((await work(plain, statements, "/verify", body), len(compared)))
+
+    assert found[0] == found[1] == found[2]
+    assert (len(found[0][0][0]) > 4, found[0][1]) == (True, 1)
+
+
+def _counting(compared: list[str]) -> Callable[[str, str], bool]:
+    def compare(left: str, right: str) -> bool:
+        compared.append(left)
+        return left == right
+
+    return compare
