@@ -13,7 +13,7 @@ Both report on this one process only; `/health/ready` of an edge reports whether
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,27 +24,24 @@ LOADING = b"loading\n"
 EVERY_S = 2.0
 
 
-def begin_heartbeat(
-    environment: Mapping[str, str], pipe: int | None, on_broken: Callable[[], None]
-) -> "asyncio.Task[None] | None":
+def begin_heartbeat(environment: Mapping[str, str], pipe: int | None) -> "asyncio.Task[None] | None":
     """Start to give signs of life in a pipe and in the file that the environment names; cancel the task to end it.
 
-    The task owns the descriptor and closes it. `on_broken` is called when nobody reads the pipe any more.
+    The task owns the descriptor and closes it, at the latest when nobody reads the pipe any more.
     """
     path = environment.get(ALIVE_FILE, "")
     if not path and pipe is None:
         return None
     if pipe is not None:
         os.set_blocking(pipe, False)
-    beating = _beat(Path(path) if path else None, pipe, on_broken)
+    beating = _beat(Path(path) if path else None, pipe)
     return asyncio.get_running_loop().create_task(beating, name="heartbeat")
 
 
-async def _beat(path: Path | None, pipe: int | None, on_broken: Callable[[], None]) -> None:
+async def _beat(path: Path | None, pipe: int | None) -> None:
     try:
         while True:
             if pipe is not None and not _sign(pipe):
-                on_broken()
                 os.close(pipe)
                 pipe = None
             if path is not None:

@@ -74,9 +74,11 @@ class Process:
         number = os.environ.pop(READY_FD, "")
         pipe = int(number) if number.isdigit() else None
         if pipe is not None:
-            with suppress(BrokenPipeError):  # the first sign of life meets the same and stops the process
+            try:
                 os.write(pipe, b"ready\n")
-        self._heartbeat = begin_heartbeat(os.environ, pipe, lambda: self.stop("the supervisor is gone"))
+            except BrokenPipeError:
+                self.stop("the supervisor is gone")
+        self._heartbeat = begin_heartbeat(os.environ, pipe)
 
     def on_drain(self, step: Step) -> None:
         """Have `await step()` called before the end; what was told last is called first."""

@@ -1,6 +1,7 @@
 import os
 import signal
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from broker.metrics import Report, answer_collect, collect, merged, up
@@ -34,13 +35,19 @@ def test_nothing_merged_is_nothing() -> None:
     assert merged([]) == ""
 
 
-async def test_every_process_answers_when_metrics_are_collected(nats: NatsServer, connect: Open) -> None:
+async def test_every_process_answers_when_metrics_are_collected(
+    nats: NatsServer, connect: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asker = await connect(nats.url)
     answering = [await connect(nats.url), await connect(nats.url)]
     subscriptions = [answer_collect(each) for each in answering]
     for each in answering:
         await each.flush()
     observe(RequestAnswered("collected", "1", 200, 0.01))
+    names = iter(
+        ["here:1", "there:1", "there:2"]
+    )  # the tests are one process, and reports of three are wanted
+    monkeypatch.setattr("broker.metrics.member_name", lambda: next(names))
 
     text = await collect(asker)
 
@@ -50,7 +57,7 @@ async def test_every_process_answers_when_metrics_are_collected(nats: NatsServer
         for sample in family.samples
         if sample.name == "headwater_requests_total" and sample.labels["pool"] == "collected"
     ]
-    assert len(samples) == 2
+    assert sorted(sample.labels["member"] for sample in samples) == ["here:1", "there:1", "there:2"]
     for subscription in subscriptions:
         subscription.unsubscribe()
 
