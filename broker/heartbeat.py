@@ -5,8 +5,10 @@ A process whose event loop turns gives a sign every two seconds, in two forms:
 - a line `alive` in the pipe on which it reported `ready` to its supervisor. A supervisor that has seen one and then sees
   none for a while kills the process and starts it again (`services/supervisor/supervise.py`): a loop that hangs, or a
   process that was stopped by SIGSTOP, keeps its connections open, so neither NATS nor Postgres notices.
-- a touch of the file that `HEADWATER_ALIVE_FILE` names: a container's health check needs no port, no credentials and no
-  Python then; it looks at the file's age (`docker-compose.yml` shows it).
+- a new date of the file that `HEADWATER_ALIVE_FILE` names, which holds the process's id: a container's health check needs
+  no port, no credentials and no Python then. It looks at the file's age, and kills a process that is silent, so that the
+  container is started again (`docker-compose.yml` shows it). A file that an earlier process left in the container is
+  removed before anything else, or the check would take its age for ours.
 
 Both report on this one process only; `/health/ready` of an edge reports whether the platform can answer.
 """
@@ -22,6 +24,13 @@ SIGN = b"alive\n"
 LOADING = b"loading\n"
 """Written by a process that is about to load a program: the next sign of life may take a while."""
 EVERY_S = 2.0
+
+
+def forget_earlier(environment: Mapping[str, str]) -> None:
+    """Remove the file of an earlier process, if the environment names one."""
+    if path := environment.get(ALIVE_FILE, ""):
+        with suppress(OSError):
+            Path(path).unlink(missing_ok=True)
 
 
 def begin_heartbeat(environment: Mapping[str, str], pipe: int | None) -> "asyncio.Task[None] | None":
@@ -46,7 +55,7 @@ async def _beat(path: Path | None, pipe: int | None) -> None:
                 pipe = None
             if path is not None:
                 with suppress(OSError):  # a full disk must not end a process that works
-                    path.touch()  # noqa: ASYNC240 - one small file in memory or on the own disk
+                    path.write_text(f"{os.getpid()}\n")  # noqa: ASYNC240 - one small file in memory or on the own disk
             await asyncio.sleep(EVERY_S)
     finally:
         if pipe is not None:

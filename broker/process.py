@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-from broker.heartbeat import begin_heartbeat
+from broker.heartbeat import begin_heartbeat, forget_earlier
 from broker.observations import (
     DrainFailed,
     ProcessCrashed,
@@ -129,6 +129,7 @@ class Process:
 
 def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
     """Run a process until it ends; give its exit code. It sets up logging, the event loop and the signals."""
+    forget_earlier(os.environ)
     configure(settings.log.level, settings.log.format, name)
     try:
         begin_tracing(settings.observability, name, settings.project_id)
