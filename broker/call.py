@@ -5,10 +5,17 @@
     cancel ---------> all members of the pool                deadline passed, client gone, body broken
     roll call <-----> all members of the pool                only for calls older than a tick (`broker/roll.py`)
 
-At most once: a request is published once and never again. It fails with `Unavailable` (503) when the pool is full
-from our side (`max_in_flight`), when nobody serves it, when the connection to the broker ends, when the member that
-took it is gone; with `DeadlineExceeded` (504) when its budget is over. Then the work may have been done or not: only
-the client knows whether it may ask again.
+At most once: a write is handed to a worker once and never again. A call fails with
+
+- `Unavailable` (503) when the pool is full from our side (`max_in_flight`), or when the request reached no worker: nobody
+  serves the pool, or the broker is not connected. Nothing was done; the client may repeat it. Before that the request
+  waits up to `HOLD_S` for a worker or the broker to come back, and is sent then.
+- `OutcomeUnknown` (504) when a worker took it and its answer will not come: the worker is gone or silent (`broker/roll.py`),
+  or the connection to the broker broke. A read is sent a second time instead: it changes nothing. Only areas of
+  `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code.
+- `DeadlineExceeded` (504) when its budget is over.
+
+While a member is silent, requests go to the others by their names: NATS would go on handing every second one to it.
 
 Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries. Asker, server
 and worker together take 27 us of CPU for a small request with 32 at a time (tests/bench/broker_hop.py).
@@ -16,6 +23,7 @@ and worker together take 27 us of CPU for a small request with 32 at a time (tes
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import msgspec
@@ -30,13 +38,23 @@ from broker.roll import Holding, Question, Roll
 from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
 from broker.wire import NO_RESPONDERS, Message
-from schemas.errors import ApiError, DeadlineExceeded, Unavailable
+from schemas.errors import ApiError, DeadlineExceeded, OutcomeUnknown, Unavailable
 from schemas.http import INLINE_LIMIT, Request, Response, Stream
 
 TICK_S = 0.15
 """Age at which a call is slow, and pause between two roll calls."""
+HOLD_S = 1.0
+"""How long a request that reached no worker waits for one, or for the broker, to come back."""
+_GIVE_UP_HOLDING_S = 3.0
+"""A pool that has had no worker for so long is answered for at once."""
+
+_READS = frozenset({"GET", "HEAD"})
 
 _decode_holding = decoder(Holding)
+
+
+class _NotTaken(Unavailable):
+    """The request reached no worker."""
 
 
 class Answer:
@@ -80,9 +98,9 @@ class _Call:
         if message.status == 0:
             self.future.set_result(message.payload)
         elif message.status == NO_RESPONDERS:
-            self.fail("no worker", Unavailable(f"no {self.pool.name} worker is running"))
+            self.fail("no worker", _NotTaken(f"no {self.pool.name} worker is running"))
         else:
-            self.fail("disconnected", Unavailable("the connection to the broker was lost"))
+            self.fail("disconnected", OutcomeUnknown("the connection to the broker was lost"))
 
     def expire(self) -> None:
         self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
@@ -96,13 +114,26 @@ class _Call:
 class _Pool:
     """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
 
-    __slots__ = ("calls", "name", "probe", "roll")
+    __slots__ = ("back", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll")
 
-    def __init__(self, name: str, now: float) -> None:
+    def __init__(self, name: str, now: float, *, is_known: bool) -> None:
         self.name = name
         self.calls: dict[str, _Call] = {}
+        self.held = 0
+        """Requests that wait for a worker to come back."""
         self.roll = Roll(now)
         self.probe = subjects.probe(name)
+        self.is_known = is_known
+        """Whether a member has ever been heard."""
+        self.back = asyncio.Event()
+        """Set when a member is heard; cleared by who waits for that."""
+        self.missing_since: float | None = None
+        self.by_name: list[str] = []
+        """Members to whom requests go by name, while another one is silent."""
+
+    def target(self, subject: str) -> str:
+        """Return the subject to publish a request on."""
+        return subjects.member(random.choice(self.by_name)) if self.by_name else subject
 
 
 class Calls:
@@ -113,6 +144,7 @@ class Calls:
         self._max_in_flight = max_in_flight
         self._loop = asyncio.get_running_loop()
         self._pools: dict[str, _Pool] = {}
+        self._known: set[str] = set()
         self._tick: asyncio.TimerHandle | None = None
         self._answers = connection.inbox.open(self._hear)
         connection.subscribe(subjects.ALIVE, self._hear)
@@ -131,13 +163,12 @@ class Calls:
         if len(request.body) > INLINE_LIMIT:
             body, request = _pieces(request.body), _announced(request, len(request.body))
         pool = self._pools.get(subject.pool) or self._join(subject.pool)
-        if len(pool.calls) >= self._max_in_flight:
+        if len(pool.calls) + pool.held >= self._max_in_flight:
             observe(RequestFailed(pool.name, request.id, "full"))
             raise Unavailable(f"too many requests wait for the {pool.name} workers")
         if body is not None:
             return await self._call_with_body(subject, pool, request, body)
-        call = self._open(pool, request)
-        return self._answer(await self._ask(call, subject.name, request))
+        return self._answer(await self._ask(subject, pool, request))
 
     async def _traced(
         self, tracing: Tracing, subject: Subject, request: Request, body: AsyncIterator[bytes] | None
@@ -167,16 +198,71 @@ class Calls:
         finally:
             self._connection.inbox.close(reply)
 
-    async def _ask(self, call: _Call, subject: str, request: Request) -> bytes:
+    async def _ask(
+        self, subject: Subject, pool: _Pool, request: Request, sending: "asyncio.Task[None] | None" = None
+    ) -> bytes:
+        """Send a request and return its answer; send it again where that cannot do anything twice."""
+        until = self._loop.time() + request.budget_ms / 1000
+        is_read = request.method in _READS and subject.pool in subjects.READS_REPEAT and sending is None
         try:
-            self._connection.publish(subject, encode(request), call.reply)
+            return await self._send(subject, pool, request, sending)
+        except _NotTaken:
+            if not await self._hold(pool):
+                raise
+        except OutcomeUnknown:
+            if not is_read:
+                raise
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._connection.connected(), HOLD_S)
+        left = max(1, int((until - self._loop.time()) * 1000))
+        request = msgspec.structs.replace(request, budget_ms=left)
+        pool = self._pools.get(subject.pool) or self._join(subject.pool)
+        try:
+            return await self._send(subject, pool, request, sending)
+        except OutcomeUnknown as error:
+            raise Unavailable(str(error)) if is_read else error from None
+
+    async def _hold(self, pool: _Pool) -> bool:
+        """Wait for the broker, or for a worker of a pool that had one a moment ago; return whether to send again."""
+        now = self._loop.time()
+        if not self._connection.is_connected:
+            awaited = self._connection.connected()
+        elif pool.is_known:
+            pool.missing_since = now if pool.missing_since is None else pool.missing_since
+            if now - pool.missing_since > _GIVE_UP_HOLDING_S:
+                return False
+            pool.back.clear()
+            awaited = _until(pool.back)
+        else:
+            return False
+        pool.held += 1
+        try:
+            async with asyncio.timeout(HOLD_S):
+                await awaited
+        except TimeoutError:
+            return False
+        finally:
+            pool.held -= 1
+        return True
+
+    async def _send(
+        self, subject: Subject, pool: _Pool, request: Request, sending: "asyncio.Task[None] | None"
+    ) -> bytes:
+        """Publish a request once and return its answer. Raises: _NotTaken, OutcomeUnknown, DeadlineExceeded."""
+        call = self._open(pool, request)
+        if sending is not None:
+            sending.add_done_callback(lambda done: _pass_on(done, call))
+        try:
+            self._connection.publish(pool.target(subject.name), encode(request), call.reply)
             return await call.future
         except asyncio.CancelledError:
             call.why = call.why or "cancelled"
             raise
-        except ApiError:
-            call.why = call.why or "not sent"
-            raise
+        except ApiError as error:
+            if call.why:
+                raise
+            call.why = "not sent"
+            raise _NotTaken(str(error)) if isinstance(error, Unavailable) else error from None
         finally:
             self._close(call)
 
@@ -186,11 +272,9 @@ class Calls:
         sender = bodies.Sender(self._connection)
         size = request.stream.size if request.stream else -1
         request = msgspec.structs.replace(request, body=b"", stream=Stream(sender.subject, size))
-        call = self._open(pool, request)
         sending = self._loop.create_task(sender.send(body))
-        sending.add_done_callback(lambda done: _pass_on(done, call))
         try:
-            answer = self._answer(await self._ask(call, subject.name, request))
+            answer = self._answer(await self._ask(subject, pool, request, sending))
         except BaseException:
             await _stop(sending)
             raise
@@ -233,7 +317,7 @@ class Calls:
 
     def _join(self, name: str) -> _Pool:
         """Begin to know a pool: ask who is there. The question arrives before the first request."""
-        pool = self._pools[name] = _Pool(name, self._loop.time())
+        pool = self._pools[name] = _Pool(name, self._loop.time(), is_known=name in self._known)
         gauge("headwater_calls_in_flight", "Calls that wait for a pool.", lambda: len(pool.calls), pool=name)
         self._connection.tell(pool.probe, encode(pool.roll.ask([])), self._answers)
         return pool
@@ -255,9 +339,10 @@ class Calls:
                     break
                 slow.append(reply)
             question = pool.roll.ask(slow)
-            if slow:
+            pool.by_name = pool.roll.answering(now) if pool.roll.silent(now) else []
+            if slow or pool.by_name:
                 self._question(pool, question)
-            if pool.calls and self._tick is None:
+            if (pool.calls or pool.by_name) and self._tick is None:
                 self._tick = self._loop.call_later(TICK_S, self._call_rolls)
 
     def _question(self, pool: _Pool, question: Question) -> None:
@@ -282,7 +367,7 @@ class Calls:
 
     def _lose(self, pool: _Pool, reply: str) -> None:
         if (call := pool.calls.get(reply)) is not None:
-            call.fail("lost", Unavailable("the worker that took this request is gone"))
+            call.fail("lost", OutcomeUnknown("the worker that took this request is gone or does not answer"))
 
     def _hear(self, message: Message) -> None:
         """Note a member that announces itself, or its answer to a question."""
@@ -292,6 +377,14 @@ class Calls:
             holding = _decode_holding(message.payload)
             if (pool := self._pools.get(holding.pool)) is not None:
                 pool.roll.heard(holding)
+                pool.is_known = True
+                self._known.add(pool.name)
+                pool.missing_since = None
+                pool.back.set()
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 def _settle(future: asyncio.Future[bool], result: bool) -> None:

@@ -94,6 +94,8 @@ class Connection:
         self._companions: dict[object, Companion] = {}
         self.on_lost: list[Callable[[], None]] = []
         self.on_back: list[Callable[[], None]] = []
+        self.on_cluster_change: list[Callable[[], None]] = []
+        """Called when the server reports that another one joined or left its cluster."""
         self.inbox = Inbox(servers[0].user if servers[0].password else "", self.tell)
         self.subscribe(self.inbox.prefix + "*", self.inbox.take)
 
@@ -173,16 +175,21 @@ class Connection:
                 return True
         return False
 
-    async def ask(self, subject: str, payload: bytes, timeout: float = 5.0) -> Message:
-        """Publish a message and give the one reply to it: for rare questions; requests go through `Calls`.
+    async def ask(
+        self, subject: str, payload: bytes, timeout: float = 5.0, *, again_s: float = 0.0
+    ) -> Message:
+        """Publish a message and return the first reply to it: for rare questions; requests go through `Calls`.
 
+        With `again_s` it is published again after each such time without a reply: for questions that may arrive twice.
         Raises: Unavailable.
         """
         reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         inbox = self.inbox.open(lambda message: None if reply.done() else reply.set_result(message))
         try:
-            self.publish(subject, payload, inbox)
             async with asyncio.timeout(timeout):
+                self.publish(subject, payload, inbox)
+                while again_s and not (await asyncio.wait([reply], timeout=again_s))[0]:
+                    self.publish(subject, payload, inbox)
                 answer = await reply
         except TimeoutError:
             raise Unavailable(f"nobody answered on {subject} within {timeout:g} s") from None
@@ -320,11 +327,19 @@ class Connection:
             told()
         for subscription in self._subscriptions.values():
             link.send(subscription.line)
+        link.on_info = lambda: self._hear_of_cluster(link, server)
         for address in link.info.connect_urls:
             self._learn(address, server)
         self._pings.clear()
         self._watch()
         self._connected.set()
+
+    def _hear_of_cluster(self, link: Link, server: Server) -> None:
+        """Learn of servers that joined, and report that one joined or left: what it led, another one leads now."""
+        for address in link.info.connect_urls:
+            self._learn(address, server)
+        for told in list(self.on_cluster_change):
+            told()
 
     def _leave(self, link: Link) -> None:
         """Begin to go elsewhere. A server that is alone has nobody to send us to."""

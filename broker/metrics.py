@@ -1,10 +1,12 @@
 """The metrics of all processes of the platform as one text: every process answers `metrics.collect` with its own.
 
 A sample of the merged text has two more labels: `process`, the name the process was configured with, and `member`,
-its host and process id.
+its host and process id. The figures of the process that collects do not travel over the broker, so they are there while it
+hangs; what else is missing then shows in `headwater_up`: 1 for the broker and for each pool of which a process has reported.
 """
 
 import asyncio
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -14,6 +16,7 @@ from broker.connection import Connection, Subscription
 from broker.observe import exposition, member_name, process_name
 from broker.subjects import METRICS_COLLECT
 from broker.wire import Message
+from schemas.errors import Unavailable
 
 _QUIET_S = 0.15
 _LONGEST_S = 1.0
@@ -28,6 +31,8 @@ class Report(Struct, frozen=True, array_like=True):
 
 
 _decode_report = decoder(Report)
+_SERVED = re.compile(rb'^headwater_pool_working\{[^}]*pool="([a-z]+)"', re.MULTILINE)
+"""A process shows this figure for each pool that it serves (`broker/serve.py`)."""
 
 
 def answer_collect(connection: Connection) -> Subscription:
@@ -40,12 +45,42 @@ def answer_collect(connection: Connection) -> Subscription:
     return connection.subscribe(METRICS_COLLECT, answer)
 
 
-async def collect(connection: Connection) -> str:
-    """Ask all processes for their metrics and give the merged text.
+async def collect(connection: Connection, pools: Iterable[str] = ()) -> str:
+    """Ask all processes for their metrics and return the merged text, with `headwater_up` for the broker and `pools`.
 
     It waits until no further process answers for a moment: nobody knows how many there are. One that is too busy
-    to answer is missing. Raises: Unavailable while disconnected.
+    to answer is missing.
     """
+    own = Report(process_name(), member_name(), exposition())
+    reports = [own, *(each for each in await _others(connection) if each.member != own.member)]
+    is_heard = connection.is_connected and (len(reports) > 1 or await _answers(connection))
+    return merged(reports) + up(reports, pools, is_broker_up=is_heard)
+
+
+def up(reports: Iterable[Report], pools: Iterable[str], *, is_broker_up: bool) -> str:
+    """Return the family `headwater_up`: for the broker and each pool whether it has been heard (pure)."""
+    serving = {pool for report in reports for pool in _SERVED.findall(report.text)}
+    parts = {"broker": is_broker_up} | {pool: pool.encode() in serving for pool in pools}
+    head = [
+        "# HELP headwater_up Whether a process of this part reported its figures just now.",
+        "# TYPE headwater_up gauge",
+    ]
+    return "\n".join(
+        [*head, *(f'headwater_up{{part="{part}"}} {int(is_up)}' for part, is_up in parts.items()), ""]
+    )
+
+
+async def _answers(connection: Connection) -> bool:
+    """Return whether the broker itself answers, where no other process did."""
+    try:
+        await connection.flush(_LONGEST_S)
+    except Unavailable:
+        return False
+    return True
+
+
+async def _others(connection: Connection) -> list[Report]:
+    """Return the reports of the processes that answer; none while disconnected."""
     reports: list[Report] = []
     heard = asyncio.Event()
 
@@ -65,8 +100,8 @@ async def collect(connection: Connection) -> str:
                 heard.clear()
                 async with asyncio.timeout(_QUIET_S):
                     await heard.wait()
-    except TimeoutError:
-        return merged(reports)
+    except (TimeoutError, Unavailable):
+        return reports
     finally:
         connection.inbox.close(inbox)
 

@@ -33,8 +33,10 @@ from schemas.errors import Unavailable
 
 _WINDOW = 512
 _WINDOW_BYTES = 8 * 1024 * 1024
-_ACK_S = 10.0
-_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
+_ACK_S = 1.0
+_AFTER_CHANGE_S = 0.1
+"""How long after a change of the cluster what was sent before it may still be answered."""
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 0.5
 _EXPECTED_FAULTS = (10070, 10071)
 """Wrong last message id, wrong last sequence: another writer, or one of ours that arrived after all."""
 HEAD_ROOM = 512
@@ -99,16 +101,21 @@ class Ordered:
         self._mending: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._complaint = ""
+        self._checking: asyncio.TimerHandle | None = None
         self.failed: asyncio.Future[None] = self._loop.create_future()
 
     async def __aenter__(self) -> Self:
+        self._connection.on_cluster_change.append(self._check_soon)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._is_closed = True
+        self._connection.on_cluster_change.remove(self._check_soon)
         self._forget_answers()
+        if self._checking is not None:
+            self._checking.cancel()
         if self._timer is not None:
             self._timer.cancel()
         if self._mending is not None:
@@ -221,6 +228,17 @@ class Ordered:
             self._break()
         else:
             self._timer = self._loop.call_at(due, self._look)
+
+    def _check_soon(self) -> None:
+        """After a change of the cluster: what was sent to a leader that is gone will not be answered."""
+        if self._checking is not None:
+            self._checking.cancel()
+        self._checking = self._loop.call_later(_AFTER_CHANGE_S, self._check, self._loop.time())
+
+    def _check(self, changed_at: float) -> None:
+        self._checking = None
+        if self._pending and self._pending[0].sent_at <= changed_at:
+            self._break()
 
     def _complain(self, refusal: _Refusal) -> None:
         if refusal.err_code not in _EXPECTED_FAULTS and refusal.description != self._complaint:

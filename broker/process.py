@@ -4,10 +4,10 @@
                                      |                    ^
                             tells the supervisor     SIGTERM or SIGINT: what `on_drain` was told runs first, last told first
 
-- `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`.
+- `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`; signs of life follow in
+  the same pipe until the process ends (`broker/heartbeat.py`).
 - A second signal ends the process at once. So does a drain that takes longer than `pools.drain_timeout`.
 - A supervisor may start a process ahead, with a pipe in `HEADWATER_GO_FD`: `wait_for_go` waits for its word.
-- With `HEADWATER_ALIVE_FILE` it gives a sign of life from then on (`broker/heartbeat.py`).
 - A supervisor that dies takes its children along: the kernel tells them on Linux, elsewhere the parent's id changes.
 - Exit codes: 0 ended in order, 1 crashed, 2 the settings cannot be used, 3 the drain was not finished.
 """
@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-from broker.heartbeat import begin_heartbeat
+from broker.heartbeat import begin_heartbeat, forget_earlier
 from broker.observations import (
     DrainFailed,
     ProcessCrashed,
@@ -70,16 +70,15 @@ class Process:
         if self._is_ready:
             return
         self._is_ready = True
-        self._heartbeat = begin_heartbeat(os.environ)
         observe(ProcessReady(round(time.monotonic() - self._born, 3)))
         number = os.environ.pop(READY_FD, "")
-        if number.isdigit():
+        pipe = int(number) if number.isdigit() else None
+        if pipe is not None:
             try:
-                os.write(int(number), b"ready\n")
+                os.write(pipe, b"ready\n")
             except BrokenPipeError:
                 self.stop("the supervisor is gone")
-            finally:
-                os.close(int(number))
+        self._heartbeat = begin_heartbeat(os.environ, pipe)
 
     def on_drain(self, step: Step) -> None:
         """Have `await step()` called before the end; what was told last is called first."""
@@ -130,6 +129,7 @@ class Process:
 
 def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
     """Run a process until it ends; give its exit code. It sets up logging, the event loop and the signals."""
+    forget_earlier(os.environ)
     configure(settings.log.level, settings.log.format, name)
     try:
         begin_tracing(settings.observability, name, settings.project_id)

@@ -11,19 +11,23 @@ roll at every tick:
   does, at once, when nobody listens there any more: that member's connection is closed, its process gone.
 
 From that follows the verdict. A call is lost when the member that claimed it is gone: at once. Or when, in two
-rounds one after the other, every known member has answered and none claims it. A member that is silent but connected
-is busy (a long computation on its event loop, a stopped process) and may hold the call: then nothing is lost, and
-the deadline decides. So a false alarm needs a member that took the call, is silent, and is not known. Members
-announce themselves before they listen for requests, so that is only possible in the first second of a new asker,
-while busy members have not answered its first question; within that second no call is given up for want of a claim.
+rounds one after the other, every known member has answered and none claims it. A member that is connected and answers no
+question for `SILENT_S` counts as silent: its event loop hangs, its process was stopped (SIGSTOP), or its machine has lost
+power and NATS has not noticed yet. The calls it claimed are lost, and rounds are decided without it. It may still carry
+such a call out when it goes on, so whether a lost call was carried out is not known.
 
-A machine that loses power closes no connection: NATS notices after its own ping interval; until then deadlines decide.
+So a false alarm needs a member that took the call, is slow to answer, and is not known yet. Members announce themselves
+before they listen for requests, so that is only possible in the first second of a new asker, while busy members have not
+answered its first question; within that second no call is given up for want of a claim.
 """
 
 from msgspec import Struct
 
 SETTLE_S = 1.0
 """How long a new asker waits for members to make themselves known."""
+LEAVING = -1
+SILENT_S = 1.5
+"""A member that has answered no question for so long is not waited for any more."""
 _STRIKES = 2
 
 
@@ -35,7 +39,10 @@ class Question(Struct, frozen=True, array_like=True):
 
 
 class Holding(Struct, frozen=True, array_like=True):
-    """A member's answer: those of the calls asked about that it holds. In round 0 it announces itself."""
+    """A member's answer: those of the calls asked about that it holds.
+
+    In round 0 it announces itself, in round `LEAVING` it announces that it takes no more requests.
+    """
 
     pool: str
     member: str
@@ -46,10 +53,15 @@ class Holding(Struct, frozen=True, array_like=True):
 class Roll:
     """What one asker knows of the members of one pool. `since` is the time of its first question."""
 
-    __slots__ = ("_answered", "_asked", "_claims", "_round", "_since", "_strikes", "members")
+    __slots__ = (
+        "_answered", "_asked", "_claims", "_round", "_silent_since", "_since", "_strikes", "leaving", "members",
+    )  # fmt: skip
 
     def __init__(self, since: float) -> None:
         self.members: set[str] = set()
+        self.leaving: set[str] = set()
+        """Members that finish what they hold and take nothing more."""
+        self._silent_since: dict[str, float] = {}
         self._since = since
         self._round = 0
         self._asked: set[str] = set()
@@ -71,6 +83,10 @@ class Roll:
         """Note the answer of a member. One to an earlier question says nothing about the calls of this one."""
         member = holding.member
         self.members.add(member)
+        self._silent_since.pop(member, None)
+        if holding.round == LEAVING:
+            self.leaving.add(member)
+            return
         if holding.round != self._round:
             return
         self._answered.add(member)
@@ -83,18 +99,38 @@ class Roll:
     def gone(self, member: str) -> list[str]:
         """Note that a member is gone; give the calls it held: they are lost."""
         self.members.discard(member)
+        self.leaving.discard(member)
+        self._silent_since.pop(member, None)
         lost = [call for call, holder in self._claims.items() if holder == member]
         for call in lost:
             del self._claims[call]
         return lost
 
     def close(self, now: float) -> list[str]:
-        """End the round; give the calls that nobody holds, as far as that is certain."""
-        if now - self._since < SETTLE_S or not self.members <= self._answered:
+        """End the round; return the calls that no member holds, as far as that is certain, and those of silent members."""
+        for member in self.members - self._answered:
+            self._silent_since.setdefault(member, now)
+        silent = self.silent(now)
+        if now - self._since < SETTLE_S or not self.members - silent <= self._answered:
             return []
         lost = []
-        for call in self._asked - self._claims.keys():
-            self._strikes[call] = self._strikes.get(call, 0) + 1
-            if self._strikes[call] >= _STRIKES:
+        for call in self._asked:
+            holder = self._claims.get(call)
+            if holder in silent:
+                del self._claims[call]
                 lost.append(call)
+            elif holder is None:
+                self._strikes[call] = self._strikes.get(call, 0) + 1
+                if self._strikes[call] >= _STRIKES:
+                    lost.append(call)
         return lost
+
+    def silent(self, now: float) -> set[str]:
+        """Return the members that have answered no question for `SILENT_S`."""
+        if not self._silent_since:
+            return set()
+        return {member for member, since in self._silent_since.items() if now - since >= SILENT_S}
+
+    def answering(self, now: float) -> list[str]:
+        """Return the members that can be given a request by name: they answer, and they are not leaving."""
+        return sorted(self.members - self.leaving - self.silent(now))

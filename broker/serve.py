@@ -6,8 +6,9 @@
   hears the answer, and the database rolls back.
 - `ApiError` becomes its own response here and nowhere else; any other exception is a 500 that shows its request id.
 - A body longer than `INLINE_LIMIT` leaves as chunks (`broker/body.py`), with the handler's place until it is sent.
-- The member tells doors that it is there before it listens for requests, says which requests it holds when asked,
-  and listens on a subject of its own: NATS tells the doors when nobody does any more (`broker/roll.py`).
+- The member announces itself to edges before it listens for requests, reports which requests it holds when asked,
+  and listens on a subject of its own: NATS answers edges when nobody does any more (`broker/roll.py`), and while another
+  member is silent, edges send requests there.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from broker.codec import Undecodable, decode_request, decoder, encode
 from broker.connection import Connection, Subscription
 from broker.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
 from broker.observe import gauge, observe, traceback_of
-from broker.roll import Holding, Question
+from broker.roll import LEAVING, Holding, Question
 from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
 from broker.wire import Message, MessageTooLong
@@ -152,7 +153,7 @@ class Serving:
         connection.on_back.append(self._announce)
         self._announce()
         self._answering = [
-            connection.subscribe(subjects.member(self.member), lambda _: None),
+            connection.subscribe(subjects.member(self.member), self._take_by_name),
             connection.subscribe(subjects.probe(self.pool), self._say_what_is_held),
             connection.subscribe(subjects.cancel(self.pool), self._hear_cancel),
         ]
@@ -172,6 +173,9 @@ class Serving:
         if self._taking is not None:
             self._connection.remove(self._taking)
             self._taking = None
+            self._connection.tell(
+                subjects.alive(self.pool), encode(Holding(self.pool, self.member, LEAVING, []))
+            )
         try:
             async with asyncio.timeout(timeout):
                 with contextlib.suppress(Unavailable):
@@ -203,6 +207,15 @@ class Serving:
             remove()
 
     # Taking
+
+    def _take_by_name(self, message: Message) -> None:
+        """Take a request that was sent to this member because another one is silent. An empty message asks who is there."""
+        if not message.payload:
+            return
+        if self._taking is None:
+            self._reply(message.reply, Unavailable(f"this {self.pool} worker is about to stop").response())
+            return
+        self._take(message)
 
     def _take(self, message: Message) -> None:
         if not message.reply:

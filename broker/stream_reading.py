@@ -2,8 +2,8 @@
 
 A reader has a consumer of its own on the server, without acknowledgements, and asks it for a window of messages; it asks
 for more only as fast as they are taken, so that a backlog stays in the stream and never in this process. Every message
-tells its number in the stream and in the consumer: when one is missing, when the server falls silent or the connection
-is lost, the consumer is made anew behind the last message that was taken. So nothing is lost or doubled as long as the
+tells its number in the stream and in the consumer: when one is missing, when the server falls silent, the connection is
+lost or its server left the cluster, the consumer is created again behind the last message that was taken. So nothing is lost or doubled as long as the
 stream has it; when it has not, `MessagesLost` says so.
 
 Needed rights: `$JS.API.` STREAM.INFO, STREAM.MSG.GET, CONSUMER.CREATE, CONSUMER.INFO, CONSUMER.MSG.NEXT, CONSUMER.DELETE
@@ -23,6 +23,7 @@ from msgspec import Struct, field
 
 from broker.connection import Connection, Subscription
 from broker.jetstream_errors import JetStreamRefused
+from broker.jetstream_orders import OrderError, give_order
 from broker.wire import NO_RESPONDERS, Message
 from schemas.errors import Unavailable
 
@@ -30,8 +31,10 @@ WINDOW = 256
 """Messages that are asked for at once."""
 WINDOW_BYTES = 8 * 1024 * 1024
 _NO_MESSAGE = 10037
-_ORDER_S = 5.0
-_HEARTBEAT_S = 5.0
+_HEARTBEAT_S = 0.25
+_SILENCE_S = 0.3
+"""Without a message or a heartbeat for so long the consumer is asked for: it lives on one server of a cluster."""
+_SERVED_S = 0.2
 _EXPIRES_S = 30.0
 _UNUSED_S = 60.0
 _NS = 1_000_000_000
@@ -69,11 +72,6 @@ class Head(Struct, frozen=True):
     """When the stream was made: another text is another stream."""
 
 
-class _Error(Struct, frozen=True):
-    err_code: int = 0
-    description: str = ""
-
-
 class _Counts(Struct, frozen=True):
     first_seq: int = 0
     last_seq: int = 0
@@ -90,7 +88,7 @@ class _Delivered(Struct, frozen=True):
 
 
 class _Answer(Struct, frozen=True):
-    error: _Error | None = None
+    error: OrderError | None = None
     created: str = ""
     state: _Counts = field(default_factory=_Counts)
     message: _Stored = field(default_factory=_Stored)
@@ -160,9 +158,10 @@ class StreamReader:
         self._subscription: Subscription | None = None
         self._is_silent = False
         self._has_expired = False
-        self._is_behind = False
+        self._is_behind = self._is_doubtful = False
         self._something = asyncio.Event()
         connection.on_lost.append(self._break)
+        connection.on_cluster_change.append(self._doubt)
 
     def watch(self, subjects: Sequence[str]) -> None:
         """Read these subjects from now on: everything above `after`."""
@@ -188,6 +187,11 @@ class StreamReader:
         while True:
             if self._is_silent or not self._name:
                 await self._begin()
+            if self._is_doubtful:
+                self._is_doubtful = False
+                if not await self._is_served():
+                    self._break()
+                    continue
             if self._arrived:
                 if self._is_behind:
                     self._check(await stream_head(self._connection, self._stream))
@@ -200,20 +204,24 @@ class StreamReader:
                 return []
             self._pull()
             self._something.clear()
-            if self._is_silent:  # broken while it was begun, or by the pull: nothing would wake this
+            if self._is_silent or self._is_doubtful:  # set before this could be woken by it
                 continue
             if is_end_told and await self._is_at_end():
                 return []
             try:
-                async with asyncio.timeout(2 * _HEARTBEAT_S + 2):
+                async with asyncio.timeout(_SILENCE_S):
                     await self._something.wait()
             except TimeoutError:
-                self._break()
+                self._is_doubtful = True
 
     async def close(self) -> None:
         """Read nothing more; the consumer is dropped from the server."""
-        if self._break in self._connection.on_lost:
-            self._connection.on_lost.remove(self._break)
+        for hook, hooks in (
+            (self._break, self._connection.on_lost),
+            (self._doubt, self._connection.on_cluster_change),
+        ):
+            if hook in hooks:
+                hooks.remove(hook)
         self._drop()
 
     def _drop(self) -> None:
@@ -337,11 +345,25 @@ class StreamReader:
         is_sound = not self._is_silent and not self._arrived
         return is_sound and found.num_pending == 0 and found.delivered.consumer_seq == self._taken
 
+    async def _is_served(self) -> bool:
+        """Return whether the consumer still has a server. A new one would have to wait for the cluster's own leader."""
+        subject = f"$JS.API.CONSUMER.INFO.{self._stream}.{self._name}"
+        try:
+            reply = await self._connection.ask(subject, b"", _SERVED_S, again_s=_SERVED_S / 3)
+            return _ANSWER.decode(reply.payload).error is None
+        except (Unavailable, msgspec.MsgspecError):
+            return False
+
     async def _advance(self) -> None:
         """After a silence: everything up to the end of the stream is known, so that it may leave the stream."""
         head = await stream_head(self._connection, self._stream)
         if head.created == self._created and not self._arrived and await self._is_at_end():
             self.after = max(self.after, head.last_seq)
+
+    def _doubt(self) -> None:
+        """After a change of the cluster: the server of the consumer may be the one that left."""
+        self._is_doubtful = True
+        self._something.set()
 
     def _break(self) -> None:
         """Forget what was not taken: it comes again from a new consumer."""
@@ -359,11 +381,4 @@ def _place(reply: str) -> tuple[int, int, int]:
 
 
 async def _order(connection: Connection, what: str, asked: dict[str, object]) -> _Answer:
-    reply = await connection.ask(f"$JS.API.{what}", msgspec.json.encode(asked) if asked else b"", _ORDER_S)
-    try:
-        answer = _ANSWER.decode(reply.payload)
-    except msgspec.MsgspecError:
-        raise Unavailable(f"the answer for {what.partition('.')[0]} is not one of JetStream") from None
-    if answer.error is not None:
-        raise JetStreamRefused(answer.error.err_code, answer.error.description)
-    return answer
+    return await give_order(connection, what, asked, _ANSWER)

@@ -13,11 +13,10 @@ from msgspec import Struct, field
 
 from broker.connection import Connection
 from broker.jetstream_errors import JetStreamRefused
-from schemas.errors import Unavailable
+from broker.jetstream_orders import OrderError, give_order
 
 NO_STREAM = 10059
 _NO_MESSAGE = 10037
-_ORDER_S = 5.0
 _ID = b"Nats-Msg-Id:"
 
 
@@ -44,11 +43,6 @@ class StreamState(Struct, frozen=True):
     created: str
 
 
-class _Error(Struct, frozen=True):
-    err_code: int = 0
-    description: str = ""
-
-
 class _Counts(Struct, frozen=True):
     first_seq: int = 0
     last_seq: int = 0
@@ -64,7 +58,7 @@ class _Stored(Struct, frozen=True):
 
 
 class _Answer(Struct, frozen=True):
-    error: _Error | None = None
+    error: OrderError | None = None
     created: str = ""
     state: _Counts = field(default_factory=_Counts)
     config: _Config = field(default_factory=_Config)
@@ -139,11 +133,4 @@ def _own(metadata: dict[str, str]) -> dict[str, str]:
 
 
 async def _order(connection: Connection, what: str, asked: dict[str, object]) -> _Answer:
-    reply = await connection.ask(f"$JS.API.{what}", msgspec.json.encode(asked) if asked else b"", _ORDER_S)
-    try:
-        answer = _ANSWER.decode(reply.payload)
-    except msgspec.MsgspecError:
-        raise Unavailable(f"the answer for {what} is not one of JetStream") from None
-    if answer.error is not None:
-        raise JetStreamRefused(answer.error.err_code, answer.error.description)
-    return answer
+    return await give_order(connection, what, asked, _ANSWER)

@@ -63,6 +63,9 @@ REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME)
 ASKED_BY_POOLS = (IMAGES, FUNCTIONS)
 """Pools that other pools ask: storage has images rendered, the scheduler calls functions."""
 
+READS_REPEAT = frozenset({"rest", "graphql", "storage"})
+"""Pools in which GET and HEAD change nothing, so that a request whose answer was lost can be sent again."""
+
 CATALOG_CHANGED = Subject("events.catalog")
 """schemas.events.CatalogChanged"""
 CONFIG_CHANGED = Subject("events.config")

@@ -165,6 +165,8 @@ class Link(asyncio.Protocol):
         self.is_ready = False
         self.on_leaving: Callable[[], None] | None = None
         """Called once, when the server says that it is about to end."""
+        self.on_info: Callable[[], None] | None = None
+        """Called when the server tells of a change in its cluster."""
         self.callbacks: Finder = callbacks
         self._lost = lost
         self._complained = complained
@@ -384,6 +386,8 @@ class Link(asyncio.Protocol):
         elif self.info.ldm and self.on_leaving is not None:
             told, self.on_leaving = self.on_leaving, None
             told()
+        elif self.on_info is not None:
+            self.on_info()
 
 
 def _status(head: bytes) -> int:

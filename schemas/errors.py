@@ -8,6 +8,9 @@ import msgspec
 
 from schemas.http import Headers, Response
 
+UNKNOWN = "unknown"
+"""Outcome of a request that a worker may have carried out without our learning of it."""
+
 
 class ApiError(Exception):
     """A refusal the caller gets to see: a status, headers and a body, in the shape of its area."""
@@ -59,7 +62,27 @@ class Unavailable(ApiError):
         return [("retry-after", str(self.retry_after_s))]
 
 
-class DeadlineExceeded(ApiError):
-    """The platform did not answer within the time the edge gives a request."""
+class OutcomeUnknown(Unavailable):
+    """A request was handed to a worker, and its answer will not come: it may have been carried out or not.
+
+    No `Retry-After`: a client that repeats a write might do it twice. A read may be repeated; edges do so by themselves.
+    """
 
     status = 504
+    outcome = UNKNOWN
+
+    def headers(self) -> Headers:
+        return []
+
+    def body(self) -> dict[str, object]:
+        return {"message": str(self), "outcome": self.outcome}
+
+
+class DeadlineExceeded(ApiError):
+    """The platform did not answer within the time the edge gives a request. It may have been carried out or not."""
+
+    status = 504
+    outcome = UNKNOWN
+
+    def body(self) -> dict[str, object]:
+        return {"message": str(self), "outcome": self.outcome}

@@ -39,6 +39,7 @@ from services.middleware.request_id import request_id
 from services.realtime import edge as realtime
 from services.subscriptions.edge import GraphQLSockets, is_subscribing
 
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
 
@@ -118,7 +119,8 @@ class Edge:
         except BodyRefused as error:
             own = refusal(asked.area, error.status, error.message)
         except (Unavailable, DeadlineExceeded) as error:
-            own = refusal(asked.area, error.status, str(error), headers=error.headers())
+            outcome = getattr(error, "outcome", "") if request.method not in _SAFE_METHODS else ""
+            own = refusal(asked.area, error.status, str(error), headers=error.headers(), outcome=outcome)
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:  # the rim of a served message

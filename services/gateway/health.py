@@ -11,7 +11,7 @@ from broker import subjects
 from broker.call import Calls
 from broker.connection import Connection
 from broker.metrics import collect
-from schemas.errors import ApiError, Unavailable
+from schemas.errors import ApiError
 from schemas.http import Request, Response
 from schemas.secret import Secret
 from services.gateway.routes import POOLS
@@ -97,10 +97,7 @@ class Health:
                 403,
                 "Metrics are for `Authorization: Bearer <gateway.metrics_token>`; where none is set, for this machine",
             )
-        try:
-            text = await collect(self._connection)
-        except Unavailable as error:
-            return refusal("", 503, str(error), headers=error.headers())
+        text = await collect(self._connection, self._pools)
         return Response(200, [("content-type", "text/plain; version=0.0.4; charset=utf-8")], text.encode())
 
     def _may(self, authorization: str | None) -> bool:

@@ -31,11 +31,15 @@ def refusal(
     hint: str | None = None,
     code: str | None = None,
     headers: Headers | None = None,
+    outcome: str = "",
 ) -> Response:
-    """Give a refusal of an area (the first segment of its path). What is no Unicode in the message is marked."""
+    """Return an error response of an area (the first segment of its path). Invalid Unicode in the message is marked.
+
+    `outcome` is set where the request may have been carried out all the same.
+    """
     message = message.encode(errors="replace").decode()
-    body = msgspec.json.encode(_body(area, status, message, hint, code))
-    return Response(status, [JSON, *(headers or [])], body)
+    body = _body(area, status, message, hint, code) | ({"outcome": outcome} if outcome else {})
+    return Response(status, [JSON, *(headers or [])], msgspec.json.encode(body))
 
 
 def no_versions() -> Response:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
+from broker.heartbeat import LOADING, SIGN
 from services.supervisor.errors import StartFailed
 from services.supervisor.identity import identity
 from services.supervisor.logs import LogFile, reason_in, refusal_in
@@ -45,6 +46,8 @@ class Child:
         self.pid: int | None = None
         self.born: str | None = None
         self.started = 0.0
+        self.sign_at: float | None = None
+        """When the process gave its last sign of life, by the monotonic clock; None: it gives none (yet)."""
         self._probe = probe
         self._on_line = on_line
         self._on_spawn = on_spawn
@@ -166,11 +169,22 @@ class Child:
             os.close(its_readiness)
         self.pid = self._running.pid
         self.born = identity(self.pid)
+        self.sign_at = None
         self._on_spawn(self)
         self._silent = asyncio.Event()
         _follow(output, self._take, self._silent.set)
-        _follow(readiness, lambda data: told.set() if b"\n" in data else None)
+        _follow(readiness, lambda data: self._hear(data, told))
         return told
+
+    def _hear(self, data: bytes, told: asyncio.Event) -> None:
+        """Read what the process writes into its pipe: that it is ready, then signs of life."""
+        if b"\n" in data:
+            told.set()
+        last = data.splitlines()[-1] + b"\n"
+        if last == SIGN:
+            self.sign_at = time.monotonic()
+        elif last == LOADING:
+            self.sign_at = None
 
     def _take(self, data: bytes) -> None:
         for line in self.log.write(data):

@@ -26,6 +26,27 @@ def identity(pid: int) -> str | None:
     return shown.stdout.strip() or None
 
 
+def exists(pid: int) -> bool:
+    """Return whether a process id is taken, be it by the remains of a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def working_in(folder: Path) -> list[int]:
+    """Return the processes whose working directory is a folder; none where the system does not tell (macOS)."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            if os.readlink(entry / "cwd") == os.path.realpath(folder):
+                found.append(int(entry.name))
+    return found
+
+
 def is_alive(pid: int, born: str | None) -> bool:
     """Tell whether the very process that was seen before still runs."""
     return born is not None and identity(pid) == born

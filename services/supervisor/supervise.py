@@ -2,6 +2,10 @@
 
 A child that does not come up at the first start ends the whole start. Later a child that ends is started again, at
 once if it had a long life, else after a growing pause; it is never given up.
+
+A child that gives signs of life (`broker/heartbeat.py`) and then gives none for `silence_s` is killed and started again: a
+hung event loop or a process stopped by SIGSTOP ends nothing by itself. Time for which this process itself did not run (a
+suspended machine, a stopped supervisor) does not count, for nobody read the signs meanwhile.
 """
 
 import asyncio
@@ -20,6 +24,9 @@ from services.supervisor.state import ChildState
 
 _PATIENCE_S = 5.0
 """After this long a step that is not done says that it is still under way."""
+_LOOK_S = 1.0
+SILENCE_S = 10.0
+"""A child that gave signs of life and has given none for so long is killed and started again."""
 
 T = TypeVar("T")
 
@@ -36,7 +43,9 @@ class Supervisor:
         probes: Mapping[Ready, Probe],
         report: Reporter,
         on_change: Callable[[str, list[ChildState]], None],
+        silence_s: float = SILENCE_S,
     ) -> None:
+        self._silence_s = silence_s
         self._report = report
         self._on_change = on_change
         self._status = "starting"
@@ -65,6 +74,7 @@ class Supervisor:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._asked_to_stop)
         keepers = {child.process.name: asyncio.create_task(self._keep(child)) for child in self._children}
+        watchdog = asyncio.create_task(self._watch_signs_of_life())
         try:
             for event in self._ready.values():
                 await self._until(event, keepers)
@@ -75,7 +85,27 @@ class Supervisor:
                 on_ready()
                 await self._until(self._stopping, keepers)
         finally:
+            watchdog.cancel()
             await self._stop(keepers)
+
+    async def _watch_signs_of_life(self) -> None:
+        """Kill each child that has been silent for too long; its keeper starts it again."""
+        looked_at = time.monotonic()
+        while True:
+            await asyncio.sleep(min(_LOOK_S, self._silence_s / 4))
+            now = time.monotonic()
+            asleep, looked_at = max(0.0, now - looked_at - 2 * _LOOK_S), now
+            for child in self._children:
+                if child.sign_at is None or not child.is_running:
+                    continue
+                child.sign_at += asleep
+                if now - child.sign_at > self._silence_s:
+                    self._report.warn(
+                        f"{child.process.name} gave no sign of life for {now - child.sign_at:.0f} s: its event loop hangs, "
+                        "or the process was stopped. It is killed"
+                    )
+                    child.sign_at = None
+                    child.kill()
 
     async def _settle(
         self, work: Coroutine[Any, Any, None], keepers: Mapping[str, asyncio.Task[None]]

@@ -1,4 +1,5 @@
 import asyncio
+import signal
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from broker.call import Answer, Calls
 from broker.connection import Connection
 from broker.serve import Body, Serving, serve
 from broker.subjects import REST, Subject
-from schemas.errors import ApiError, DeadlineExceeded, Unavailable
+from schemas.errors import ApiError, DeadlineExceeded, OutcomeUnknown, Unavailable
 from schemas.http import Request, Response
 from tests.broker.conftest import Open, Spawn
 from tests.broker.server import NatsServer
@@ -211,7 +212,7 @@ async def test_calls_fail_only_with_the_worker_that_took_them(
 
     serving = await serve(other, REST, answer, concurrency=64, queue=64)
     calls = Calls(await connect(own_nats.url))
-    asked = [asyncio.ensure_future(calls.call(REST, Request(str(n), "GET", "/hang"))) for n in range(30)]
+    asked = [asyncio.ensure_future(calls.call(REST, Request(str(n), "POST", "/hang"))) for n in range(30)]
     await asyncio.wait(asked, timeout=1.0)
 
     doomed.kill()
@@ -236,11 +237,70 @@ async def test_a_worker_that_is_busy_for_long_is_not_taken_for_dead(
     calls = Calls(await connect(own_nats.url))
     await calls.call(REST, Request("0", "GET", "/"))
 
-    blocking = asyncio.ensure_future(calls.call(REST, Request("1", "GET", "/block", "2.5")))
-    behind = asyncio.ensure_future(calls.call(REST, Request("2", "GET", "/")))
+    blocking = asyncio.ensure_future(calls.call(REST, Request("1", "POST", "/block", "1.0")))
+    behind = asyncio.ensure_future(calls.call(REST, Request("2", "POST", "/")))
 
     assert (await blocking).response.status == 200
     assert (await behind).response.status == 200
+
+
+async def test_a_write_in_the_hands_of_a_stopped_worker_ends_with_an_unknown_outcome(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    worker = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url))
+    await calls.call(REST, Request("0", "GET", "/"))
+
+    worker.send_signal(signal.SIGSTOP)
+    error = await refusal(asyncio.ensure_future(calls.call(REST, Request("1", "POST", "/"))))
+    worker.send_signal(signal.SIGCONT)
+
+    response = error.response()
+    assert isinstance(error, OutcomeUnknown)
+    assert response.status == 504
+    assert b'"outcome":"unknown"' in response.body
+    assert "retry-after" not in dict(response.headers)
+
+
+async def test_reads_and_new_requests_go_past_a_stopped_worker(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    stopped = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url))
+    await calls.call(REST, Request("0", "GET", "/"))
+    other = await connect(own_nats.url)
+
+    async def answer(request: Request, _: Body) -> Response:
+        return Response(200, [], b"from this process")
+
+    serving = await serve(other, REST, answer, concurrency=64, queue=64)
+    stopped.send_signal(signal.SIGSTOP)
+    reads = await asyncio.gather(*(calls.call(REST, Request(f"r{n}", "GET", "/")) for n in range(20)))
+    writes = await asyncio.gather(*(calls.call(REST, Request(f"w{n}", "POST", "/")) for n in range(20)))
+    stopped.send_signal(signal.SIGCONT)
+    await serving.stop()
+
+    assert {one.response.body for one in [*reads, *writes]} == {b"from this process"}
+
+
+async def test_a_request_waits_a_moment_for_the_next_worker_of_a_pool(
+    nats: NatsServer, connect: Open
+) -> None:
+    pool = await make_pool(nats.url, "next", connect)
+    await pool.ask()
+    await pool.serving.stop()
+    await pool.connection.flush()
+
+    asked = asyncio.ensure_future(
+        pool.calls.call(pool.subject, Request("held", "POST", "/", budget_ms=20_000))
+    )
+    await asyncio.wait([asked], timeout=0.2)
+    worker = await connect(nats.url)
+    serving = await serve(worker, pool.subject, pool.answer, concurrency=4, queue=4)
+
+    assert (await asked).response.body == b"held"
+    assert pool.seen == ["1", "held"]
+    await serving.stop()
 
 
 async def test_a_broken_request_body_fails_the_call_with_its_own_error(

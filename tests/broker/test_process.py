@@ -6,6 +6,7 @@ from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 
 import pytest
 
+from broker.heartbeat import SIGN
 from broker.process import BAD_SETTINGS, CRASHED, NOT_DRAINED, OK
 
 _S = 30
@@ -73,15 +74,24 @@ async def test_a_signal_drains_in_reverse_order_and_ends_in_order(number: signal
     assert code == OK
 
 
-async def test_the_supervisor_is_told_once_that_the_process_is_ready() -> None:
+async def test_the_supervisor_reads_ready_once_and_then_signs_of_life() -> None:
     process, reading = await _start("works", ready=True)
 
-    told = await asyncio.to_thread(os.read, reading, 100)
-
+    lines = await asyncio.to_thread(_read, reading, len(b"ready\n" + SIGN))
     process.terminate()
-    rest = await asyncio.to_thread(os.read, reading, 100)
+    rest = await asyncio.to_thread(_read, reading, 1000)
     await _end(process, reading)
-    assert (told, rest) == (b"ready\n", b"")
+
+    assert lines == b"ready\n" + SIGN
+    assert rest.replace(SIGN, b"") == b""
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """Read so many bytes from a pipe, fewer at its end."""
+    data = b""
+    while len(data) < size and (piece := os.read(descriptor, size - len(data))):
+        data += piece
+    return data
 
 
 async def test_a_process_whose_supervisor_stopped_listening_ends() -> None:

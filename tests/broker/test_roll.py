@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.roll import SETTLE_S, Holding, Roll
+from broker.roll import LEAVING, SETTLE_S, SILENT_S, Holding, Roll
 
 _LATER = SETTLE_S + 1
 
@@ -39,6 +39,44 @@ def test_a_silent_member_may_hold_the_call() -> None:
 
     for _ in range(5):
         assert _round(roll, ["x"], {"a": []}) == []
+
+
+def test_calls_of_a_member_that_stays_silent_are_lost_and_rounds_are_decided_without_it() -> None:
+    roll = _roll("a", "b")
+    question = roll.ask(["x", "y"])
+    roll.heard(Holding("rest", "b", question.round, ["y"]))
+    assert roll.close(_LATER) == []
+    question = roll.ask(["x", "y", "z"])
+    roll.heard(Holding("rest", "a", question.round, ["x"]))
+    assert roll.close(_LATER) == []  # from here on member b is silent
+
+    lost = []
+    for after in (SILENT_S / 2, SILENT_S, SILENT_S + 0.1):
+        question = roll.ask(["x", "y", "z"])
+        roll.heard(Holding("rest", "a", question.round, ["x"]))
+        lost.append(sorted(roll.close(_LATER + after)))
+
+    assert lost == [[], ["y"], ["z"]]  # nobody claims z: it takes two rounds
+    assert roll.answering(_LATER + SILENT_S) == ["a"]
+
+
+def test_a_member_that_answers_again_is_silent_no_more() -> None:
+    roll = _roll("a")
+    roll.ask(["x"])
+    roll.close(_LATER)
+    assert roll.silent(_LATER + SILENT_S) == {"a"}
+
+    roll.heard(Holding("rest", "a", 1, ["x"]))
+
+    assert roll.silent(_LATER + SILENT_S) == set()
+
+
+def test_a_member_that_leaves_is_given_nothing_by_name() -> None:
+    roll = _roll("a", "b")
+
+    roll.heard(Holding("rest", "a", LEAVING, []))
+
+    assert roll.answering(_LATER) == ["b"]
 
 
 def test_a_call_is_lost_at_once_with_the_member_that_claimed_it() -> None:

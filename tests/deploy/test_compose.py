@@ -3,7 +3,11 @@
 Containers are not run here. The topology it describes runs as plain processes in tests/house/test_topology.py.
 """
 
+import os
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +147,30 @@ def test_alive_file_is_the_one_that_is_looked_at() -> None:
     for name in OURS.keys() - JOBS:
         path = OURS[name]["environment"]["HEADWATER_ALIVE_FILE"]
         assert f"stat -c %Y {path}" in OURS[name]["healthcheck"]["test"][1]
+
+
+def test_the_health_check_kills_a_process_that_is_silent_and_no_other(tmp_path: Path) -> None:
+    command = OURS["gateway"]["healthcheck"]["test"][1].replace("$$", "$")
+    alive = tmp_path / "alive"
+    check = ["sh", "-c", command.replace("/tmp/alive", str(alive))]
+    before_ready = subprocess.run(check, capture_output=True, check=False)
+    process = subprocess.Popen(["sleep", "60"])
+    alive.write_text(f"{process.pid}\n")
+    healthy = subprocess.run(check, check=False)
+    still_there = process.poll() is None
+    process.send_signal(signal.SIGSTOP)
+    long_ago = time.time() - 60
+    os.utime(alive, (long_ago, long_ago))
+
+    silent = subprocess.run(check, check=False)
+
+    assert process.wait(10) == -signal.SIGKILL
+    assert (before_ready.returncode != 0, healthy.returncode, still_there, silent.returncode) == (
+        True,
+        0,
+        True,
+        1,
+    )
 
 
 def test_volumes_and_mounted_files_exist() -> None:

@@ -6,6 +6,8 @@ It loads nothing but the standard library, so it takes a fourth of the worker's 
 when one was deployed into the blob store of this machine (`DEPLOYED`), or when a door says on the broker that somebody
 wants to deploy one, it becomes the worker (`exec`): same process, same supervisor. One that is ready at once says so for
 the worker's sake: a platform without functions is ready. Where it cannot listen to the broker it does not wait.
+
+While it waits it gives the signs of life of `broker/heartbeat.py`; the worker inherits the pipe for its own.
 """
 
 import contextlib
@@ -25,6 +27,8 @@ WANTED = "health.functions.wanted"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENTRYPOINTS = ("index.ts", "index.js", "index.mjs", "index.jsx", "index.tsx")
 _READY_FD = "HEADWATER_READY_FD"
+_READY, _ALIVE, _LOADING = b"ready\n", b"alive\n", b"loading\n"
+"""What `broker/heartbeat.py` writes; spelled here again, because this program imports nothing of ours."""
 _BROKER = "HEADWATER_BROKER_URL"
 _CONNECT_S = 2.0
 _AGAIN_S = 2.0
@@ -127,10 +131,12 @@ def main() -> int:
     parent = os.getppid()
     ear = Ear(os.environ.get(_BROKER, ""))
     if not ear.is_deaf and not has_function(folder, deployed):
-        _tell_ready()
+        _report(_READY)
     while not ear.is_deaf and not has_function(folder, deployed) and not ear.hears(EVERY_S):
+        _report(_ALIVE)
         if os.getppid() != parent:  # the supervisor is gone
             return 0
+    _report(_LOADING)
     ear.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -144,15 +150,18 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _tell_ready() -> None:
-    number = os.environ.pop(_READY_FD, "")
-    if number.isdigit():
-        try:
-            os.write(int(number), b"ready\n")
-        except BrokenPipeError:
-            sys.exit(0)
-        finally:
-            os.close(int(number))
+def _report(line: bytes) -> None:
+    """Write a line into the supervisor's pipe; exit if the supervisor is gone."""
+    number = os.environ.get(_READY_FD, "")
+    if not number.isdigit():
+        return
+    try:
+        os.set_blocking(int(number), False)
+        os.write(int(number), line)
+    except BrokenPipeError:
+        sys.exit(0)
+    except BlockingIOError:  # the reader is slow; the pipe holds enough signs
+        pass
 
 
 if __name__ == "__main__":

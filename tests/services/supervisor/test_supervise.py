@@ -24,11 +24,12 @@ def python(name, code, **rest):
 class Run:
     """A supervisor at work, and what it told."""
 
-    def __init__(self, plan, logs, notes):
+    def __init__(self, plan, logs, notes, **rest):
+        self.logs = logs
         self.changes = []
         self.changed = asyncio.Event()
         self.ready = asyncio.Event()
-        self.supervisor = Supervisor(plan, logs, {}, notes, self._change)
+        self.supervisor = Supervisor(plan, logs, {}, notes, self._change, **rest)
         self.task = asyncio.ensure_future(self.supervisor.run(self.ready.set))
 
     def _change(self, status, children):
@@ -62,8 +63,8 @@ class Run:
 async def supervised(folder, notes):
     runs = []
 
-    def begin(*plan):
-        runs.append(Run(list(plan), folder.logs, notes))
+    def begin(*plan, **rest):
+        runs.append(Run(list(plan), folder.logs, notes, **rest))
         return runs[-1]
 
     yield begin
@@ -127,6 +128,40 @@ async def test_a_child_that_was_killed_is_started_again(supervised, notes):
 
     assert after.pid != before.pid
     assert notes.warnings == ["one ended with signal SIGKILL and is started again"]
+
+
+async def test_a_child_that_hangs_is_killed_and_started_again(supervised, notes):
+    beats = (
+        f"{READY}\nwhile True: os.write(int(os.environ['HEADWATER_READY_FD']), b'alive\\n'); time.sleep(0.05)"
+    )
+    run = supervised(python("beating", beats), python("quiet", SERVE), silence_s=1.0)
+    before = await run.running()
+
+    os.kill(before["beating"].pid, signal.SIGSTOP)
+    after = await run.until(
+        lambda _, children: children["beating"].restarts == 1 and children["beating"].status == "running"
+    )
+    await run.stop()
+
+    assert after["beating"].pid != before["beating"].pid
+    assert after["quiet"].pid == before["quiet"].pid
+    assert notes.warnings[0].startswith("beating gave no sign of life for ")
+
+
+async def test_a_child_that_loads_a_program_may_be_silent_meanwhile(supervised, notes):
+    loads = (
+        f"{READY}; pipe = int(os.environ['HEADWATER_READY_FD']); os.write(pipe, b'alive\\n'); os.write(pipe, b'loading\\n'); "
+        "time.sleep(1.5); print('loaded', flush=True); signal.pause()"
+    )
+    run = supervised(python("one", loads), silence_s=0.5)
+    await run.running()
+    log = run.logs / "one.log"
+    async with asyncio.timeout(DEADLINE_S):
+        while b"loaded" not in log.read_bytes():
+            await asyncio.sleep(0.05)
+    await run.stop()
+
+    assert notes.warnings == []
 
 
 async def test_a_child_that_cannot_start_ends_the_start_with_its_reason(supervised):
