@@ -7,9 +7,9 @@ from broker.blobs import BlobStore
 from broker.connection import Connection
 from schemas.settings import Settings
 from workers.functions.deployments import Check, Deployments
-from workers.functions.imports import prepare
 from workers.functions.overlay import Laid
-from workers.functions.places import Places
+from workers.functions.places import Places, give_to
+from workers.functions.preparing import prepare_in
 from workers.functions.registry import read_functions
 from workers.functions.sealing import Sealer
 from workers.functions.shelf import Shelf
@@ -27,6 +27,8 @@ def deployments_of(
         checking(settings, places),
         connection,
         versions_kept=settings.edge_runtime.versions_kept,
+        give=lambda name, path: give_to(path, places.users.user_of(name)),
+        folder_mode=places.deployed_mode,
     )
 
 
@@ -45,16 +47,7 @@ def checking(settings: Settings, places: Places) -> Check:
             return warnings, "" if not laid.settings.enabled else warnings[
                 0
             ] if warnings else "it is no function"
-        prepared = prepare(
-            function.folder,
-            function.settings,
-            places.cache,
-            entrypoint=function.entrypoint,
-            config=function.config,
-            program=places.deno,
-            offline=settings.edge_runtime.offline,
-            thorough=True,
-        )
+        prepared = prepare_in(places, function, offline=settings.edge_runtime.offline, thorough=True)
         base = f"{Path(os.path.realpath(laid.root.parent)).as_uri()}/"
         failure = prepared.failure.replace(base, "").replace(f"{laid.root.parent.as_uri()}/", "")
         return [*warnings, *prepared.warnings], failure
