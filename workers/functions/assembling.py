@@ -5,6 +5,7 @@ from pathlib import Path
 
 from broker.blobs import BlobStore
 from broker.connection import Connection
+from broker.walls import NO_WALL, NO_WALL_CURE
 from schemas.settings import Settings
 from workers.functions.deployments import Check, Deployments
 from workers.functions.overlay import Laid
@@ -40,7 +41,11 @@ def sealer_of(settings: Settings) -> Sealer:
 def checking(settings: Settings, places: Places) -> Check:
     """Give what fetches the modules of an unpacked version, as its processes will want them."""
 
+    is_held = places.walls.is_enough or settings.edge_runtime.unsafe_without_sandbox
+
     def check(laid: Laid) -> tuple[list[str], str]:
+        if not is_held:
+            return [], f"{NO_WALL}. {NO_WALL_CURE}"
         found, warnings = read_functions(laid.root, {laid.name: laid.settings}, settings.edge_runtime, {})
         function = found.get(laid.name)
         if function is None:

@@ -19,6 +19,7 @@ from workers.functions.places import forget, in_reach
 from workers.functions.preparing import prepare_in
 from workers.functions.process import Instance, Surroundings
 from workers.functions.registry import Function
+from workers.functions.system_files import resolver_state
 
 _FREE_FAILURES = 3
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.5, 30.0
@@ -71,7 +72,13 @@ class Crew:
                 return
 
     def rest(self, now: float) -> None:
-        """End the processes that have had no work for long, and those that are to be replaced."""
+        """End the processes that have had no work for long, and those that are to be replaced.
+
+        A process may read the `resolv.conf` that was there when it started, not one that has taken its place.
+        """
+        resolver = resolver_state()
+        for each in self.instances:
+            each.is_retired = each.is_retired or each.resolver != resolver
         for each in list(self.instances):
             if each.in_flight == 0 and (each.is_retired or now - each.last_used > self.limits.idle_s):
                 self.end(each, "idle")

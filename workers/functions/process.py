@@ -43,6 +43,7 @@ from workers.functions.places import Places
 from workers.functions.readable import rules_at_work
 from workers.functions.registry import Function
 from workers.functions.relay import Exchange, Relay, Unreached
+from workers.functions.system_files import resolver_state
 
 _READ = 64 * 1024
 _REMEMBERED = 40
@@ -77,6 +78,7 @@ class Instance:
         self.execution = str(uuid.uuid4())
         self.meter = Meter(limits)
         self.last_used = time.monotonic()
+        self.resolver = resolver_state()
         self.is_retired = False
         self.gone = asyncio.Event()
         self._is_free = asyncio.Event()

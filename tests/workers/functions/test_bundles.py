@@ -70,7 +70,7 @@ def test_a_bundle_is_unpacked_whole_and_readable_for_its_user_alone(tmp_path: Pa
     assert not manifest.settings.verify_jwt
     assert (tmp_path / "one" / "functions" / "_shared" / "deep" / "er.ts").read_text() == "2"
     assert (tmp_path / "one").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["one"]
 
 
