@@ -108,7 +108,9 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
     end_leftovers(folder, report)
     if "functions" in choice.pools and settings.edge_runtime.enabled and not holds_functions():
         accepted = "; edge_runtime.unsafe_without_sandbox accepts that"
-        report.warn(NO_WALL + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_WALL_CURE}"))
+        report.warn(
+            NO_WALL + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_WALL_CURE}")
+        )
     with_postgres, with_nats = needs_postgres(settings, choice), needs_nats(settings)
     with_mail = needs_mail(settings, choice)
     needed = {

@@ -58,12 +58,13 @@ class Confinement:
         listener: Listener | None = None,
         unix: Unix = Unix.OPEN,
         spared: Collection[str] = (),
+        creates: bool = False,
     ) -> None:
         self._user, self._rules, self._abi = user, rules, walls.landlock
         self._listener = listener
         self._parent = os.getpid()
         self._limits = _limits(user, bounds)
-        self._installer = Installer(unix, spared) if walls.has_filter else None
+        self._installer = Installer(unix, spared, creates=creates) if walls.has_filter else None
         self._ruleset = landlock.create_ruleset(rules, self._abi) if self._abi else None
 
     def __enter__(self) -> "Confinement":

@@ -7,6 +7,7 @@ machine reads the number and the arguments of each call and answers:
     clone without CLONE_THREAD, fork       EPERM: one process stays one process, so there is no fork bomb
     kill and its like, prlimit64           EPERM, but for the process itself
     socket                                 internet sockets for TCP and UDP; unix sockets as below; else EACCES
+    open that creates a file, mkdir        with a gate EACCES, or the worker answers, and counts (`listener.py`)
     `system_calls.REFUSED`, `ABSENT`       EPERM, ENOSYS
 
 Unix sockets: Landlock (before ABI 9) does not restrict `connect` to a socket that lies in the file system, and a filter
@@ -38,6 +39,8 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Offsets in struct seccomp_data { int nr; u32 arch; u64 instruction_pointer; u64 args[6]; } (little endian)."""
 _X32 = 0x40000000
 _CLONE_THREAD = 0x00010000
+CREATES, UNNAMED = 0x40, 0x400000
+"""O_CREAT, and the bit of O_TMPFILE that no other flag has."""
 _UNIX, _INET, _INET6 = 1, 2, 10
 _STREAM, _DATAGRAM, _TYPE_BITS = 1, 2, 0xF
 _PROTOCOLS = (0, 6, 17)
@@ -74,8 +77,8 @@ class Unix(Enum):
 class Installer:
     """A filter, ready to be installed in a child between fork and exec. Calls named in `spared` are not refused."""
 
-    def __init__(self, unix: Unix, spared: Collection[str] = ()) -> None:
-        program = instructions(platform.machine(), unix, spared)
+    def __init__(self, unix: Unix, spared: Collection[str] = (), *, creates: bool = False) -> None:
+        program = instructions(platform.machine(), unix, spared, creates=creates)
         self._own = [at for at, each in enumerate(program) if each[3] == _OWN_PID]
         self._filters = (_Filter * len(program))(
             *(_Filter(code, yes, no, k & 0xFFFFFFFF) for code, yes, no, k in program)
@@ -106,8 +109,13 @@ def is_supported() -> bool:
     return sys.platform == "linux" and sys.byteorder == "little" and platform.machine() in ARCHITECTURES
 
 
-def instructions(machine: str, unix: Unix, spared: Collection[str] = ()) -> list[Instruction]:
-    """Return the program for a machine. A call that no rule names is allowed."""
+def instructions(
+    machine: str, unix: Unix, spared: Collection[str] = (), *, creates: bool = False
+) -> list[Instruction]:
+    """Return the program for a machine. A call that no rule names is allowed.
+
+    `creates`: with a gate, calls that create files are answered by the worker; without it they fail.
+    """
     audit = ARCHITECTURES[machine][1]
     program: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -126,6 +134,19 @@ def instructions(machine: str, unix: Unix, spared: Collection[str] = ()) -> list
     if unix is Unix.GATED:
         rule(system_calls.BIND, [_returned(0)])
         rule(system_calls.LISTEN, [_returned(0)])
+        created: Instruction = (_RETURN, 0, 0, _NOTIFY if creates else _ERRNO | errno.EACCES)
+        for call, flags in ((system_calls.OPEN, 1), (system_calls.OPENAT, 2)):
+            rule(
+                call,
+                [
+                    _argument(flags),
+                    (_JUMP_BITS, 0, 1, CREATES | UNNAMED),
+                    created,
+                    (_RETURN, 0, 0, _ALLOW),
+                ],
+            )
+        for call in (system_calls.MKDIR, system_calls.MKDIRAT):
+            rule(call, [created])
     rule(
         system_calls.CLONE,
         [_argument(0), (_JUMP_BITS, 1, 0, _CLONE_THREAD), _returned(errno.EPERM), (_RETURN, 0, 0, _ALLOW)],

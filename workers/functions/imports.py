@@ -92,12 +92,15 @@ def prepare(
     notes: Path | None = None,
     roots: Sequence[Path] | None = None,
     sandbox: Sandbox | None = None,
+    preload: Path | None = None,
 ) -> Prepared:
     """Settle the imports of a function and fetch what they name. Blocks; `cache_dir` is the runtime's (DENO_DIR).
 
     `offline`: no host is asked, all that can be rewritten is. `thorough`: the runtime reads the sources also where nothing
     is to be fetched, so that a fault in them is found. `notes`: folder of what is found out here; unset, below the cache.
     `roots`: where its modules may lie; unset, anywhere. `sandbox`: walls of the program that fetches.
+    `preload`: the module that runs first; with it all modules are compiled here, for the process itself cannot keep what it
+    compiles, and waits in vain for that (the runtime tries to write for 150 ms).
     """
     notes = notes or cache_dir / _OWN
     root = _root_of(function_folder, settings)
@@ -115,12 +118,6 @@ def prepare(
     if sources.missing:
         lacking = "\n".join(f"there is no module {each}" for each in sorted(sources.missing))
         return Prepared(_write_map(made, notes), tuple(warnings), failure=lacking)
-    if (
-        not thorough
-        and not sources.has_jsx
-        and not any(_is_elsewhere(made.resolve(each, "") or each) for each in sources.addresses)
-    ):
-        return Prepared(_write_map(made, notes), tuple(warnings), is_cached=not sources.unknown)
     fetch = _Fetch(
         cache_dir,
         notes,
@@ -128,8 +125,14 @@ def prepare(
         begin,
         config or _config(function_folder, root),
         sandbox,
+        preload,
     )
     map_path = _write_map(made, notes)
+    is_elsewhere = any(_is_elsewhere(made.resolve(each, "") or each) for each in sources.addresses)
+    if not thorough and not sources.has_jsx and not is_elsewhere:
+        if preload is not None:
+            fetch.run(map_path, sources.digest)  # where it fails, the process has the better words for it
+        return Prepared(map_path, tuple(warnings), is_cached=not sources.unknown)
     failure = fetch.run(map_path, sources.digest)
     lost = sorted({host for each in sources.addresses if (host := host_of(made.resolve(each, "") or each))})
     if failure and lost and not offline:
@@ -352,10 +355,13 @@ class _Fetch:
     begin: Path
     config: Path | None
     sandbox: Sandbox | None = None
+    preload: Path | None = None
 
     def run(self, import_map: Path | None, digest: str) -> str:
         """Fetch, unless this state of the sources was fetched before; give what failed."""
-        mark = hashlib.sha256(f"{digest}\0{import_map}\0{self._config_text()}".encode()).hexdigest()[:24]
+        mark = hashlib.sha256(
+            f"{digest}\0{import_map}\0{self.preload}\0{self._config_text()}".encode()
+        ).hexdigest()[:24]
         done = self.notes / "fetched" / mark
         if done.is_file():
             return ""
@@ -366,7 +372,7 @@ class _Fetch:
                     str(self.program), "cache", "--quiet", "--no-lock", "--node-modules-dir=none",
                     *([f"--import-map={import_map}"] if import_map else []),
                     f"--config={self.config}" if self.config else "--no-config",
-                    str(self.begin),
+                    str(self.begin), *([str(self.preload)] if self.preload else []),
                 ],
                 env=_environment() | {"DENO_DIR": str(self.cache), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
                 cwd=self.begin.parent, stdin=subprocess.DEVNULL, capture_output=True, timeout=FETCH_S, check=False,

@@ -67,7 +67,6 @@ CHANGE = (
     | Access.REMOVE_FILE
     | Access.REMOVE_DIR
     | Access.REFER
-    | Access.MAKE_SYM
 )
 _OF_FILES = (
     Access.EXECUTE

@@ -54,7 +54,6 @@ def command(
         "--no-prompt",
         "--no-lock",
         "--node-modules-dir=none",
-        "--no-code-cache",
         *(["--cached-only"] if prepared.is_cached else []),
         *([f"--import-map={prepared.import_map_path}"] if prepared.import_map_path else []),
         f"--config={function.config}" if function.config else "--no-config",

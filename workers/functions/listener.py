@@ -4,10 +4,14 @@
     socket, bind, listen  -- fork, exec -->
     notification          <--------------    socket(AF_UNIX): the call waits
     copy of the socket    -------------->    the call returns it; bind and listen report success
-    once it listens: the descriptor is closed, and from then on the call fails with ENOSYS
+    notification          <--------------    open that creates a file, mkdir: the call waits
+    go on                 -------------->    Landlock decides: compiled sources in the function's own cache, nothing else
+    once it listens: the descriptor is closed, and from then on these calls fail with ENOSYS
 
 So the process needs no right to create files, cannot reach the sockets of others, and nobody but the worker needs to enter
-the folder in which sockets lie. A copy is all that it is ever given, however often it asks.
+the folder in which sockets lie. A copy is all that it is ever given, however often it asks. And the files that it may
+create are counted: so many while it starts, none later. An answer "go on" is safe, because it grants nothing that Landlock
+does not: what another thread changes in the arguments meanwhile changes only which file is refused.
 
     struct seccomp_notif        { u64 id; u32 pid; u32 flags; struct seccomp_data data; }    80 bytes
     struct seccomp_notif_addfd  { u64 id; u32 flags; u32 srcfd; u32 newfd; u32 newfd_flags; }  24 bytes
@@ -26,11 +30,19 @@ import socket
 import struct
 from pathlib import Path
 
+from workers.functions import system_calls
+from workers.functions.filter import UNNAMED
+
 _RECEIVE, _SEND, _ADD = 0xC0502100, 0xC0182101, 0x40182103
 _NOTIFICATION_BYTES = 80
 _SEND_AT_ONCE = 1 << 1
-_MOST_ASKED = 64
-"""Sockets that a process may ask for before it listens: the resolver of the C library asks for some, in vain."""
+_GO_ON = 1 << 0
+_MOST_ASKED = 256
+"""Calls of a process that are answered before it listens: a file for each module that it compiles, and what the resolver
+of the C library asks for in vain."""
+_SOCKET = system_calls.SOCKET
+_FLAGS = {system_calls.OPEN[0]: 1, system_calls.OPENAT[0]: 2, system_calls.OPENAT[1]: 2}
+"""Which argument of a call holds the flags of an open."""
 _BACKLOG = 1024
 _OWNER_ALONE = 0o600
 
@@ -100,9 +112,12 @@ class Listener:
         except OSError:  # the thread that asked is gone
             return
         (identity,) = struct.unpack_from("=Q", notification)
-        given = struct.pack("=QIIII", identity, _SEND_AT_ONCE, self._socket.fileno(), 0, os.O_CLOEXEC)
-        try:
-            fcntl.ioctl(self._gate, _ADD, given)
-        except OSError:
-            with contextlib.suppress(OSError):  # gone as well
-                fcntl.ioctl(self._gate, _SEND, bytearray(struct.pack("=QqiI", identity, 0, -errno.EACCES, 0)))
+        number, _, _, *arguments = struct.unpack_from("=iIQ6Q", notification, 16)
+        with contextlib.suppress(OSError):  # the thread that asked is gone
+            if number in _SOCKET:
+                given = struct.pack("=QIIII", identity, _SEND_AT_ONCE, self._socket.fileno(), 0, os.O_CLOEXEC)
+                fcntl.ioctl(self._gate, _ADD, given)
+                return
+            flags = arguments[_FLAGS[number]] if number in _FLAGS else 0
+            error, go_on = (-errno.EACCES, 0) if flags & UNNAMED else (0, _GO_ON)
+            fcntl.ioctl(self._gate, _SEND, bytearray(struct.pack("=QqiI", identity, 0, error, go_on)))

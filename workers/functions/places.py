@@ -37,6 +37,8 @@ from workers.functions.walls import Walls, find_walls
 SHARED = Path("/var/lib/headwater")
 _LONGEST_RUN = 80
 """Bytes of a folder in which a socket's path still fits the kernel's 108."""
+_MOST_CACHED, _MOST_CACHED_BYTES = 100_000, 1024 * 1024 * 1024
+"""Files and bytes of one function's cache: its packages, and what its processes made of its sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,27 @@ def make_own(places: Places, name: str) -> None:
     """Make the folders of a function: its cache, and the notes about it. Raises: OSError."""
     user = places.users.user_of(name)
     cache, notes = places.cache(name), places.notes(name)
+    trim(places, name)
     for folder in (cache, notes):
         folder.mkdir(mode=0o700, exist_ok=True)
     if user is not None:
         os.chown(cache, user.uid, user.gid)
         os.chown(notes, 0, user.gid)
         notes.chmod(0o750)
+
+
+def trim(places: Places, name: str) -> None:
+    """Remove a function's cache if its processes have left more there than modules come to: it is made again."""
+    files = size = 0
+    for folder, _, names in os.walk(places.cache(name)):
+        for each in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(folder, each)).st_size
+        files += len(names) + 1
+        if files > _MOST_CACHED or size > _MOST_CACHED_BYTES:
+            shutil.rmtree(places.notes(name) / "fetched", ignore_errors=True)
+            shutil.rmtree(places.cache(name), ignore_errors=True)
+            return
 
 
 def give_to(path: Path, user: SystemUser | None) -> None:

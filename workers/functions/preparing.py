@@ -37,6 +37,7 @@ def prepare_in(places: Places, function: Function, *, offline: bool, thorough: b
         notes=places.notes(function.name),
         roots=roots_of(function),
         sandbox=partial(_sandbox, places, function),
+        preload=None if places.walls.is_gated else places.preload,
     )
 
 

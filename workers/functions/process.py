@@ -47,6 +47,8 @@ from workers.functions.system_files import resolver_state
 
 _READ = 64 * 1024
 _REMEMBERED = 40
+_COMPILED_BYTES = 8 * 1024 * 1024
+"""Longest file that the runtime may make of a source."""
 _SEE_OFF_S = 2.0
 _OUT_OF_MEMORY = ("out of memory", "heap limit", "Array buffer allocation failed")
 _IDLE_HINTS = ("warning: Detected export default { fetch }",)
@@ -92,6 +94,7 @@ class Instance:
             self._folder = around.places.run / self.execution[:13]
         self._socket = self._folder / f"{self.execution[:13]}.sock"
         self._listener: Listener | None = None
+        self._compiles = True
         self._relay = Relay(str(self._socket), self.meter.progress)
         self._own_files = f"file://{function.root.parent}/"
         self._listening = asyncio.Event()
@@ -116,8 +119,12 @@ class Instance:
         """Whether it may be given another request."""
         return not self.is_retired and not self.gone.is_set() and self.in_flight < self.limits.concurrency
 
-    async def start(self, prepared: Prepared) -> None:
-        """Start it and wait until it listens. Raises: BootFailed."""
+    async def start(self, prepared: Prepared, *, compiles: bool = True) -> None:
+        """Start it and wait until it listens. Raises: BootFailed.
+
+        `compiles`: it may keep what the runtime makes of its sources; those after it find that.
+        """
+        self._compiles = compiles
         began = time.monotonic()
         variables = variables_of(self.function, self._around.platform, self.execution)
         places = self._around.places
@@ -239,14 +246,16 @@ class Instance:
             own.mkdir(mode=0o700)
             if user is not None:
                 os.chown(own, user.uid, user.gid)
-        rules = rules_at_work(places, self.function, prepared, made.environment, own)
+        compiles = self._compiles and places.walls.is_gated
+        rules = rules_at_work(places, self.function, prepared, made.environment, own, compiles=compiles)
         return Confinement(
             places.walls,
             user,
-            Bounds(self.limits.memory_mb),
+            Bounds(self.limits.memory_mb, _COMPILED_BYTES if compiles else 0),
             rules,
             listener=self._listener,
             unix=Unix.GATED if self._listener else Unix.OPEN,
+            creates=compiles,
         )
 
     async def _spawn(self, made: Command, prepared: Prepared) -> None:

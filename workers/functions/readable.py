@@ -3,7 +3,8 @@
     at work     the machine's libraries and certificates, its folders, its cache, the notes about its imports: to read
     fetching    the same, the configuration of packages, and the cache to write (`deno cache`)
 
-At work nothing can be written: no file, no socket. What a function keeps, it keeps in the database or in storage.
+At work nothing can be written. One exception: the first process of a version keeps what the runtime makes of its sources, in
+the function's own cache: some files while it starts, none later (`listener.py`), and short ones. What a function keeps, it keeps in the database or in storage.
 """
 
 import os
@@ -33,9 +34,18 @@ def roots_of(function: Function) -> tuple[Path, ...]:
 
 
 def rules_at_work(
-    places: Places, function: Function, prepared: Prepared, environment: Mapping[str, str], own: Path | None
+    places: Places,
+    function: Function,
+    prepared: Prepared,
+    environment: Mapping[str, str],
+    own: Path | None,
+    *,
+    compiles: bool = False,
 ) -> Rules:
-    """Return the rules of a process. `own` is the folder in which it makes its socket, where that is not handed in."""
+    """Return the rules of a process. `own` is the folder in which it makes its socket, where that is not handed in.
+
+    `compiles`: it may write its cache; only with the gate, which counts the files.
+    """
     named = [prepared.import_map_path] if prepared.import_map_path else []
     readable = [
         *roots_of(function),
@@ -45,6 +55,8 @@ def rules_at_work(
         *named,
     ]
     made = [(own, READ | Access.MAKE_SOCK)] if own is not None else []
+    if compiles:
+        made.append((places.cache(function.name), CHANGE))
     return Rules(
         (*places.system, *_readable(readable, places), *made),
         _ports(function.settings.allow_net, environment),
@@ -55,7 +67,7 @@ def rules_at_work(
 def rules_for_fetching(places: Places, function: Function) -> Rules:
     """Return the rules of the program that fetches a function's modules."""
     configuration = [function.root / name for name in _PACKAGES]
-    readable = [*roots_of(function), *configuration, places.notes(function.name)]
+    readable = [*roots_of(function), *configuration, places.notes(function.name), places.preload]
     cache = places.cache(function.name)
     return Rules((*places.system, *_readable(readable, places), (cache, CHANGE)), None, OWN)
 

@@ -16,6 +16,8 @@ ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 SOCKET, BIND, LISTEN = (41, 198), (49, 200), (50, 201)
 CLONE, CLONE3 = (56, 220), (435, 435)
 SECCOMP = (317, 277)
+OPEN, OPENAT = (2, None), (257, 56)
+MKDIR, MKDIRAT = (83, None), (258, 34)
 
 OF_ONE_PROCESS: dict[str, Numbers] = {
     "kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
@@ -25,6 +27,7 @@ OF_ONE_PROCESS: dict[str, Numbers] = {
 
 ABSENT: dict[str, Numbers] = {
     "clone3": CLONE3,  # its flags lie in memory, which a filter cannot read: the C library falls back to clone
+    "openat2": (437, 437),  # so do its flags
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "landlock_create_ruleset": (444, 444), "memfd_secret": (447, 447), "process_mrelease": (448, 448),
     "set_mempolicy_home_node": (450, 450), "fchmodat2": (452, 452), "open_tree_attr": (467, 467),
@@ -50,11 +53,13 @@ REFUSED: dict[str, Numbers] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+    "creat": (85, None), "link": (86, None), "linkat": (265, 37), "symlink": (88, None), "symlinkat": (266, 36),
     "truncate": (76, 45), "mknod": (133, None), "mknodat": (259, 33),
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
     "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
     "quotactl": (179, 60), "quotactl_fd": (443, 443), "acct": (163, 89),
-    # memory and messages that belong to no process
+    # memory and messages that belong to no process, or that no limit counts
+    "memfd_create": (319, 279),
     "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
     "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188),
     "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181),

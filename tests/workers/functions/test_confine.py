@@ -36,9 +36,11 @@ const unix = call(numbers.socket, 1, 1, 0);
 got["connect unix"] = libc.connect(unix, new Uint8Array(address), address.length);
 const tried = (name: string, make: () => unknown) => { try { got[name] = make() === undefined ? "done" : "done" } catch (e) { got[name] = (e as any).code ?? (e as any).name } };
 for (const path of paths) { tried(`read ${path}`, () => Deno.readFileSync(path)); tried(`list ${path}`, () => [...Deno.readDirSync(path)]); }
-for (const path of ["/tmp/x", "/dev/shm/x", "./x", Deno.env.get("DENO_DIR") + "/x"]) tried(`write ${path}`, () => Deno.writeFileSync(path, new Uint8Array(9)));
+for (const path of ["/tmp/x", "/dev/shm/x", "./x"]) tried(`write ${path}`, () => Deno.writeFileSync(path, new Uint8Array(9)));
 for (const program of ["/bin/sh", Deno.execPath()]) tried(`start ${program}`, () => new Deno.Command(program, { args: ["--version"] }).outputSync());
 tried("signal", () => Deno.kill(parent, "SIGCONT"));
+for (let n = 0; n < 9; n++) tried(`compiled ${n}`, () => { const dir = Deno.env.get("DENO_DIR") + "/d" + n; Deno.mkdirSync(dir); Deno.writeFileSync(dir + "/x", new Uint8Array(9)) });
+tried("unnamed", () => { if (call(numbers.openat, -100, Number(Deno.UnsafePointer.value(Deno.UnsafePointer.of(new TextEncoder().encode(Deno.env.get("DENO_DIR") + "/gen\0")))), 0o20200002, 0o600) < 0) throw new Deno.errors.PermissionDenied() });
 tried("own file", () => Deno.readTextFileSync("./index.ts"));
 console.log(JSON.stringify(got));
 """
@@ -63,13 +65,23 @@ def function(places: Places) -> Function:
     return Function("a", "v", root / "a/index.ts", None, root / "a", FunctionSettings(), {}, root)
 
 
-async def run(places: Places, function: Function, *, as_root: bool, arguments: object) -> dict[str, Any]:
+async def run(
+    places: Places, function: Function, *, as_root: bool, arguments: object, may_create: bool = True
+) -> dict[str, Any]:
     """Run the function's script with all permissions of the runtime, behind the walls of a function."""
     user = None if as_root else places.users.user_of("a")
     listener = Listener(places.run / "a.sock")
-    rules = rules_at_work(places, function, Prepared(), {}, None)
+    rules = rules_at_work(places, function, Prepared(), {}, None, compiles=may_create)
     try:
-        with Confinement(places.walls, user, Bounds(256), rules, listener=listener, unix=Unix.GATED) as walls:
+        with Confinement(
+            places.walls,
+            user,
+            Bounds(256, 4096),
+            rules,
+            listener=listener,
+            unix=Unix.GATED,
+            creates=may_create,
+        ) as walls:
             running = await asyncio.create_subprocess_exec(
                 str(places.deno), "run", "-A", "--quiet", "--no-lock", "--no-config", "--cached-only", "--no-code-cache",
                 str(function.entrypoint), json.dumps(arguments), cwd=function.folder, preexec_fn=walls.enter,
@@ -85,15 +97,17 @@ async def run(places: Places, function: Function, *, as_root: bool, arguments: o
         listener.close()
 
 
+@pytest.mark.parametrize("may_create", [True, False], ids=["the first", "a later one"])
 @pytest.mark.parametrize("as_root", [False, True], ids=["as its user", "as the platform's user"])
 async def test_native_code_behind_the_walls_reaches_nothing(
-    places: Places, function: Function, tmp_path: Path, as_root: bool
+    places: Places, function: Function, tmp_path: Path, as_root: bool, may_create: bool
 ) -> None:
     column = ARCHITECTURES[platform.machine()][0]
     numbers = {
         "refused": {name: each[column] for name, each in REFUSED.items() if name not in ("vfork", "fork")},
         "processes": {name: each[column] for name, each in OF_ONE_PROCESS.items()},
-        "clone": (56, 220)[column], "socket": (41, 198)[column],
+        "clone": (56, 220)[column],
+        "socket": (41, 198)[column], "openat": (257, 56)[column],
     }  # fmt: skip
     secret = tmp_path / "data" / "passwords.json"
     secret.write_text("secret")
@@ -116,6 +130,7 @@ async def test_native_code_behind_the_walls_reaches_nothing(
             places,
             function,
             as_root=as_root,
+            may_create=may_create,
             arguments={
                 "numbers": numbers,
                 "paths": [str(path) for path in paths],
@@ -126,6 +141,7 @@ async def test_native_code_behind_the_walls_reaches_nothing(
 
     assert got.pop("internet") == "made"
     assert got.pop("own file") == "done"
+    assert {got.pop(f"compiled {number}") for number in range(9)} == {"done" if may_create else "EACCES"}
     assert {
         name: each
         for name, each in got.items()
