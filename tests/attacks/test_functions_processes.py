@@ -80,7 +80,7 @@ def test_nothing_is_left_on_the_disk(hosting: Hosting) -> None:
     status, got = hosting.call("hoards")
 
     assert (status, got) == (200, "{}")
-    assert size_of(hosting.home) == before
+    assert size_of(hosting.home) - before < 4 * 1024 * 1024
     assert free - shutil.disk_usage(hosting.home).free < 512 * 1024 * 1024
 
 

@@ -15,7 +15,7 @@ from schemas.functions_errors import BootFailed, FunctionError, TooBusy
 from workers.functions.imports import Prepared
 from workers.functions.limits import Limits
 from workers.functions.logs import FunctionNotStarted
-from workers.functions.places import forget, in_reach, trim
+from workers.functions.places import forget, in_reach
 from workers.functions.preparing import prepare_in
 from workers.functions.process import Instance, Surroundings
 from workers.functions.registry import Function
@@ -48,7 +48,6 @@ class Crew:
         self._refusal: FunctionError | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._is_drained = False
-        self._is_compiled = False
 
     async def take(self) -> Instance:
         """Give a process with room for one more request: the caller takes a share at once. Raises: BootFailed, TooBusy, CrewEnded."""
@@ -105,7 +104,6 @@ class Crew:
         if self._ending:
             await asyncio.wait(self._ending)
         forget(self.function, self._around.places)
-        await asyncio.to_thread(trim, self._around.places, self.function.name)
 
     async def _room(self) -> None:
         most = self.limits.concurrency * self.limits.max_instances * _WAITING_PER_PLACE
@@ -133,11 +131,11 @@ class Crew:
             if prepared.is_refused:
                 raise BootFailed
             instance = Instance(function, self.limits, self._around)
-            await instance.start(prepared, compiles=not self._is_compiled)
+            await instance.start(prepared)
         except (BootFailed, OSError, SubprocessError) as error:
             self._refuse(error)
         else:
-            self._failures, self._refusal, self._is_compiled = 0, None, True
+            self._failures, self._refusal = 0, None
             self.instances.append(instance)
             instance.on_gone = self._gone
             if instance.gone.is_set():

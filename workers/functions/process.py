@@ -39,7 +39,7 @@ from workers.functions.logs import (
     Lines,
     read_line,
 )
-from workers.functions.places import Places
+from workers.functions.places import Places, trim
 from workers.functions.readable import rules_at_work
 from workers.functions.registry import Function
 from workers.functions.relay import Exchange, Relay, Unreached
@@ -94,7 +94,6 @@ class Instance:
             self._folder = around.places.run / self.execution[:13]
         self._socket = self._folder / f"{self.execution[:13]}.sock"
         self._listener: Listener | None = None
-        self._compiles = True
         self._relay = Relay(str(self._socket), self.meter.progress)
         self._own_files = f"file://{function.root.parent}/"
         self._listening = asyncio.Event()
@@ -119,12 +118,8 @@ class Instance:
         """Whether it may be given another request."""
         return not self.is_retired and not self.gone.is_set() and self.in_flight < self.limits.concurrency
 
-    async def start(self, prepared: Prepared, *, compiles: bool = True) -> None:
-        """Start it and wait until it listens. Raises: BootFailed.
-
-        `compiles`: it may keep what the runtime makes of its sources; those after it find that.
-        """
-        self._compiles = compiles
+    async def start(self, prepared: Prepared) -> None:
+        """Start it and wait until it listens. Raises: BootFailed."""
         began = time.monotonic()
         variables = variables_of(self.function, self._around.platform, self.execution)
         places = self._around.places
@@ -246,7 +241,7 @@ class Instance:
             own.mkdir(mode=0o700)
             if user is not None:
                 os.chown(own, user.uid, user.gid)
-        compiles = self._compiles and places.walls.is_gated
+        compiles = places.walls.is_gated
         rules = rules_at_work(places, self.function, prepared, made.environment, own, compiles=compiles)
         return Confinement(
             places.walls,
@@ -310,6 +305,7 @@ class Instance:
         self._relay.close()
         self._remove_socket()
         self.on_gone(self)
+        await asyncio.to_thread(trim, self._around.places, self.function.name)
 
     def _remove_socket(self) -> None:
         if self._listener is not None:

@@ -3,8 +3,8 @@
     at work     the machine's libraries and certificates, its folders, its cache, the notes about its imports: to read
     fetching    the same, the configuration of packages, and the cache to write (`deno cache`)
 
-At work nothing can be written. One exception: the first process of a version keeps what the runtime makes of its sources, in
-the function's own cache: some files while it starts, none later (`listener.py`), and short ones. What a function keeps, it keeps in the database or in storage.
+At work nothing can be written but what the runtime makes of the function's own sources, in its own cache: some files while
+it starts, none later (`listener.py`), and short ones. What a function keeps, it keeps in the database or in storage.
 """
 
 import os
