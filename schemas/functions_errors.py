@@ -2,7 +2,7 @@
 
     FunctionError
     ├── NameMissing 400          ├── TokenRefused 401         ├── NoFunction 404
-    ├── FunctionFailed 500       ├── BootFailed 503           ├── TooBusy 503
+    ├── FunctionFailed 500       ├── BootFailed 503           ├── TooBusy 503       ├── SandboxMissing 503
     ├── NoAnswer 504             └── LimitReached 546
 
 All but `NameMissing` have the body `{code, message}`. Source: reference page "functions", section 1.
@@ -49,6 +49,17 @@ class TokenRefused(FunctionError):
 
     def body(self) -> dict[str, object]:
         return {"code": self.code, "message": str(self), "msg": str(self)}
+
+
+class SandboxMissing(FunctionError):
+    """Nothing on this machine would hold the function, and the settings do not accept that."""
+
+    status = 503
+    code = "SANDBOX_MISSING"
+    message = (
+        "Functions are not run here: nothing but the runtime's own permissions would keep them from the platform's files. "
+        "See `headwater doctor`, or set edge_runtime.unsafe_without_sandbox"
+    )
 
 
 class NoFunction(FunctionError):

@@ -66,6 +66,9 @@ class EdgeRuntime(Struct, frozen=True):
     """Functions are told SUPABASE_DB_URL and may reach the database. Off: its address is closed to them."""
     allow_inner: list[str] = field(default_factory=list)
     """Metadata and link-local addresses that functions may reach all the same, as `169.254.169.254`."""
+    unsafe_without_sandbox: bool = False
+    """Run functions also where nothing but Deno's own permissions keeps them from the platform's files and passwords: on a
+    system without Landlock (Linux older than 5.13, macOS), unless headwater was started as root."""
     memory_mb: Count = 256
     """Memory of a process, in MiB; beyond: 546."""
     cpu_ms: Count = 2000

@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,10 +62,12 @@ class Platform:
             time.sleep(0.05)
 
 
-def headwater(*words: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a `headwater` command of this checkout."""
+def headwater(
+    *words: str, environment: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run a `headwater` command of this checkout. `prefix` is a command that runs it, as `setpriv`."""
     return subprocess.run(
-        [sys.executable, "-m", "services.cli.main", *words],
+        [*prefix, sys.executable, "-m", "services.cli.main", *words],
         capture_output=True,
         text=True,
         timeout=_START_S,
@@ -82,14 +84,21 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def platform(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[Platform]:
-    """Start a platform, give it, stop it and remove its folder."""
+def platform(
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    prefix: Sequence[str] = (),
+    owner: int | None = None,
+) -> Iterator[Platform]:
+    """Start a platform, give it, stop it and remove its folder, which belongs to `owner`."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
+    if owner is not None:
+        os.chown(folder, owner, owner)
     data, port = folder / "data", free_port()
     try:
         started = headwater(
             "start", "--detach", "--data", str(data), "--project", str(folder), "--port", str(port), *arguments,
-            environment=environment,
+            environment=environment, prefix=prefix,
         )  # fmt: skip
         if started.returncode != 0:
             raise AssertionError(f"the platform did not start:\n{started.stdout}\n{started.stderr}")

@@ -5,6 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
+from broker.walls import NO_WALL, NO_WALL_CURE, has_own_users, holds_functions, landlock_abi
 from schemas.settings import Settings
 from services.doctor.finding import Finding, Level
 from services.supervisor.errors import SupervisorError
@@ -60,6 +61,25 @@ def look_at_keys(settings: Settings) -> Finding:
         f"{settings.gateway.host} can be reached from outside, and {', '.join(found)} have their published values",
         "Make random ones: `headwater keys >> .env`, then restart.",
     )
+
+
+def look_at_functions(settings: Settings) -> list[Finding]:
+    """Tell what keeps functions from the platform's own files, beside the permissions of their runtime."""
+    runtime, title = settings.edge_runtime, "functions"
+    if not runtime.enabled:
+        return []
+    if not holds_functions():
+        level = Level.WARNING if runtime.unsafe_without_sandbox else Level.ERROR
+        return [Finding(title, level, NO_WALL, NO_WALL_CURE)]
+    abi = landlock_abi()
+    walls = [f"Landlock (ABI {abi})"] if abi else []
+    if os.geteuid() == 0:
+        walls.append("users of their own" if has_own_users() else "a user of their own")
+    found = [Finding(title, Level.OK, f"held by {' and '.join(walls)}")]
+    if not abi:
+        cure = "Use a kernel with Landlock (Linux 5.13 or later, `lsm=landlock,...`): functions of one user are not kept apart."
+        found = [Finding(title, Level.WARNING, f"held by {walls[0]} alone", cure)]
+    return found
 
 
 def look_at_ports(settings: Settings) -> list[Finding]:

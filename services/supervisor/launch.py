@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from broker import subjects
+from broker.walls import NO_WALL, NO_WALL_CURE, holds_functions
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
@@ -105,6 +106,11 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
     """Settle ports and passwords, bring the database and the configurations into shape, and make the plan."""
     settings = project.settings
     end_leftovers(folder, report)
+    if "functions" in choice.pools and settings.edge_runtime.enabled and not holds_functions():
+        accepted = "; edge_runtime.unsafe_without_sandbox accepts that"
+        report.warn(
+            NO_WALL + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_WALL_CURE}")
+        )
     with_postgres, with_nats = needs_postgres(settings, choice), needs_nats(settings)
     with_mail = needs_mail(settings, choice)
     needed = {

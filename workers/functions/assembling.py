@@ -5,11 +5,12 @@ from pathlib import Path
 
 from broker.blobs import BlobStore
 from broker.connection import Connection
+from broker.walls import NO_WALL, NO_WALL_CURE
 from schemas.settings import Settings
 from workers.functions.deployments import Check, Deployments
-from workers.functions.imports import prepare
 from workers.functions.overlay import Laid
-from workers.functions.places import Places
+from workers.functions.places import Places, give_to
+from workers.functions.preparing import prepare_in
 from workers.functions.registry import read_functions
 from workers.functions.sealing import Sealer
 from workers.functions.shelf import Shelf
@@ -27,6 +28,8 @@ def deployments_of(
         checking(settings, places),
         connection,
         versions_kept=settings.edge_runtime.versions_kept,
+        give=lambda name, path: give_to(path, places.users.user_of(name)),
+        folder_mode=places.deployed_mode,
     )
 
 
@@ -38,23 +41,18 @@ def sealer_of(settings: Settings) -> Sealer:
 def checking(settings: Settings, places: Places) -> Check:
     """Give what fetches the modules of an unpacked version, as its processes will want them."""
 
+    is_held = places.walls.is_enough or settings.edge_runtime.unsafe_without_sandbox
+
     def check(laid: Laid) -> tuple[list[str], str]:
+        if not is_held:
+            return [], f"{NO_WALL}. {NO_WALL_CURE}"
         found, warnings = read_functions(laid.root, {laid.name: laid.settings}, settings.edge_runtime, {})
         function = found.get(laid.name)
         if function is None:
             return warnings, "" if not laid.settings.enabled else warnings[
                 0
             ] if warnings else "it is no function"
-        prepared = prepare(
-            function.folder,
-            function.settings,
-            places.cache,
-            entrypoint=function.entrypoint,
-            config=function.config,
-            program=places.deno,
-            offline=settings.edge_runtime.offline,
-            thorough=True,
-        )
+        prepared = prepare_in(places, function, offline=settings.edge_runtime.offline, thorough=True)
         base = f"{Path(os.path.realpath(laid.root.parent)).as_uri()}/"
         failure = prepared.failure.replace(base, "").replace(f"{laid.root.parent.as_uri()}/", "")
         return [*warnings, *prepared.warnings], failure

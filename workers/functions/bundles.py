@@ -12,7 +12,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -54,8 +54,19 @@ def read_bundle(data: bytes, name: str) -> Bundle:
     return Bundle(manifest, files)
 
 
-def lay(data: bytes, sha256: str, name: str, folder: Path) -> Manifest:
-    """Unpack a bundle into a folder that is not there yet, whole or not at all. Raises: BundleRefused, OSError."""
+def give_to_us(path: Path) -> None:
+    """Let only the user of this process read files."""
+    for each in (path, *path.rglob("*")):
+        each.chmod(0o700 if each.is_dir() else 0o600)
+
+
+def lay(
+    data: bytes, sha256: str, name: str, folder: Path, give: Callable[[Path], None] = give_to_us
+) -> Manifest:
+    """Unpack a bundle into a folder that is not there yet, whole or not at all. Raises: BundleRefused, OSError.
+
+    `give` sets who may read the files.
+    """
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BundleRefused("the bundle is not what was deployed: its digest is another")
     bundle = read_bundle(data, name)
@@ -66,9 +77,8 @@ def lay(data: bytes, sha256: str, name: str, folder: Path) -> Manifest:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:
                 file.write(content)
-        for each in (draft, *draft.rglob("*")):
-            each.chmod(0o755 if each.is_dir() else 0o644)
         (draft / "functions" / name).mkdir(parents=True, exist_ok=True)
+        give(draft)
         try:
             os.rename(draft, folder)
         except OSError:  # another worker of this machine made it at the same time
@@ -96,6 +106,7 @@ def _unpacked(data: bytes) -> bytes:
 
 def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     seen: set[str] = set()
+    folders: set[str] = set()
     for count, member in enumerate(archive):
         if count >= MOST_FILES:
             raise BundleRefused(f"the bundle has more than {MOST_FILES} files")
@@ -105,6 +116,10 @@ def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
         if not member.isfile() or path in seen:
             raise BundleRefused(f"{path} is no plain file, or is there twice")
         seen.add(path)
+        above = {str(each) for each in PurePosixPath(path).parents} - {"."}
+        if path in folders or not above.isdisjoint(seen):
+            raise BundleRefused(f"{path} would be a file and a folder at the same time")
+        folders |= above
         file = archive.extractfile(member)
         yield path, file.read() if file else b""
 

@@ -7,16 +7,19 @@ requests wait in line. Starts that fail several times in a row are not tried aga
 import asyncio
 import time
 from collections import deque
+from subprocess import SubprocessError
 from typing import cast
 
 from broker.observe import observe
 from schemas.functions_errors import BootFailed, FunctionError, TooBusy
-from workers.functions.imports import Prepared, prepare
+from workers.functions.imports import Prepared
 from workers.functions.limits import Limits
 from workers.functions.logs import FunctionNotStarted
 from workers.functions.places import forget, in_reach
+from workers.functions.preparing import prepare_in
 from workers.functions.process import Instance, Surroundings
 from workers.functions.registry import Function
+from workers.functions.system_files import resolver_state
 
 _FREE_FAILURES = 3
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.5, 30.0
@@ -69,7 +72,13 @@ class Crew:
                 return
 
     def rest(self, now: float) -> None:
-        """End the processes that have had no work for long, and those that are to be replaced."""
+        """End the processes that have had no work for long, and those that are to be replaced.
+
+        A process may read the `resolv.conf` that was there when it started, not one that has taken its place.
+        """
+        resolver = resolver_state()
+        for each in self.instances:
+            each.is_retired = each.is_retired or each.resolver != resolver
         for each in list(self.instances):
             if each.in_flight == 0 and (each.is_retired or now - each.last_used > self.limits.idle_s):
                 self.end(each, "idle")
@@ -119,9 +128,11 @@ class Crew:
     async def _started(self) -> None:
         try:
             function, prepared = await self._preparation()
+            if prepared.is_refused:
+                raise BootFailed
             instance = Instance(function, self.limits, self._around)
             await instance.start(prepared)
-        except (BootFailed, OSError) as error:
+        except (BootFailed, OSError, SubprocessError) as error:
             self._refuse(error)
         else:
             self._failures, self._refusal = 0, None
@@ -145,8 +156,11 @@ class Crew:
         observe(FunctionNotStarted(self.function.name, str(error)))
 
     async def _preparation(self) -> tuple[Function, Prepared]:
-        """Bring the sources into reach and settle the imports: once for a version, and off the loop."""
-        if self._prepared is None or (self._prepared.done() and self._prepared.exception() is not None):
+        """Bring the sources into reach and settle the imports: once for a version, and off the loop.
+
+        What could not be fetched is fetched again with the next start: a process cannot write the cache itself.
+        """
+        if self._prepared is None or _is_to_repeat(self._prepared):
             self._prepared = asyncio.ensure_future(self._prepare_and_tell())
         return await asyncio.shield(self._prepared)
 
@@ -159,15 +173,7 @@ class Crew:
     def _prepare(self) -> tuple[Function, Prepared]:
         places = self._around.places
         function = in_reach(self.function, places)
-        return function, prepare(
-            function.folder,
-            function.settings,
-            places.cache,
-            entrypoint=function.entrypoint,
-            config=function.config,
-            program=places.deno,
-            offline=self._around.is_offline,
-        )
+        return function, prepare_in(places, function, offline=self._around.is_offline)
 
     def _ended(self, task: asyncio.Task[None], instance: Instance) -> None:
         self._ending.discard(task)
@@ -181,3 +187,13 @@ class Crew:
     def _wake_all(self) -> None:
         while self._waiting:
             self.room()
+
+
+def _is_to_repeat(prepared: "asyncio.Task[tuple[Function, Prepared]]") -> bool:
+    """Return whether a preparation has ended without all that it should bring."""
+    if not prepared.done():
+        return False
+    if prepared.cancelled() or prepared.exception() is not None:
+        return True
+    result = prepared.result()[1]
+    return bool(result.failure) and not result.is_refused

@@ -14,6 +14,7 @@ import hashlib
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -29,7 +30,7 @@ from schemas.events import FunctionsChanged
 from schemas.functions_settings import FunctionSettings
 from schemas.schedules import BadSchedule, parse_schedule
 from workers.functions.admin_errors import DeployRefused, NoVersion, SecretRefused
-from workers.functions.bundles import BundleRefused, lay, read_bundle
+from workers.functions.bundles import BundleRefused, give_to_us, lay, read_bundle
 from workers.functions.overlay import Laid, Overlay
 from workers.functions.store import Active, Kept, Store
 
@@ -40,6 +41,16 @@ _TRIES_S = 5.0
 
 Check = Callable[[Laid], tuple[list[str], str]]
 """Fetches the modules of an unpacked version; gives warnings, and what failed."""
+
+
+Give = Callable[[str, Path], None]
+"""Lets the user of a function, and no other, read files."""
+
+
+def give_to_us_as(name: str, path: Path) -> None:
+    """Let only the user of this process read files: functions run as it, too."""
+    del name
+    give_to_us(path)
 
 
 class DeploymentsUnread(Observation, frozen=True):
@@ -68,10 +79,13 @@ class Deployments:
         connection: Connection | None = None,
         *,
         versions_kept: int = 10,
+        give: Give = give_to_us_as,
+        folder_mode: int = 0o700,
     ) -> None:
         self._store, self._folder, self._use, self._check = store, folder, use, check
         self._connection = connection
         self._versions_kept = versions_kept
+        self._give, self._folder_mode = give, folder_mode
         self._kept = Kept({}, {})
         self._laid: dict[str, Laid] = {}
         self._session: Session | None = None
@@ -248,7 +262,9 @@ class Deployments:
         if folder.is_dir():
             manifest = (await asyncio.to_thread(read_bundle, data, active.name)).manifest
         else:
-            manifest = await asyncio.to_thread(lay, data, active.sha256, active.name, folder)
+            manifest = await asyncio.to_thread(
+                lay, data, active.sha256, active.name, folder, partial(self._give, active.name)
+            )
         root = folder / "functions"
         return Laid(active.name, active.number, active.sha256, active.at, root, manifest.settings)
 
@@ -284,7 +300,7 @@ class Deployments:
         """Make the folder of this process anew: everything is unpacked from the store, whose digests are verified."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
-        self._folder.chmod(0o755)
+        self._folder.chmod(self._folder_mode)
 
 
 def check_secrets(values: Mapping[str, str], known: Iterable[KnownSecret]) -> None:

@@ -14,7 +14,7 @@ import importlib.resources
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +24,8 @@ import msgspec
 
 from schemas.functions_folder import entrypoint_in
 from schemas.functions_settings import FunctionSettings
+from workers.functions.boundary import config_faults, data_source, outside, real_roots
+from workers.functions.confine import Confinement
 from workers.functions.import_map import ImportMap, is_relative, local_path, map_of
 from workers.functions.reach import Reach
 from workers.functions.rewrites import SHIM, host_of, rewritten
@@ -42,6 +44,10 @@ _JSX = (".tsx", ".jsx")
 _PRAGMA = re.compile(r"@jsxImportSource\s+(\S+)")
 _BUILT_IN = ("node:", "file:", "data:", "blob:", "ext:")
 _LONGEST_FAILURE = 2_000
+_MOST_NESTED = 100
+"""Modules written in addresses that are looked into, for one import."""
+
+Sandbox = Callable[[], Confinement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,9 @@ class Prepared:
     warnings: tuple[str, ...] = ()
     is_cached: bool = False
     failure: str = ""
-    """What could not be fetched, in the words of the runtime."""
+    """What could not be fetched, in the words of the runtime; or why it must not be run."""
+    is_refused: bool = False
+    """It names files that it may not read: it is not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class _Sources:
     unknown: frozenset[str]
     missing: frozenset[str]
     """Files that are named and not there."""
+    outside: frozenset[str]
+    """Imports of files that the function may not read, each with the module that names it."""
     digest: str
     has_jsx: bool
     """What JSX stands for is loaded without being named."""
@@ -79,40 +89,56 @@ def prepare(
     offline: bool = False,
     thorough: bool = False,
     reach: Reach | None = None,
+    notes: Path | None = None,
+    roots: Sequence[Path] | None = None,
+    sandbox: Sandbox | None = None,
+    preload: Path | None = None,
 ) -> Prepared:
     """Settle the imports of a function and fetch what they name. Blocks; `cache_dir` is the runtime's (DENO_DIR).
 
     `offline`: no host is asked, all that can be rewritten is. `thorough`: the runtime reads the sources also where nothing
-    is to be fetched, so that a fault in them is found.
+    is to be fetched, so that a fault in them is found. `notes`: folder of what is found out here; unset, below the cache.
+    `roots`: where its modules may lie; unset, anywhere. `sandbox`: walls of the program that fetches.
+    `preload`: the module that runs first; with it all modules are compiled here, for the process itself cannot keep what it
+    compiles, and waits in vain for that (the runtime tries to write for 150 ms).
     """
+    notes = notes or cache_dir / _OWN
     root = _root_of(function_folder, settings)
     begin = entrypoint or _entrypoint(function_folder, root, settings)
     if begin is None:
         return Prepared(warnings=("it has no entrypoint",))
     own, warnings = map_of(function_folder, root, settings)
-    sources = _read(begin, function_folder, own)
-    reach = reach or Reach(cache_dir / _OWN / "hosts.json")
-    made, told = _rewritten(own, sources, reach, cache_dir, offline=offline)
+    allowed = None if roots is None else real_roots(roots)
+    sources = _read(begin, function_folder, own, allowed)
+    if faults := _faults(sources, function_folder, root, config, allowed):
+        return Prepared(warnings=tuple(warnings), failure="\n".join(faults), is_refused=True)
+    reach = reach or Reach(notes / "hosts.json")
+    made, told = _rewritten(own, sources, reach, notes, offline=offline)
     warnings += told + [f"nothing is known of the import {name!r}" for name in sorted(sources.unknown)]
     if sources.missing:
         lacking = "\n".join(f"there is no module {each}" for each in sorted(sources.missing))
-        return Prepared(_write_map(made, cache_dir), tuple(warnings), failure=lacking)
-    if (
-        not thorough
-        and not sources.has_jsx
-        and not any(_is_elsewhere(made.resolve(each, "") or each) for each in sources.addresses)
-    ):
-        return Prepared(_write_map(made, cache_dir), tuple(warnings), is_cached=not sources.unknown)
+        return Prepared(_write_map(made, notes), tuple(warnings), failure=lacking)
     fetch = _Fetch(
-        cache_dir, program or Path(deno.find_deno_bin()), begin, config or _config(function_folder, root)
+        cache_dir,
+        notes,
+        program or Path(deno.find_deno_bin()),
+        begin,
+        config or _config(function_folder, root),
+        sandbox,
+        preload,
     )
-    map_path = _write_map(made, cache_dir)
+    map_path = _write_map(made, notes)
+    is_elsewhere = any(_is_elsewhere(made.resolve(each, "") or each) for each in sources.addresses)
+    if not thorough and not sources.has_jsx and not is_elsewhere:
+        if preload is not None:
+            fetch.run(map_path, sources.digest)  # where it fails, the process has the better words for it
+        return Prepared(map_path, tuple(warnings), is_cached=not sources.unknown)
     failure = fetch.run(map_path, sources.digest)
     lost = sorted({host for each in sources.addresses if (host := host_of(made.resolve(each, "") or each))})
     if failure and lost and not offline:
         reach.lose(lost)
-        made, told = _rewritten(own, sources, reach, cache_dir, offline=True)
-        if (other := _write_map(made, cache_dir)) != map_path:
+        made, told = _rewritten(own, sources, reach, notes, offline=True)
+        if (other := _write_map(made, notes)) != map_path:
             map_path, failure = other, fetch.run(other, sources.digest)
             warnings += [each for each in told if each not in warnings]
     return Prepared(map_path, tuple(warnings), is_cached=not failure and not sources.unknown, failure=failure)
@@ -137,12 +163,24 @@ def _config(folder: Path, root: Path) -> Path | None:
     )
 
 
-def _read(begin: Path, folder: Path, own: ImportMap) -> _Sources:
+def _faults(
+    sources: _Sources, folder: Path, root: Path, config: Path | None, roots: Sequence[Path] | None
+) -> list[str]:
+    """Return why a function must not be run: what it names lies outside of its folders."""
+    if roots is None:
+        return []
+    files = [each / name for each in (folder, root) for name in (*_CONFIGS, "package.json")]
+    named = [file for file in dict.fromkeys([*files, *([config] if config else [])]) if file.is_file()]
+    return [*sorted(sources.outside), *config_faults(named, roots)]
+
+
+def _read(begin: Path, folder: Path, own: ImportMap, roots: Sequence[Path] | None = None) -> _Sources:
     """Follow the imports from the entrypoint through all modules that are files."""
     waiting, seen = [begin], {begin}
     addresses: set[str] = set()
     unknown: set[str] = set()
     missing: set[str] = set()
+    beyond: set[str] = set()
     digest = hashlib.sha256(f"{begin}\0{metadata.version('deno')}\0".encode())
     while waiting and len(seen) <= _MOST_SOURCES:
         path = waiting.pop()
@@ -159,6 +197,11 @@ def _read(begin: Path, folder: Path, own: ImportMap) -> _Sources:
             if address is None:
                 if each.kind is Kind.STATIC and not is_relative(each.specifier):
                     unknown.add(each.specifier)
+            elif roots is not None and (away := _away(address, roots)) is not None:
+                beyond.add(
+                    f"{path.name} imports {away}: outside of the function's folders, what functions share, and its "
+                    "static_files"
+                )
             elif (local := local_path(address)) is not None:
                 more.append(local)
                 if each.kind is Kind.STATIC and not local.exists():
@@ -171,7 +214,21 @@ def _read(begin: Path, folder: Path, own: ImportMap) -> _Sources:
                 waiting.append(file)
     has_jsx = any(path.suffix in _JSX for path in seen)
     builtin = frozenset(_no_builtin(unknown))
-    return _Sources(frozenset(addresses), builtin, frozenset(missing), digest.hexdigest(), has_jsx)
+    return _Sources(
+        frozenset(addresses), builtin, frozenset(missing), frozenset(beyond), digest.hexdigest(), has_jsx
+    )
+
+
+def _away(address: str, roots: Sequence[Path]) -> str | None:
+    """Return the file outside of the roots that an address names, or that a module written in the address does."""
+    waiting, left = [address], _MOST_NESTED
+    while waiting and left:
+        one, left = waiting.pop(), left - 1
+        if (away := outside(one, roots)) is not None:
+            return away
+        if (text := data_source(one)) is not None:
+            waiting += [each.specifier for each in imports_of(text).found]
+    return None
 
 
 def _no_builtin(names: Iterable[str]) -> Iterator[str]:
@@ -196,7 +253,7 @@ def _sources_below(folder: Path) -> Iterator[Path]:
 
 
 def _rewritten(
-    own: ImportMap, sources: _Sources, reach: Reach, cache_dir: Path, *, offline: bool
+    own: ImportMap, sources: _Sources, reach: Reach, notes: Path, *, offline: bool
 ) -> tuple[ImportMap, list[str]]:
     """Give the project's map with our rewrites in it, and what nobody can load here."""
     found = {address: rewritten(address) for address in sources.addresses}
@@ -210,7 +267,7 @@ def _rewritten(
         if address in optional and optional[address] in there:
             continue
         if rewrite is not None:
-            changed[address] = _address(rewrite.address, cache_dir)
+            changed[address] = _address(rewrite.address, notes)
         elif address in optional:
             warnings.append(f"{address} cannot be reached from here, and npm has nothing in its place")
     if not changed:
@@ -241,52 +298,50 @@ def _is_always(rewrite: object) -> bool:
 
 
 def _is_elsewhere(address: str) -> bool:
-    return not address.startswith(_BUILT_IN) or (address.startswith("file:") and f"/{_OWN}/shims" in address)
+    return not address.startswith(_BUILT_IN) or (address.startswith("file:") and "/shims-" in address)
 
 
-def _address(address: str, cache_dir: Path) -> str:
+def _address(address: str, notes: Path) -> str:
     if not address.startswith(SHIM):
         return address
-    return (_shims(cache_dir) / f"{address.removeprefix(SHIM)}.ts").as_uri()
+    return (_shims(notes) / f"{address.removeprefix(SHIM)}.ts").as_uri()
 
 
-def _shims(cache_dir: Path) -> Path:
-    """Lay our modules where the user of functions can read them, once for each state of them."""
+def _shims(notes: Path) -> Path:
+    """Copy our modules to where the user of the function can read them, once for each state of them."""
     sources = {
         each.name: each.read_bytes()
         for each in importlib.resources.files("workers.functions.shims").iterdir()
         if each.name.endswith(".ts")
     }
     digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()[:12]
-    folder = cache_dir / _OWN / f"shims-{digest}"
+    folder = notes / f"shims-{digest}"
     if not folder.is_dir():
         draft = folder.with_name(f".{folder.name}-{os.getpid()}")
         draft.mkdir(parents=True, exist_ok=True)
         for name, data in sources.items():
             (draft / name).write_bytes(data)
             (draft / name).chmod(0o644)
-        for each in (draft, draft.parent):
-            each.chmod(0o755)
+        draft.chmod(0o755)
         with contextlib.suppress(OSError):  # another worker made it at the same time
             draft.rename(folder)
     return folder
 
 
-def _write_map(made: ImportMap, cache_dir: Path) -> Path | None:
+def _write_map(made: ImportMap, notes: Path) -> Path | None:
     if not made.imports and not made.scopes:
         return None
     data = msgspec.json.encode(
         {"imports": dict(made.imports), "scopes": {k: dict(v) for k, v in made.scopes.items()}}
     )
-    path = cache_dir / _OWN / "maps" / f"{hashlib.sha256(data).hexdigest()[:16]}.json"
+    path = notes / "maps" / f"{hashlib.sha256(data).hexdigest()[:16]}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         draft.write_bytes(data)
         draft.chmod(0o644)
         draft.replace(path)
-        for each in (path.parent, path.parent.parent):
-            each.chmod(0o755)
+        path.parent.chmod(0o755)
     return path
 
 
@@ -295,38 +350,38 @@ class _Fetch:
     """Fetches the modules of one function into the cache, as the user whom the cache belongs to."""
 
     cache: Path
+    notes: Path
     program: Path
     begin: Path
     config: Path | None
+    sandbox: Sandbox | None = None
+    preload: Path | None = None
 
     def run(self, import_map: Path | None, digest: str) -> str:
         """Fetch, unless this state of the sources was fetched before; give what failed."""
-        mark = hashlib.sha256(f"{digest}\0{import_map}\0{self._config_text()}".encode()).hexdigest()[:24]
-        done = self.cache / _OWN / "fetched" / mark
+        mark = hashlib.sha256(
+            f"{digest}\0{import_map}\0{self.preload}\0{self._config_text()}".encode()
+        ).hexdigest()[:24]
+        done = self.notes / "fetched" / mark
         if done.is_file():
             return ""
-        owner = self.cache.stat()
-        other = (
-            {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-            if self._is_others(owner)
-            else {}
-        )
         try:
-            ended = subprocess.run(  # noqa: S603 - the runtime of the package, with our own arguments
+            with self.sandbox() if self.sandbox else contextlib.nullcontext() as walls:
+                ended = subprocess.run(  # noqa: S603 - the runtime of the package, with our own arguments
                 [
                     str(self.program), "cache", "--quiet", "--no-lock", "--node-modules-dir=none",
                     *([f"--import-map={import_map}"] if import_map else []),
                     f"--config={self.config}" if self.config else "--no-config",
-                    str(self.begin),
+                    str(self.begin), *([str(self.preload)] if self.preload else []),
                 ],
                 env=_environment() | {"DENO_DIR": str(self.cache), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
                 cwd=self.begin.parent, stdin=subprocess.DEVNULL, capture_output=True, timeout=FETCH_S, check=False,
-                **other,  # type: ignore[call-overload]  # its overloads know no keywords given as a mapping
+                preexec_fn=walls.enter if walls else None,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return f"its modules were not fetched within {FETCH_S:.0f} s"
-        except OSError as error:
-            return f"its modules could not be fetched: {error.strerror}"
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"its modules could not be fetched: {error}"
         if ended.returncode:
             return (
                 str(ended.stderr.decode(errors="replace").strip()[-_LONGEST_FAILURE:])
@@ -335,9 +390,6 @@ class _Fetch:
         done.parent.mkdir(parents=True, exist_ok=True)
         done.touch()
         return ""
-
-    def _is_others(self, owner: os.stat_result) -> bool:
-        return os.geteuid() == 0 and owner.st_uid != 0
 
     def _config_text(self) -> str:
         files = [self.config, *(self.begin.parent / name for name in (".npmrc", "package.json"))]

@@ -18,6 +18,7 @@ from broker.observe import gauge, observe
 from broker.process import Process, data_folder
 from broker.serve import Body, serve
 from broker.streams import StreamLimits
+from broker.walls import NO_WALL, NO_WALL_CURE
 from schemas.auth_settings_keys import named_keys
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
@@ -48,6 +49,15 @@ class LogsNotKept(Observation, frozen=True):
     reason: str
 
 
+class FunctionsNotHeld(Observation, frozen=True):
+    """There is no wall between functions and the platform's own files."""
+
+    level: ClassVar[str] = "error"
+    reason: str
+    cure: str
+    are_run: bool
+
+
 async def run_pool(process: Process, settings: Settings) -> None:
     """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
@@ -57,6 +67,8 @@ async def run_pool(process: Process, settings: Settings) -> None:
     runtime = settings.edge_runtime
     places = settle(data_folder())
     process.on_drain(lambda: asyncio.to_thread(leave, places))
+    if not places.walls.is_enough:
+        observe(FunctionsNotHeld(NO_WALL, NO_WALL_CURE, runtime.unsafe_without_sandbox))
     around = Surroundings(
         places,
         platform_of(settings, _public_keys(settings), os.environ),

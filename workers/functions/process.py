@@ -10,22 +10,26 @@ answered: one that is on its way into the socket, or whose body is still to come
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import time
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from subprocess import SubprocessError
 
 from broker.observe import observe
 from schemas.functions_errors import BootFailed, FunctionError, FunctionFailed, LimitReached
 from workers.functions import http_wire
-from workers.functions.confine import confinement
+from workers.functions.confine import Bounds, Confinement
 from workers.functions.environment import Platform, variables_of
+from workers.functions.filter import Unix
 from workers.functions.imports import Prepared
 from workers.functions.inner import Inner
 from workers.functions.launch import Command, Place, command
 from workers.functions.limits import Limits, Meter, Sample, Share
+from workers.functions.listener import Listener
 from workers.functions.logs import (
     LISTENING,
     FunctionEnded,
@@ -35,12 +39,16 @@ from workers.functions.logs import (
     Lines,
     read_line,
 )
-from workers.functions.places import Places
+from workers.functions.places import Places, trim
+from workers.functions.readable import rules_at_work
 from workers.functions.registry import Function
 from workers.functions.relay import Exchange, Relay, Unreached
+from workers.functions.system_files import resolver_state
 
 _READ = 64 * 1024
 _REMEMBERED = 40
+_COMPILED_BYTES = 8 * 1024 * 1024
+"""Longest file that the runtime may make of a source."""
 _SEE_OFF_S = 2.0
 _OUT_OF_MEMORY = ("out of memory", "heap limit", "Array buffer allocation failed")
 _IDLE_HINTS = ("warning: Detected export default { fetch }",)
@@ -72,13 +80,20 @@ class Instance:
         self.execution = str(uuid.uuid4())
         self.meter = Meter(limits)
         self.last_used = time.monotonic()
+        self.resolver = resolver_state()
         self.is_retired = False
         self.gone = asyncio.Event()
         self._is_free = asyncio.Event()
         self._is_free.set()
         self.on_gone: Callable[[Instance], None] = lambda _: None
         self._around = around
-        self._socket = around.places.run / f"{self.execution[:13]}.sock"
+        self._folder = around.places.run
+        if (
+            not around.places.walls.is_gated
+        ):  # it makes its socket itself, in a folder that no other function enters
+            self._folder = around.places.run / self.execution[:13]
+        self._socket = self._folder / f"{self.execution[:13]}.sock"
+        self._listener: Listener | None = None
         self._relay = Relay(str(self._socket), self.meter.progress)
         self._own_files = f"file://{function.root.parent}/"
         self._listening = asyncio.Event()
@@ -108,7 +123,7 @@ class Instance:
         began = time.monotonic()
         variables = variables_of(self.function, self._around.platform, self.execution)
         places = self._around.places
-        place = Place(places.deno, places.cache, places.preload, self._socket)
+        place = Place(places.deno, places.cache(self.function.name), places.preload, self._socket)
         made = command(
             self.function,
             prepared,
@@ -118,10 +133,10 @@ class Instance:
             denied=self._denied(),
         )
         try:
-            await self._spawn(made)
+            await self._spawn(made, prepared)
             async with asyncio.timeout(self.limits.boot_s):
                 await self._ready()
-        except (TimeoutError, OSError) as error:
+        except (TimeoutError, OSError, SubprocessError) as error:
             self._say(
                 "error", f"the function did not start: {error or 'it did not listen in time'}", "boot_error"
             )
@@ -214,20 +229,45 @@ class Instance:
         is_open = self._around.platform.opens_database(self.function)
         return inner.always if is_open else (*inner.always, *inner.database)
 
-    async def _spawn(self, made: Command) -> None:
+    def _confinement(self, made: Command, prepared: Prepared) -> Confinement:
+        """Build the walls of the process. Raises: OSError."""
+        places = self._around.places
+        user = places.users.user_of(self.function.name)
+        own = None
+        if places.walls.is_gated:
+            self._listener = Listener(self._socket)
+        else:
+            own = self._folder
+            own.mkdir(mode=0o700)
+            if user is not None:
+                os.chown(own, user.uid, user.gid)
+        compiles = places.walls.is_gated
+        rules = rules_at_work(places, self.function, prepared, made.environment, own, compiles=compiles)
+        return Confinement(
+            places.walls,
+            user,
+            Bounds(self.limits.memory_mb, _COMPILED_BYTES if compiles else 0),
+            rules,
+            listener=self._listener,
+            unix=Unix.GATED if self._listener else Unix.OPEN,
+            creates=compiles,
+        )
+
+    async def _spawn(self, made: Command, prepared: Prepared) -> None:
         out, its_out = os.pipe()
         err, its_err = os.pipe()
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *made.argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=its_out,
-                stderr=its_err,
-                env=dict(made.environment),
-                cwd=str(self.function.folder),
-                start_new_session=True,
-                preexec_fn=confinement(self._around.places.user, self.limits.memory_mb),
-            )
+            with self._confinement(made, prepared) as walls:
+                self._process = await asyncio.create_subprocess_exec(
+                    *made.argv,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=its_out,
+                    stderr=its_err,
+                    env=dict(made.environment),
+                    cwd=str(self.function.folder),
+                    start_new_session=True,
+                    preexec_fn=walls.enter,
+                )
         except BaseException:
             os.close(out)
             os.close(err)
@@ -239,6 +279,8 @@ class Instance:
         told = asyncio.Event()
         _follow(err, Lines(lambda line: self._hear(line, "error")), told.set)
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._process, told))
+        if self._listener is not None:
+            self._listener.attach()
 
     async def _watch(self, process: asyncio.subprocess.Process, told: asyncio.Event) -> None:
         """Wait for its end, and say how it came."""
@@ -261,13 +303,21 @@ class Instance:
         self._around.journal.close(self.execution)
         self.gone.set()
         self._relay.close()
-        with contextlib.suppress(OSError):
-            self._socket.unlink()
+        self._remove_socket()
         self.on_gone(self)
+        await asyncio.to_thread(trim, self._around.places, self.function.name)
+
+    def _remove_socket(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        if self._folder != self._around.places.run:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _ready(self) -> None:
         """Wait until it listens. Raises: BootFailed if it ends before."""
         await _first(self._listening, self.gone)
+        if self._listener is not None:
+            self._listener.shut()
         if not self._listening.is_set():
             self._say("error", "the function did not start", "boot_error")
             raise BootFailed
@@ -282,6 +332,8 @@ class Instance:
         if self._process is not None:
             self._signal(signal.SIGKILL)
             await self.gone.wait()
+        else:
+            self._remove_socket()
 
     def _hear(self, line: bytes, level: str) -> None:
         found = read_line(line, level)

@@ -91,5 +91,5 @@ def _algorithm(token: str) -> str | None:
     head = parts[0]
     try:
         return _decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4))).alg
-    except (binascii.Error, ValueError, msgspec.MsgspecError):
+    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):  # the last: nested too deep
         return None

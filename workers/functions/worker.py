@@ -15,7 +15,7 @@ from urllib.parse import quote
 from broker.body import BodyBroken
 from broker.serve import Body, Streamed
 from broker.tracing import STATE
-from schemas.functions_errors import NameMissing, NoAnswer, NoFunction
+from schemas.functions_errors import NameMissing, NoAnswer, NoFunction, SandboxMissing
 from schemas.functions_settings import EdgeRuntime
 from schemas.http import Request, Response, header
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
@@ -47,6 +47,7 @@ class FunctionsWorker:
         self._keys = keys
         self._runtime = runtime
         self._around = around
+        self._is_held = around.places.walls.is_enough or runtime.unsafe_without_sandbox
         self._crews: dict[str, Crew] = {}
         self._draining: dict[asyncio.Task[None], Crew] = {}
         self._guarding: asyncio.Task[None] | None = None
@@ -82,6 +83,8 @@ class FunctionsWorker:
         function = await self._shelf.get(name) if NAME.fullmatch(name) else None
         if function is None:
             raise NoFunction
+        if not self._is_held:
+            raise SandboxMissing
         if request.method != "OPTIONS" and function.settings.verify_jwt:
             check_token(request)
         return await self._run(function, request, body)

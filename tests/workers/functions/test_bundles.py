@@ -91,7 +91,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     assert not any(path.startswith("/") or ".." in path.split("/") for path in found.files)
 
 
-def test_a_bundle_is_laid_whole_and_readable_for_all(tmp_path: Path) -> None:
+def test_a_bundle_is_unpacked_whole_and_readable_for_its_user_alone(tmp_path: Path) -> None:
     data = bundle(
         "a", {"functions/a/index.ts": "1", "functions/_shared/deep/er.ts": "2", "assets/x.html": "3"}
     )
@@ -100,8 +100,8 @@ def test_a_bundle_is_laid_whole_and_readable_for_all(tmp_path: Path) -> None:
 
     assert not manifest.settings.verify_jwt
     assert (tmp_path / "one" / "functions" / "_shared" / "deep" / "er.ts").read_text() == "2"
-    assert (tmp_path / "one").stat().st_mode & 0o777 == 0o755
-    assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "one").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["one"]
 
 

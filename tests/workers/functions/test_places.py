@@ -5,8 +5,22 @@ import pytest
 
 from schemas.functions_settings import FunctionSettings
 from workers.functions import places
-from workers.functions.places import Places, SystemUser, forget, in_reach, leave, settle
+from workers.functions.places import Places, forget, in_reach, leave, make_own, settle
 from workers.functions.registry import Function
+from workers.functions.users import FunctionUsers, SystemUser
+from workers.functions.walls import Walls
+
+WALLS = Walls(7, has_filter=True, is_gated=True, is_enough=True)
+
+
+class Users(FunctionUsers):
+    """Gives every function the same user."""
+
+    def __init__(self, user: SystemUser | None) -> None:
+        self.user = user
+
+    def user_of(self, function: str) -> SystemUser | None:
+        return self.user
 
 
 @pytest.fixture
@@ -21,18 +35,23 @@ def function(tmp_path: Path) -> Function:
     )  # fmt: skip
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
 def test_sources_that_a_user_cannot_read_are_copied_without_secrets(
     tmp_path: Path, function: Function
 ) -> None:
     (tmp_path / "home" / "source").mkdir(parents=True)
     tmp_path.chmod(0o700)
-    there = Places(SystemUser(65533, 65533), Path("/d"), tmp_path / "home", tmp_path / "run", Path("/p"))
+    user = SystemUser(65533, 65533)
+    home = tmp_path / "home"
+    there = Places(Users(user), WALLS, Path("/d"), home, tmp_path / "run", Path("/p"))
 
     moved = in_reach(function, there)
     copied = sorted(str(path.relative_to(moved.root)) for path in moved.root.rglob("*") if path.is_file())
 
     assert moved.entrypoint == tmp_path / "home/source/a-v/functions/a/index.ts"
     assert copied == ["_shared/y.ts", "a/index.ts", "a/lib/x.ts", "deno.json"]
+    assert moved.entrypoint.stat().st_mode & 0o777 == 0o640
+    assert moved.entrypoint.stat().st_gid == user.gid
     assert moved.config == moved.root / "deno.json"
     assert moved.readable == (moved.root / "a", moved.root / "_shared")
     forget(function, there)
@@ -40,7 +59,7 @@ def test_sources_that_a_user_cannot_read_are_copied_without_secrets(
 
 
 def test_who_runs_as_we_do_reads_in_place(tmp_path: Path, function: Function) -> None:
-    there = Places(None, Path("/d"), tmp_path, tmp_path, Path("/p"))
+    there = Places(Users(None), WALLS, Path("/d"), tmp_path, tmp_path, Path("/p"))
 
     assert in_reach(function, there) is function
 
@@ -49,7 +68,7 @@ def test_a_place_is_private_and_homes_of_folders_that_are_gone_are_swept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "SHARED", tmp_path / "shared")
-    monkeypatch.setattr(places, "_program", lambda _: Path("/d"))
+    monkeypatch.setattr(places, "_program", lambda **_: Path("/bin/sh"))
     orphan = tmp_path / "shared" / "functions" / "orphan"
     orphan.mkdir(parents=True)
     (orphan / "owner").write_text(str(tmp_path / "gone"))
@@ -58,9 +77,14 @@ def test_a_place_is_private_and_homes_of_folders_that_are_gone_are_swept(
     made = settle(tmp_path / "data")
 
     assert made.run.stat().st_mode & 0o777 == 0o700
-    assert made.cache.stat().st_mode & 0o777 == 0o700
+    make_own(made, "a")
+    make_own(made, "b")
+    assert made.cache("a").stat().st_mode & 0o777 == 0o700
+    assert made.notes("a").stat().st_mode & 0o007 == 0
     assert made.preload.read_text().startswith("// Runs in a function's process")
     if os.geteuid() == 0:
         assert not orphan.exists()
+        owners = {made.cache("a").stat().st_uid, made.cache("b").stat().st_uid, 0}
+        assert len(owners) == 3
     leave(made)
     assert not made.run.exists()

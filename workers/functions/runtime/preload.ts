@@ -253,6 +253,10 @@ scope.Worker = class {
   }
 };
 
+// Nothing that a function stores in its process may outlive it, and no file can be written (readable.py): libraries find
+// these names missing, and use what they have for such places.
+for (const name of ["caches", "localStorage"]) delete scope[name];
+
 scope.Supabase = {
   ai: {
     Session: class {
