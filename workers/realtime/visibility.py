@@ -35,6 +35,8 @@ from workers.sql.compose import Sql, concat, ident, join, literal, param, qualif
 
 GROUPS_AT_ONCE = 32
 """Groups that share a transaction."""
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+"""Bytes of rows in the statements of a transaction, where it serves several groups: each has the rows in its statement."""
 TRANSACTIONS_AT_ONCE = 4
 """Connections that one question takes at most."""
 
@@ -75,7 +77,9 @@ async def find_visible(database: Pool, asked: VisibleAsked, numbers: Numbers) ->
         for number, flags in zip(share, found, strict=True):
             answers[number] = flags
 
-    shares = [order[at : at + GROUPS_AT_ONCE] for at in range(0, len(order), GROUPS_AT_ONCE)]
+    size = sum(len(value) for row in asked.rows for value in row if value is not None)
+    step = max(1, min(GROUPS_AT_ONCE, _BYTES_AT_ONCE // max(1, size)))
+    shares = [order[at : at + step] for at in range(0, len(order), step)]
     try:
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
