@@ -60,8 +60,11 @@ async def _measure(server: Server, pool: Pool, name: str, policy: str, groups: i
         await admin.copy_records_to_table(table, records=owners, columns=["id", "owner", "title"])
         await admin.execute(f"analyze {table}")
     claims = [msgspec.json.encode({"sub": user, "role": "authenticated"}) for user in users]
-    keys = [[b"%d" % number] for number in range(rows)]
-    asked = VisibleAsked("public", table, ["id"], keys, [("authenticated", one) for one in claims])
+    logged: list[list[bytes | None]] = [
+        [b"%d" % number, b'"%b"' % users[number % groups].encode(), b'"x"'] for number in range(rows)
+    ]
+    callers = [("authenticated", one) for one in claims]
+    asked = VisibleAsked("public", table, ["id"], logged, callers, ["owner", "title"])
     found = await find_visible(pool, asked, Numbers())
     best = await _timed(server, lambda: find_visible(pool, asked, Numbers()))
     described = await describe_table(pool, TableAsked("authenticated", "public", table), Numbers())

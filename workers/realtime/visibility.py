@@ -35,6 +35,8 @@ from workers.sql.compose import Sql, concat, ident, join, literal, param, qualif
 
 GROUPS_AT_ONCE = 32
 """Groups that share a transaction."""
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+"""Bytes of rows in the statements of a transaction, where it serves several groups: each has the rows in its statement."""
 TRANSACTIONS_AT_ONCE = 4
 """Connections that one question takes at most."""
 
@@ -75,7 +77,9 @@ async def find_visible(database: Pool, asked: VisibleAsked, numbers: Numbers) ->
         for number, flags in zip(share, found, strict=True):
             answers[number] = flags
 
-    shares = [order[at : at + GROUPS_AT_ONCE] for at in range(0, len(order), GROUPS_AT_ONCE)]
+    size = sum(len(value) for row in asked.rows for value in row if value is not None)
+    step = max(1, min(GROUPS_AT_ONCE, _BYTES_AT_ONCE // max(1, size)))
+    shares = [order[at : at + step] for at in range(0, len(order), step)]
     try:
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
@@ -133,27 +137,29 @@ def _look(asked: VisibleAsked, comparison: Comparison) -> Statement:
     """
     table = qualified(asked.schema, asked.table)
     equal = [concat(raw("seen."), ident(name), raw(" = key."), ident(name)) for name in asked.key]
-    names = asked.key if comparison is Comparison.NONE else [*asked.key, *asked.columns]
-    rows = b"[" + b",".join(_object(names, values[: len(names)]) for values in asked.rows) + b"]"
+    rows = b"[" + b",".join(_pair(asked, values, comparison) for values in asked.rows) + b"]"
     sql: Sql = concat(
         raw("select pg_catalog.string_agg(coalesce((select "), _same(asked, comparison), raw(" from "), table,
         raw(" as seen where "), join(" and ", equal), raw(" limit 1), '0'), '' order by given.number)"
-        " from pg_catalog.jsonb_array_elements("), param(rows), raw(") with ordinality as given(value, number)"
-        " cross join lateral pg_catalog.jsonb_populate_record(null::"), table, raw(", "),
-        _read_again(comparison), raw(") as key"),
+        " from pg_catalog.jsonb_array_elements("), param(rows), raw(") with ordinality as given(pair, number)"
+        " cross join lateral pg_catalog.jsonb_populate_record(null::"), table,
+        raw(", given.pair operator(pg_catalog.->) 0) as key"),
     )  # fmt: skip
     text, params = render(sql)
     return Statement(text, params)  # type: ignore[arg-type]  # there are no slots
 
 
 def _same(asked: VisibleAsked, comparison: Comparison) -> Sql:
-    """Return '1' if a row still has the values of the log, else '2'."""
+    """Return '1' if a row still has the values of the log, else '2': what is compared is only read of rows that are seen."""
     if not asked.columns:
         return raw("'1'")
     if comparison is Comparison.NONE:
         return raw("'2'")
-    parts = [_equal(name) for name in asked.columns]
-    return concat(raw("case when "), join(" and ", parts), raw(" then '1' else '2' end"))
+    return concat(
+        raw("(select case when "), join(" and ", [_equal(name) for name in asked.columns]),
+        raw(" then '1' else '2' end from pg_catalog.jsonb_populate_record(null::"), qualified(asked.schema, asked.table),
+        raw(", "), _read_again(comparison), raw(") as logged)"),
+    )  # fmt: skip
 
 
 def _equal(name: str) -> Sql:
@@ -162,24 +168,37 @@ def _equal(name: str) -> Sql:
     The log has bytea without the `\\x` in front, also inside of domains and arrays.
     """
     own = concat(raw("nullif(pg_catalog.to_jsonb(seen."), ident(name), raw("), 'null')"))
-    read = concat(raw("nullif(pg_catalog.to_jsonb(key."), ident(name), raw("), 'null')"))
-    written = concat(raw("nullif(given.value operator(pg_catalog.->) "), literal(name), raw(", 'null')"))
+    read = concat(raw("nullif(pg_catalog.to_jsonb(logged."), ident(name), raw("), 'null')"))
+    written = concat(_LOGGED, raw(" operator(pg_catalog.->) "), literal(name))
     return concat(
-        raw("(not pg_catalog.jsonb_exists(given.value, "), literal(name), raw(") or "),
+        raw("(not pg_catalog.jsonb_exists("), _LOGGED, raw(", "), literal(name), raw(") or "),
         own, raw(" is not distinct from "), read, raw(" or pg_catalog.replace("), own,
-        raw("::pg_catalog.text, E'\"\\\\\\\\x', '\"') is not distinct from "), written, raw("::pg_catalog.text)"),
+        raw("::pg_catalog.text, E'\"\\\\\\\\x', '\"') is not distinct from nullif("), written,
+        raw(", 'null')::pg_catalog.text)"),
     )  # fmt: skip
 
 
 def _read_again(comparison: Comparison) -> Sql:
     """Return the values of the log that are read into the table's row type."""
     if comparison is not Comparison.NO_OBJECTS:
-        return raw("given.value")
-    return raw(
-        "(select pg_catalog.jsonb_object_agg(hw_each.name, hw_each.value)"
-        " from pg_catalog.jsonb_each(given.value) as hw_each(name, value)"
-        " where pg_catalog.jsonb_typeof(hw_each.value) operator(pg_catalog.<>) 'object')"
+        return _LOGGED
+    return concat(
+        raw("(select pg_catalog.jsonb_object_agg(hw_each.name, hw_each.value) from pg_catalog.jsonb_each("),
+        _LOGGED,
+        raw(
+            ") as hw_each(name, value) where pg_catalog.jsonb_typeof(hw_each.value) operator(pg_catalog.<>) 'object')"
+        ),
     )
+
+
+_LOGGED = raw("(given.pair operator(pg_catalog.->) 1)")
+
+
+def _pair(asked: VisibleAsked, values: Sequence[bytes | None], comparison: Comparison) -> bytes:
+    """Return a row as a JSON array of two objects: its key, and the values that are compared."""
+    count = len(asked.key)
+    others = b"{}" if comparison is Comparison.NONE else _object(asked.columns, values[count:])
+    return b"[" + _object(asked.key, values[:count]) + b"," + others + b"]"
 
 
 def _object(names: Sequence[str], values: Sequence[bytes | None]) -> bytes:

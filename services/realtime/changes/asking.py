@@ -55,7 +55,7 @@ _MATCHING = 16
 _MOST_PAIRS = 20_000
 """Rows times groups of one question."""
 _MOST_ROWS = 500
-_MOST_BYTES = 512 * 1024
+_MOST_BYTES = 128 * 1024
 """Bytes of values of one question, if it has more than one row."""
 _HIDDEN = b"\0"
 LoggedRow = list[bytes | None]
