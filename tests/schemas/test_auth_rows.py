@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
@@ -332,3 +332,46 @@ async def test_an_assertion_is_used_once(admin):
     assert [await admin.execute(sql, assertion) for _ in range(2)] == ["INSERT 0 1", "INSERT 0 0"]
     with pytest.raises(asyncpg.CheckViolationError):
         await admin.execute(sql, b"short")
+
+
+# Addresses of before
+
+
+async def test_confirmed_accounts_of_before_are_proven_where_something_shows_it(admin):
+    (migration,) = (each for each in read_migrations() if each.name == "unproven_addresses")
+    now, later = datetime.now(UTC), datetime.now(UTC) + timedelta(hours=1)
+    at_once = {"aud": "authenticated", "encrypted_password": "$argon2id$x", "email_confirmed_at": now}
+    accounts = {
+        "at once": at_once,
+        "by a code": {**at_once, "confirmation_sent_at": now, "email_confirmed_at": later},
+        "invited": {**at_once, "invited_at": now},
+        "without a way in for others": {**at_once, "encrypted_password": ""},
+        "changed by a code": {**at_once, "email_change_sent_at": now, "email_confirmed_at": later},
+        "change under way": {**at_once, "email_change_sent_at": later},
+        "single sign-on": {**at_once, "is_sso_user": True},
+        "never confirmed": {**at_once, "email_confirmed_at": None},
+        "by a provider": at_once,
+        "of a provider that verified nothing": {**at_once, "encrypted_password": ""},
+        "came by a code later": at_once,
+    }
+    ids = {
+        name: await add_user(admin, email=f"{uuid.uuid4().hex}@B.c", **row) for name, row in accounts.items()
+    }
+    sql = """insert into auth.identities (provider, provider_id, user_id, identity_data)
+        select 'github', id::text, id, jsonb_build_object('email', email, 'email_verified', $2::boolean)
+        from auth.users where id = $1"""
+    await admin.execute(sql, ids["by a provider"], True)
+    await admin.execute(sql, ids["of a provider that verified nothing"], False)
+    session = await add(admin, "sessions", {"id": uuid.uuid4(), "user_id": ids["came by a code later"]})
+    claim = {"id": uuid.uuid4(), "session_id": session, "authentication_method": "otp", "created_at": now}
+    await add(admin, "mfa_amr_claims", {**claim, "updated_at": now})
+
+    await admin.execute(migration.sql)
+
+    rows = await admin.fetch(
+        "select user_id from auth.unproven_addresses where user_id = any($1)", list(ids.values())
+    )
+    names = {id: name for name, id in ids.items()}
+    assert {names[row["user_id"]] for row in rows} == {
+        "at once", "change under way", "of a provider that verified nothing"
+    }  # fmt: skip

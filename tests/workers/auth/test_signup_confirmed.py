@@ -195,3 +195,26 @@ async def test_a_trigger_of_the_project_may_refuse_and_nothing_is_sent(mailed: H
     assert response.status == 500
     assert json.loads(response.body)["msg"] == "no guests"
     assert len(office.caught) == 0
+
+
+async def test_a_code_confirms_no_password_that_somebody_else_chose(mailed: House, office: Office):
+    email = address()
+    await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
+
+    await mailed.ok("POST", "/otp", {"email": email})
+    await mailed.send("GET", office.path(email))
+
+    wrong = {"email": email, "password": PASSWORD}
+    assert (await mailed.refused("POST", "/token?grant_type=password", wrong))[1] == "invalid_credentials"
+    assert await mailed.value("select email_confirmed_at is not null from auth.users where email = $1", email)
+
+
+async def test_a_lost_password_of_an_account_that_nobody_confirmed_is_gone(mailed: House, office: Office):
+    email = address()
+    await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
+
+    await mailed.ok("POST", "/recover", {"email": email})
+    await mailed.send("GET", office.path(email))
+
+    wrong = {"email": email, "password": PASSWORD}
+    assert (await mailed.refused("POST", "/token?grant_type=password", wrong))[1] == "invalid_credentials"
