@@ -30,12 +30,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Divide the time of a long run, and let each fuzzer have its part of it."""
     minutes = _minutes()
     fuzzers = [item for item in items if _FIXTURE in getattr(item, "fixturenames", ())]
-    if minutes is None or not fuzzers:
-        return
-    seconds = minutes * 60 / len(fuzzers)
+    seconds = None if minutes is None else minutes * 60 / max(len(fuzzers), 1)
     for item in fuzzers:
         item.user_properties.append((_FIXTURE, seconds))
-        item.add_marker(pytest.mark.timeout(seconds + _REPLAY_S))
+        item.add_marker(pytest.mark.timeout((seconds or 0) + _REPLAY_S))
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@
 A case is bytes, so that it can be a file. New cases come from the target's grammar or are edits of cases in a pool. If the
 target names its code (`guided_by`), a case that reaches a new line of it joins the pool: so the fuzzer works its way past one
 check after the other. Lines are watched with `sys.settrace`, which every supported Python has; functions that bring nothing
-new are watched only now and then, which leaves nine tenths of the speed.
+new are watched only now and then, which leaves half of the speed. Where a grammar makes all there is, guidance reaches no
+more lines (measured: SAML 283 and 282, templates 375 and 379, messages of the log 88 and 88); it keeps the pool small, serves
+targets whose cases are edits alone, and prints with each run how far the cases came.
 
 Everything is derived from one seed. A gate's seed is fixed and its budget is a number of cases, so a gate does the same each
 time; a long run draws its seed, prints it, and ends by the clock.

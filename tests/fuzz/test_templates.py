@@ -165,9 +165,8 @@ def test_a_hostile_value_stays_a_value_in_html(budget: Budget) -> None:
             "template_values",
             _hostile,
             _check_hostile,
-            3000,
+            2000,
             edit=_another_value,
-            guided_by=("workers/auth/delivery/gotext/places.py", "workers/auth/delivery/plain.py"),
         ),
         budget,
     )
