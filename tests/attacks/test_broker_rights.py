@@ -95,3 +95,10 @@ async def test_row_changes_go_on_after_their_stream_is_deleted(target: Platform)
     finally:
         await connection.close()
     assert seen
+
+
+async def test_nothing_that_a_process_does_is_forbidden(target: Platform) -> None:
+    """The rights are no narrower than the work: the broker has refused nothing to the workers that follow the log."""
+    log = (target.data / "logs" / "nats.log").read_text()
+
+    assert [line for line in log.splitlines() if "user:changes" in line and "Violation" in line] == []
