@@ -13,8 +13,8 @@ nobody can guess the random part: so replies, chunks of bodies and credit (`brok
                rooms, presence, edges; reads the stream CHANGES    rooms, presence, edges
     pool       events, letters, logs, requests of ASKED_BY_POOLS;  own inbox, everything the pools serve, events
                makes, changes and reads their streams
-    changes    changes, messages, gaps; makes, changes and         own inbox, what the pool realtime serves, events
-               deletes the stream CHANGES alone
+    changes    changes, messages, gaps, catalog, config;           own inbox, what the pool realtime serves, events
+               makes, changes and deletes the stream CHANGES alone
     platform   everything                                          everything
 
 `door` are the edges, `changes` the workers of the pools replication and realtime, `pool` all other workers, `platform` who
@@ -245,6 +245,8 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "_INBOX.>",
                     ALIVE,
                     "member.>",
+                    CATALOG_CHANGED.name,
+                    CONFIG_CHANGED.name,
                     *CHANGES_KEPT,
                     *_keeping(CHANGES_STREAM),
                     f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}",

@@ -17,6 +17,14 @@ from pathlib import Path
 
 _START_S = 90
 
+MANY_CLIENTS = {
+    "HEADWATER_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "0",
+    "HEADWATER_REALTIME_MAX_SOCKETS_PER_ADDRESS": "0",
+    "HEADWATER_REALTIME_MAX_EVENTS_PER_SECOND": "0",
+    "HEADWATER_GRAPHQL_SUBSCRIPTIONS_MAX_SOCKETS_PER_ADDRESS": "0",
+}
+"""Settings of a platform that is measured with more clients from one address than a platform lets in."""
+
 
 @dataclass(slots=True)
 class Platform:

@@ -22,7 +22,7 @@ import asyncpg
 
 from tests.bench import cpu
 from tests.house.graphql_socket import Talk, admitted
-from tests.platform import Platform, platform
+from tests.platform import MANY_CLIENTS, Platform, platform
 
 _A_SOCKET = 100
 _SCHEMA = """
@@ -135,7 +135,7 @@ async def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=8)
     asked = parser.parse_args()
-    with platform() as place:
+    with platform(environment=MANY_CLIENTS) as place:
         place.psql(_SCHEMA)
         place.wait_for_catalog("tick")
         deadline = time.monotonic() + 30

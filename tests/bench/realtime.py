@@ -34,7 +34,7 @@ import uvloop
 
 from tests.bench import cpu, realtime_rooms
 from tests.house.conftest import pid_of
-from tests.platform import Platform, free_port, platform
+from tests.platform import MANY_CLIENTS, Platform, free_port, platform
 
 _KINDS = ("latency", "ceiling", "rls", "edges", "rooms", "rest")
 _PATIENCE_S = 60
@@ -337,7 +337,7 @@ def main() -> None:
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with platform(environment={"HEADWATER_REALTIME_IDLE_TIMEOUT": "600"}) as place:
+    with platform(environment={**MANY_CLIENTS, "HEADWATER_REALTIME_IDLE_TIMEOUT": "600"}) as place:
         uvloop.run(_run(place, options.only.split(","), options.idle_sockets))
 
 

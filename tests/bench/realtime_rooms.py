@@ -22,6 +22,7 @@ import uvloop
 from schemas.auth_settings import Auth
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port, running_server
+from tests.platform import MANY_CLIENTS
 
 _KEY = keys_of(Auth()).anon_key
 _HEAD = (
@@ -87,7 +88,7 @@ async def gateway(nats_url: str) -> AsyncIterator[tuple[psutil.Process, int]]:
     """Run a gateway in a process of its own."""
     port = free_port()
     environment = {
-        **os.environ, "NATS_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
+        **os.environ, **MANY_CLIENTS, "NATS_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
         "HEADWATER_STORAGE_ENABLED": "false", "HEADWATER_REALTIME_IDLE_TIMEOUT": "600",
     }  # fmt: skip
     process = subprocess.Popen(
