@@ -1,7 +1,7 @@
 -- What settings decide about the database (assertions.py): read in one question, changed where it differs.
 
 -- name: found
--- Verifiers of the login roles in $1, settings of this database, and what was decided last. Superusers and the role we
+-- The migrations that were applied ride along, so that a start with nothing to do asks once (migrate.py). Verifiers of the login roles in $1, settings of this database, and what was decided last. Superusers and the role we
 -- are keep their passwords: those are not ours to set.
 select 'password' as kind, rolname::text as name, rolpassword as value
 from pg_catalog.pg_authid
@@ -16,6 +16,8 @@ where setrole = 0
   and setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
 union all
 select 'decision', name, value from headwater.decisions
+union all
+select 'migration', pg_catalog.format('%s/%s', series, version), checksum from headwater.migrations
 
 -- name: be_quiet
 -- Nothing of this transaction goes to the server's log, whatever the log is set to.
