@@ -39,6 +39,9 @@ OLDEST_SERVER = 15
 """The oldest major version of Postgres that the migrations run on."""
 
 _STATEMENTS = read_statements("workers.database", "migrate.sql")
+_COMMITS_TOGETHER = {"synchronous_commit": "off"}
+"""The parts are written to disk with the last transaction of a run. A crash before that loses the last of them together with
+their rows in the history, and the next run does them again."""
 _LOCK = 0x68656164  # "head": any number that nobody else takes
 _QUESTION_S = 30.0
 _WAIT_S = 120.0
@@ -59,7 +62,10 @@ class Sessions:
         if role is None:
             return self.superuser
         if role not in self._of_role:
-            session = login_as(self.superuser, self._url, role, settings=FIXED, fires_event_triggers=False)
+            settings = {**FIXED, **_COMMITS_TOGETHER}
+            session = login_as(
+                self.superuser, self._url, role, settings=settings, fires_event_triggers=False
+            )
             connection = await self._stack.enter_async_context(session)
             connection.add_log_listener(lambda _, message: _pass_on(message, self._tell))
             self._of_role[role] = connection
@@ -96,6 +102,8 @@ async def migrate(
 
 async def bring_up_to_date(sessions: Sessions, known: list[Migration], settings: Settings) -> list[Migration]:
     """Apply what is missing, one at a time, then what the settings decide; return what was applied. Raises: as `migrate`."""
+    for name, value in _COMMITS_TOGETHER.items():
+        await sessions.superuser.execute("select pg_catalog.set_config($1, $2, false)", name, value)
     await prepare_history(sessions.superuser)
     missing = await unapplied(sessions.superuser, known)
     for migration in missing:
@@ -241,6 +249,8 @@ async def _follow_settings(connection: asyncpg.Connection, settings: Settings) -
     async with connection.transaction():
         await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
         await make_changes(connection, await find_changes(connection, settings))
+        await connection.execute(_STATEMENTS["mark"])
+        await connection.execute(_STATEMENTS["write_to_disk"])
 
 
 def run(settings: Settings, environment: Mapping[str, str]) -> int:

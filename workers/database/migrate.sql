@@ -37,5 +37,9 @@ select
   pg_catalog.pg_logical_emit_message(true, 'headwater', 'schema'),
   pg_catalog.pg_notify('pgrst', 'reload schema')
 
+-- name: write_to_disk
+-- The commit of this transaction, which has something to write, writes all before it.
+set local synchronous_commit = on
+
 -- name: record
 insert into headwater.migrations (series, version, name, checksum) values ($1, $2, $3, $4)
