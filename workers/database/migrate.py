@@ -63,9 +63,7 @@ class Sessions:
             return self.superuser
         if role not in self._of_role:
             settings = {**FIXED, **_COMMITS_TOGETHER}
-            session = login_as(
-                self.superuser, self._url, role, settings=settings, fires_event_triggers=False
-            )
+            session = login_as(self.superuser, self._url, role, settings=settings, fires_event_triggers=False)
             connection = await self._stack.enter_async_context(session)
             connection.add_log_listener(lambda _, message: _pass_on(message, self._tell))
             self._of_role[role] = connection
