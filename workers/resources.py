@@ -77,9 +77,11 @@ class Resources:
 
     def url_as(self, role: str, password: Secret) -> str:
         """Give the database's address with another login. Raises: SettingsError where there is none."""
-        return _as_role(self._url(), role, password.reveal())
+        return _as_role(self.url, role, password.reveal())
 
-    def _url(self) -> str:
+    @property
+    def url(self) -> str:
+        """Give the database's address, with the login of the interface. Raises: SettingsError where there is none."""
         if self.settings.db.url is None:
             raise SettingsError("a worker needs db.url (DATABASE_URL)")
         return self.settings.db.url.reveal()
