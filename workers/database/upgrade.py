@@ -238,7 +238,6 @@ def _sorted(lines: Iterable[str]) -> list[str]:
 
 
 async def _things(connection: asyncpg.Connection) -> dict[tuple[str, str], str]:
-    await connection.execute(_STATEMENTS["name_in_full"])
     rows = await connection.fetch(_STATEMENTS["things"])
     return {(row["kind"], row["name"]): row["content"] for row in rows}
 
