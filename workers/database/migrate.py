@@ -18,6 +18,7 @@ from importlib import resources
 
 import asyncpg
 
+from schemas.database_logins import sharing_logins
 from schemas.settings import Settings
 from workers.database.assertions import find_changes, make_changes
 from workers.sql.files import read_statements
@@ -235,6 +236,12 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1
+    if shared := sharing_logins(settings):
+        print(
+            f"headwater: {', '.join(shared)} have the password of another login of the database, so whoever knows one opens "
+            'them all: give each its own (docs/operations.md, "Many machines")',
+            file=sys.stderr,
+        )
     if applied:
         print(f"applied {len(applied)} system migrations, up to {applied[-1]}")
     return 0
