@@ -21,6 +21,8 @@ from schemas.settings import Settings
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "assertions.sql")
+BE_QUIET = _STATEMENTS["be_quiet"]
+"""Keeps the rest of a transaction out of the server's log, for a superuser to send before a verifier."""
 _ITERATIONS = 4096
 _EXPOSURE = "auto_expose_new_tables"
 
@@ -39,14 +41,22 @@ async def find_changes(connection: asyncpg.Connection, settings: Settings) -> li
 
     Raises: asyncpg.UndefinedTableError before the first migration; asyncpg.PostgresError.
     """
-    passwords = login_passwords(settings)
-    rows = await connection.fetch(_STATEMENTS["found"], [*passwords, *WITHOUT_PASSWORD])
-    return changes((tuple(row) for row in rows), passwords, settings)
+    return changes_of(await read_state(connection, settings), settings)
+
+
+async def read_state(connection: asyncpg.Connection, settings: Settings) -> list[asyncpg.Record]:
+    """Return what the database has of all that settings and migrations decide. Raises: as `find_changes`."""
+    return await connection.fetch(_STATEMENTS["found"], [*login_passwords(settings), *WITHOUT_PASSWORD])
+
+
+def changes_of(rows: Iterable[asyncpg.Record], settings: Settings) -> list[Change]:
+    """Return what differs from the settings in rows of `read_state`."""
+    return changes((tuple(row) for row in rows), login_passwords(settings), settings)
 
 
 async def make_changes(connection: asyncpg.Connection, found: Iterable[Change]) -> None:
     """Make the database agree with the settings, inside the caller's transaction. Raises: asyncpg.PostgresError."""
-    await connection.execute(_STATEMENTS["be_quiet"])
+    await connection.execute(BE_QUIET)
     for change in found:
         await connection.execute(_STATEMENTS["hand_over"], change.name, change.value)
         await connection.execute(_STATEMENTS[change.statement])

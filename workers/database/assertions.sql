@@ -1,10 +1,11 @@
 -- What settings decide about the database (assertions.py): read in one question, changed where it differs.
 
 -- name: found
--- Verifiers of the login roles in $1, settings of this database, and what was decided last. Superusers and the role we
--- are keep their passwords: those are not ours to set. Then extensions of ours that an unsafe script made, with the version
--- that mends them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql); the table tells
--- ours from a compiled one of that name.
+-- The migrations that were applied ride along, so that a start with nothing to do asks once (migrate.py). Verifiers of the
+-- login roles in $1, settings of this database, and what was decided last. Superusers and the role we are keep their
+-- passwords: those are not ours to set. Then extensions of ours that an unsafe script made, with the version that mends
+-- them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql); the table tells ours from a
+-- compiled one of that name.
 select 'password' as kind, rolname::text as name, rolpassword as value
 from pg_catalog.pg_authid
 where rolname = any($1::text[])
@@ -31,6 +32,8 @@ where installed.extname operator(pg_catalog.=) 'http' and installed.extversion o
     where login.relname operator(pg_catalog.=) 'http_headwater_login'
       and login.relnamespace operator(pg_catalog.=) installed.extnamespace
   )
+union all
+select 'migration', pg_catalog.format('%s/%s', series, version), checksum from headwater.migrations
 
 -- name: be_quiet
 -- Nothing of this transaction goes to the server's log, whatever the log is set to.

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from workers.database.assertions import verifier
+from workers.database.assertions import BE_QUIET, verifier
 from workers.database.leader import close
 from workers.database.urls import login_url, startup_options
 from workers.sql.compose import quoted
@@ -40,7 +40,7 @@ _STATEMENTS = read_statements("workers.database", "superuser.sql")
 _QUESTION_S = 30.0
 _LOGIN_LOCK = 0x686C6F67  # "hlog": the class of the locks of throwaway logins
 _CONNECTIONS = 16
-_FIXED = {
+FIXED = {
     "search_path": "pg_catalog, pg_temp",
     "role": "none",
     "standard_conforming_strings": "on",
@@ -68,7 +68,8 @@ _FIXED = {
     "idle_in_transaction_session_timeout": "0",
     "idle_session_timeout": "0",
 }
-"""What everybody may set, and an owner of the database could have stored for it. Each changes what a statement means."""
+"""What everybody may set, and an owner of the database could have stored for it. Each changes what a statement means; `role`
+none: that of the login."""
 _FIXED_BY_SUPERUSER = {"session_replication_role": "origin", "lo_compat_privileges": "off"}
 _LOADS_NOTHING = {"local_preload_libraries": ""}
 _SINCE_17 = {"event_triggers": "off", "transaction_timeout": "0"}
@@ -102,14 +103,7 @@ async def connect_as_superuser(url: str, *, timeout_s: float = CONNECT_S) -> asy
 
     Raises: NotSuperuser; UnsafeSession; asyncpg.PostgresError, OSError, TimeoutError or ValueError as the driver does.
     """
-    fixed = {**_FIXED, **_FIXED_BY_SUPERUSER}
-    try:
-        connection = await _open(url, {**fixed, **_SINCE_17}, timeout_s)
-    except asyncpg.UndefinedObjectError:  # an older server knows no such setting
-        connection = await _open(url, fixed, timeout_s)
-    except asyncpg.InsufficientPrivilegeError as error:
-        raise NotSuperuser(str(error)) from None
-    return await _settled(connection, needs_superuser=True)
+    return await _connect(url, timeout_s, needs_superuser=True)
 
 
 async def connect_with_fixed_settings(url: str, *, timeout_s: float = CONNECT_S) -> asyncpg.Connection:
@@ -117,10 +111,7 @@ async def connect_with_fixed_settings(url: str, *, timeout_s: float = CONNECT_S)
 
     For questions that any login may ask (the doctor's). Raises: as `connect_as_superuser`, but NotSuperuser.
     """
-    try:
-        return await connect_as_superuser(url, timeout_s=timeout_s)
-    except NotSuperuser:
-        return await _settled(await _open(url, _FIXED, timeout_s), needs_superuser=False)
+    return await _connect(url, timeout_s, needs_superuser=False)
 
 
 def superuser_options(server_version: int) -> str:
@@ -129,7 +120,7 @@ def superuser_options(server_version: int) -> str:
     `server_version` is `server_version_num`.
     """
     since_17 = _SINCE_17 if server_version >= 170000 else {}
-    return startup_options({**_FIXED, **_FIXED_BY_SUPERUSER, **since_17})
+    return startup_options({**FIXED, **_FIXED_BY_SUPERUSER, **since_17})
 
 
 @contextlib.asynccontextmanager
@@ -140,15 +131,20 @@ async def login_as(
     *,
     settings: Mapping[str, str] | None = None,
     lasts_s: float = LOGIN_LASTS_S,
+    fires_event_triggers: bool = True,
 ) -> AsyncIterator[asyncpg.Connection]:
     """Yield a session whose login is a member of `role` alone, and which runs as `role`, with that role's own settings.
 
     `url` names the database (that of a superuser will do: login and password are replaced); `settings` outrank those of the
-    role. The session is ended and the login dropped afterwards.
+    role. The session is ended and the login dropped afterwards. Servers before Postgres 17 fire event triggers always.
     Raises: UnknownRole; asyncpg.PostgresError, OSError, TimeoutError or ValueError as the driver does.
     """
     described = await _describe(superuser, role)
     async with _throwaway(superuser, described, lasts_s) as (login, password):
+        if not fires_event_triggers and described.version >= 170000:
+            await superuser.execute(
+                f"alter role {quoted(login)} set event_triggers = off", timeout=_QUESTION_S
+            )
         own = {**_LOADS_NOTHING, **described.startup, **(settings or {}), "role": role}
         connection = await _open(login_url(url, login, password), own, CONNECT_S)
         try:
@@ -193,6 +189,17 @@ async def drop_leftover_logins(superuser: asyncpg.Connection) -> list[str]:
     return left_behind
 
 
+async def _connect(url: str, timeout_s: float, *, needs_superuser: bool) -> asyncpg.Connection:
+    fixed = {**FIXED, **_FIXED_BY_SUPERUSER}
+    try:
+        connection = await _open(url, {**fixed, **_SINCE_17}, timeout_s)
+    except asyncpg.UndefinedObjectError:  # an older server knows no such setting
+        connection = await _open(url, fixed, timeout_s)
+    except asyncpg.InsufficientPrivilegeError:  # no superuser
+        connection = await _open(url, FIXED, timeout_s)
+    return await _settled(connection, needs_superuser=needs_superuser)
+
+
 async def _open(url: str, settings: Mapping[str, str], timeout_s: float) -> asyncpg.Connection:
     return await asyncpg.connect(
         url, timeout=timeout_s, statement_cache_size=0, server_settings=dict(settings)
@@ -214,7 +221,7 @@ async def _settled(connection: asyncpg.Connection, *, needs_superuser: bool) -> 
 def _check(row: asyncpg.Record, major: int, *, needs_superuser: bool) -> None:
     if needs_superuser and not row["is_superuser"]:
         raise NotSuperuser(f"role {row['login']} is no superuser")
-    expected = {"role": row["login"], "search_path": _FIXED["search_path"]}
+    expected = {"role": row["login"], "search_path": FIXED["search_path"]}
     if row["is_superuser"]:
         expected["session_replication_role"] = "origin"
         if major >= 17:
@@ -248,6 +255,7 @@ async def _throwaway(
     await superuser.execute(_STATEMENTS["hold"], _LOGIN_LOCK, _lock_of(login))
     try:
         async with superuser.transaction():
+            await superuser.execute(BE_QUIET)
             for statement, arguments in (
                 ("create_login", (login, _CONNECTIONS, lasts_s, verifier(password))),
                 ("grant_role", (role.name, login, role.version)),
