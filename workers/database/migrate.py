@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 import asyncpg
 
+from schemas.database_logins import sharing_logins
 from schemas.settings import Settings
 from workers.database.assertions import changes_of, find_changes, make_changes, read_state
 from workers.database.migration_files import (
@@ -262,6 +263,12 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1
+    if shared := sharing_logins(settings):
+        print(
+            f"headwater: {', '.join(shared)} have the password of another login of the database, so whoever knows one opens "
+            'them all: give each its own (docs/operations.md, "Many machines")',
+            file=sys.stderr,
+        )
     if applied:
         print(f"applied {len(applied)} system migrations, up to {applied[-1]}")
     return 0

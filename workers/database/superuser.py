@@ -259,6 +259,7 @@ async def _throwaway(
             for statement, arguments in (
                 ("create_login", (login, _CONNECTIONS, lasts_s, verifier(password))),
                 ("grant_role", (role.name, login, role.version)),
+                ("grant_connect", (login,)),
             ):
                 await superuser.execute(await superuser.fetchval(_STATEMENTS[statement], *arguments))
         yield login, password
@@ -275,6 +276,9 @@ async def _drop(superuser: asyncpg.Connection, login: str) -> None:
     try:
         await superuser.execute(f"alter role {name} nologin", timeout=_QUESTION_S)
         await superuser.fetch(_STATEMENTS["end_sessions"], login, timeout=_QUESTION_S)
+        await superuser.execute(
+            await superuser.fetchval(_STATEMENTS["revoke_connect"], login), timeout=_QUESTION_S
+        )
         try:
             await superuser.execute(f"drop role {name}", timeout=_QUESTION_S)
         except asyncpg.DependentObjectsStillExistError:

@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from schemas.database_logins import password_variables
 from schemas.secret import Secret
 from schemas.settings import Settings
 from tests.workers.database.server import OUTSIDE, connected, fresh_database, temporary_server
@@ -164,12 +165,15 @@ async def test_databases_of_one_new_server_may_be_brought_up_at_once():
     assert applied == [read_migrations()] * 4
 
 
+_OWN_PASSWORDS = {variable: f"of {role}" for role, variable in password_variables(Settings()).items()}
+
+
 async def _migrate_in_a_process(url: str) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "workers", "migrate"),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "HEADWATER_MIGRATE_URL": url},
+        env={**os.environ, **_OWN_PASSWORDS, "HEADWATER_MIGRATE_URL": url},
     )
     out, errors = await process.communicate()
     return process.returncode, out.decode(), errors.decode()
