@@ -93,6 +93,9 @@ def test_connections_are_opened_in_few_places() -> None:
         ("set session authorization x", "changes the role: set or reset session_authorization"),
         ("select pg_catalog.set_config('role', 'x', true)", "changes the role by set_config"),
         ("update auth.users set id = id", "changes rows of auth.users, which may have triggers"),
+        ("select id from auth.users", "reads auth.users, whose indexes may run code"),
+        ("select from pg_catalog.pg_class join storage.objects on true", "reads storage.objects"),
+        ("select realtime.keep_partitions()", "calls realtime.keep_partitions, which may have been replaced"),
         ("do $$ begin perform unnest('{}'::text[]); end $$", "function unnest stands without its schema"),
         (
             "do $$ begin execute 'select * from pg_class'; end $$",
