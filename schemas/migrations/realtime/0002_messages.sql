@@ -1,6 +1,9 @@
 -- Messages broadcast from the database: a row is sent to its room at the commit, and kept for 72 hours to be replayed.
+-- as: superuser
+
 grant usage, create on schema realtime to supabase_realtime_admin;
-set local role supabase_realtime_admin;
+
+-- as: supabase_realtime_admin
 
 create table if not exists realtime.messages (
   topic text not null,
@@ -32,7 +35,7 @@ grant all on realtime.messages to postgres;
 -- Makes the partitions of yesterday to three days ahead, and drops those whose rows are all older than 72 hours. Rows that
 -- the default partition took in the meantime are moved into a new partition before it is attached: so they are not sent again.
 create or replace function realtime.keep_partitions() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   today constant date := (pg_catalog.now() at time zone 'utc')::date;
   day date;
@@ -64,5 +67,3 @@ end $$;
 revoke all on function realtime.keep_partitions() from public;
 alter table realtime.messages_default enable row level security;
 select realtime.keep_partitions();
-
-reset role;

@@ -1,5 +1,5 @@
 -- What happened to objects and buckets, to be told to who listens: written in the transaction in which it happened.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.events_outbox (
   id bigserial primary key,
@@ -48,7 +48,7 @@ language sql stable as $$
 $$;
 
 create or replace function storage.tell_new_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told constant text := storage.creation_event(true);
 begin
@@ -57,7 +57,7 @@ begin
 end $$;
 
 create or replace function storage.tell_changed_object() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told text := 'ObjectUpdated:Metadata';
 begin
@@ -73,7 +73,7 @@ begin
 end $$;
 
 create or replace function storage.tell_deleted_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told constant text := 'ObjectRemoved:Delete';
 begin
@@ -82,7 +82,7 @@ begin
 end $$;
 
 create or replace function storage.tell_bucket() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   bucket constant storage.buckets := coalesce(new, old);
 begin
@@ -109,5 +109,3 @@ create or replace trigger tell_deleted_objects after delete on storage.objects
   referencing old table as gone for each statement execute function storage.tell_deleted_objects();
 create or replace trigger tell_bucket after insert or delete on storage.buckets
   for each row execute function storage.tell_bucket();
-
-reset role;

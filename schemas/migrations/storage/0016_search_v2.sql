@@ -1,5 +1,5 @@
 -- Search, second form: whole keys in byte order, by cursors; by dates a folder is as old as the oldest key in it.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- A page goes on after the pair of date, in whole milliseconds, and name. `p_level` is told by the prefix as well.
 create or replace function storage.search_by_timestamp(
@@ -28,7 +28,7 @@ begin
     entries as (
       select name, id, updated_at, created_at, last_accessed_at, metadata from objects where folder is null
       union all
-      select folder, null, min(created_at), min(created_at), null, null from objects where folder is not null
+      select folder, null, pg_catalog.min(created_at), pg_catalog.min(created_at), null, null from objects where folder is not null
       group by folder
     ),
     dated as (
@@ -82,5 +82,3 @@ end $$;
 
 grant execute on function storage.search_by_timestamp(text, text, int, int, text, text, text, text),
   storage.search_v2(text, text, int, int, text, text, text, text) to public;
-
-reset role;

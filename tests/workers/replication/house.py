@@ -18,7 +18,7 @@ from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
 from schemas.settings import Settings
 from tests.broker.server import NatsServer
-from tests.workers.database.server import connected
+from tests.workers.database.server import TRUSTING, connected
 from workers.database.migrate import migrate
 from workers.replication.pool import Replication
 
@@ -64,9 +64,13 @@ class House:
     def url(self) -> str:
         return login_url(self.database, self.settings.login, Settings().db.password.reveal())
 
+    @property
+    def values_url(self) -> str:
+        return values_url(self.database)
+
     def another(self) -> Replication:
         """Give one more process's replication of the same slot; begin and close it."""
-        return Replication(self.broker, self.url, self.settings)
+        return Replication(self.broker, self.url, self.settings, self.values_url)
 
     async def table(self, columns: str, *, more: str = "") -> str:
         """Make a published table and give its name."""
@@ -164,6 +168,11 @@ def operations(changes: list[RowChange]) -> list[Kind]:
     return [change.kind for change in changes]
 
 
+def values_url(url: str) -> str:
+    """Give the URL of a database for the interface's login."""
+    return login_url(url, Settings().db.authenticator, Settings().db.password.reveal())
+
+
 def login_url(url: str, role: str, password: str) -> str:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
@@ -173,11 +182,11 @@ def login_url(url: str, role: str, password: str) -> str:
 @contextlib.asynccontextmanager
 async def house_of(database: str, nats: NatsServer) -> AsyncIterator[House]:
     """Give a house on two running servers, by the superuser's URL; its replication reads the log."""
-    await migrate(database, Settings())
+    await migrate(database, TRUSTING)
     settings = Realtime()
     broker = await Connection.open(nats.url, name="replication")
     url = login_url(database, settings.login, Settings().db.password.reveal())
-    replication = Replication(broker, url, settings)
+    replication = Replication(broker, url, settings, values_url(database))
     try:
         async with connected(database) as admin:
             house = House(database, nats, broker, admin, settings, replication)

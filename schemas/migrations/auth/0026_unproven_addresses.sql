@@ -1,4 +1,6 @@
 -- Addresses that count as confirmed although nobody has proven them: accounts that were confirmed at once.
+-- as: supabase_auth_admin
+
 create table if not exists auth.unproven_addresses (
   user_id uuid not null references auth.users on delete cascade,
   provider text not null
@@ -12,7 +14,6 @@ comment on table auth.unproven_addresses is
   'Addresses that were confirmed at once, until a code, a link or a provider proves them; then earlier ways into the account go';
 comment on column auth.unproven_addresses.address is 'As it was then: a row for another address than the account has means nothing';
 
-alter table auth.unproven_addresses owner to supabase_auth_admin;
 grant all on auth.unproven_addresses to postgres, dashboard_user;
 grant select on auth.unproven_addresses to postgres with grant option;
 alter table auth.unproven_addresses enable row level security;

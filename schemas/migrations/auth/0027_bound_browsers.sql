@@ -1,4 +1,6 @@
 -- What belongs to one client: a sign-in under way to the browser that began it, a budget of tries to networks known before.
+-- as: supabase_auth_admin
+
 create table if not exists auth.browser_departures (
   ticket_hash text primary key
     constraint browser_departures_ticket_hash_length check (pg_catalog.char_length(ticket_hash) = 64),
@@ -35,8 +37,6 @@ alter table auth.one_time_tokens
   constraint one_time_tokens_failed_at_known_check check (failed_at_known >= 0);
 comment on column auth.one_time_tokens.failed_at_known is 'Wrong codes typed at networks from which the user had signed in before';
 
-alter table auth.browser_departures owner to supabase_auth_admin;
-alter table auth.known_networks owner to supabase_auth_admin;
 grant all on auth.browser_departures, auth.known_networks to postgres, dashboard_user;
 grant select on auth.browser_departures, auth.known_networks to postgres with grant option;
 alter table auth.browser_departures enable row level security;

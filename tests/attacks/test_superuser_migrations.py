@@ -1,0 +1,79 @@
+"""Tenant code in the session of a superuser who brings the platform's own schemas up to date.
+
+All system migrations are made pending again by forgetting that they ran: each is safe to run twice, so this is what an
+update does, and every statement that there is meets the tenant's triggers.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
+from tests.platform import Platform, platform
+
+_EVENT_TRIGGER = """
+create function {schema}.event() returns event_trigger language plpgsql as
+  $$ begin perform {schema}.probe(pg_catalog.concat('event trigger ', tg_event, ' ', tg_tag)); end $$;
+select {place}.create_event_trigger('{schema}_end', 'ddl_command_end', null, '{schema}.event'::regproc);
+select {place}.create_event_trigger('{schema}_start', 'ddl_command_start', null, '{schema}.event'::regproc);
+select {place}.create_event_trigger('{schema}_drop', 'sql_drop', null, '{schema}.event'::regproc);
+"""
+_WHERE = """
+select n.nspname from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where p.proname = 'create_event_trigger'
+"""
+_TABLES = """
+select pg_catalog.format('%I.%I', n.nspname, c.relname) from pg_catalog.pg_class c
+join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and n.nspname <> all ('{{pg_catalog,information_schema,{schema}}}')
+"""
+
+
+@pytest.fixture(scope="module")
+def tenant() -> Iterator[Platform]:
+    """A platform of this module's own: what is planted stays."""
+    with platform() as one:
+        yield one
+
+
+@pytest.fixture(params=["event trigger", "table trigger"])
+def planted(request: pytest.FixtureRequest, tenant: Platform) -> Iterator[Probe]:
+    """A probe in event triggers, or in triggers of every table that role postgres may put them on."""
+    with probe(tenant) as one:
+        one.plant()
+        if request.param == "event trigger":
+            place = run_sql(superuser_url(tenant), _WHERE).stdout.strip()
+            one.plant(_EVENT_TRIGGER.format(schema=one.schema, place=place))
+        else:
+            _put_triggers(one)
+        yield one
+
+
+def _put_triggers(one: Probe) -> None:
+    """Put triggers of all kinds on all tables that take one."""
+    url = one.target.values["DB_URL"]
+    for table in run_sql(superuser_url(one.target), _TABLES.format(schema=one.schema)).stdout.splitlines():
+        for name, when in (
+            ("a_row", "before insert or update or delete on {} for each row"),
+            ("b_statement", "before insert or update or delete on {} for each statement"),
+            ("c_truncate", "before truncate on {} for each statement"),
+        ):
+            sql = f"create trigger {one.schema}_{name} {when.format(table)} execute function {one.schema}.probe_trigger();"
+            sql += f"alter table {table} enable always trigger {one.schema}_{name};"
+            run_sql(url, sql, check=False)  # not every table takes every kind
+
+
+@pytest.mark.parametrize("words", [("upgrade", "--dry-run"), ("upgrade",)], ids=" ".join)
+def test_no_tenant_code_runs_while_pending_system_migrations_are_applied(
+    tenant: Platform, planted: Probe, words: tuple[str, ...]
+) -> None:
+    before = powers(tenant)
+    run_sql(tenant.values["DB_URL"], "insert into auth.refresh_tokens (token) values ('x')", check=False)
+    planted.reports()
+    run_sql(superuser_url(tenant), "set event_triggers = off; delete from headwater.migrations")
+    done = tenant.command(*words)
+    reports = planted.reports()
+    if words == ("upgrade", "--dry-run"):
+        assert "to apply" in done.stdout, done.stderr  # else nothing was tried
+    assert reports == []
+    assert powers(tenant) == before
