@@ -22,14 +22,14 @@ LIMITS = StreamLimits(STREAM, ["changes.>", "gaps.>"], 900.0, 64 << 20)
 @pytest_asyncio.fixture
 async def server() -> AsyncIterator[NatsServer]:
     """A broker that asks for passwords, with the rights of the wings."""
-    async with running_server(authorization({wing: wing for wing in ("door", "pool", "platform")})) as one:
+    async with running_server(authorization({wing: wing for wing in ("door", "changes", "platform")})) as one:
         yield one
 
 
 @pytest_asyncio.fixture
 async def pool(server: NatsServer) -> AsyncIterator[Connection]:
-    """Who writes the stream."""
-    connection = await Connection.open(server.url_of("pool", "pool"), name="writer")
+    """Who writes the stream, and purges it, which no process may."""
+    connection = await Connection.open(server.url_of("platform", "platform"), name="writer")
     await make_stream(connection, LIMITS, {})
     yield connection
     await connection.close()
