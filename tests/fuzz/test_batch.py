@@ -17,7 +17,8 @@ pytestmark = pytest.mark.xdist_group("fuzz")
 
 _GRAMMAR = Grammar(
     r"""
-start: «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«operation»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«write»,«operation»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\nprefer: «prefer»\n\n[«write»,«write»,«failing»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«setting»,«operation»,«write»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«setting»,«guarded»,«guarded»]
+start: «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«operation»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«write»,«operation»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\nprefer: «prefer»\n\n[«write»,«write»,«failing»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«setting»,«operation»,«write»,«operation»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«setting»,«guarded»,«guarded»] | «caller» POST /rest/v1/\ncontent-type: application/json\n\n[«gop»,«gop»] | service POST /rest/v1/\ncontent-type: application/json\nprefer: tx=rollback\n\n[«gop»,«gop»,«operation»]
+gop: {"method": "GET", "path": "/parents?limit=2", "as": "p"} | {"method": "POST", "path": "/parents", "headers": {"Prefer": "return=representation"}, "body": {"name": "zz «random»«random»"}} | {"method": "PATCH", "path": "/kinds?id=eq.3", "body": {"words": "a"}} | {"method": "POST", "path": "/rpc/whole", "body": {"x": 1}} | {"method": "GET", "path": "/guarded?select=*,parents(*)"} | {"method": "DELETE", "path": "/children?place=gt.90"}
 caller: anon | user | service
 operation: «write» | «read» | «call» | «failing» | «odd»
 write: {"method": "POST", "path": "/parents«select»", "headers": {"Prefer": "return=representation"}, "body": {"name": "zz «random»"}, "as": "p"} | {"method": "PATCH", "path": "/kinds?id=eq.«reference»", "body": {"words": «value»}} | {"method": "PUT", "path": "/kinds?id=eq.5", "body": {"id": 5, "words": «value»}} | {"method": "DELETE", "path": "/children?parent=eq.«reference»"} | {"method": "POST", "path": "/children", "body": [{"parent": {"$ref": "«name»"}, "place": «number»}], "as": "q"} | {"method": "POST", "path": "/parents?nested=true", "body": {"name": "zz «random»", "children": [{"place": 30}]}, "as": "p"} | {"method": "PATCH", "path": "/parents?key=id&columns=name", "body": [{"id": 1, "name": "parent 1"}]}
@@ -82,4 +83,4 @@ def test_any_list_is_done_whole_or_not_at_all(budget: Budget, wire: Wire) -> Non
     figures = run(Target("batch", _generated, lists.check, 600, _GRAMMAR.words, share=8), budget)
 
     print(f"lists that were done: {lists.done} of {figures.cases}")
-    assert lists.done > 0.1 * figures.cases
+    assert lists.done > 0.04 * figures.cases

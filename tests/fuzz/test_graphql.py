@@ -114,4 +114,4 @@ def test_any_document_is_answered_and_an_error_changes_nothing(budget: Budget, w
     figures = run(Target("graphql", _generated, documents.check, 900, _GRAMMAR.words, share=6), budget)
 
     print(f"answers without errors: {documents.whole} of {figures.cases}")
-    assert documents.whole > 0.1 * figures.cases
+    assert documents.whole > 0.05 * figures.cases
