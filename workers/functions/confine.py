@@ -87,8 +87,8 @@ class Confinement:
         os.umask(_UMASK)
         if self._user is not None:
             os.setgroups([])
-            os.setresgid(self._user.gid, self._user.gid, self._user.gid)
-            os.setresuid(self._user.uid, self._user.uid, self._user.uid)
+            os.setgid(self._user.gid)
+            os.setuid(self._user.uid)  # of root: the saved ids too
         set_no_new_privs()
         if _LIBC is not None:
             _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -194,7 +194,8 @@ def _sweep_shared_cache(cache: Path) -> None:
     for name in ("npm", "remote", "gen", "deps", "location_data", "headwater", "registries"):
         shutil.rmtree(cache / name, ignore_errors=True)
     for file in cache.glob("*_cache_v*"):
-        file.unlink(missing_ok=True)
+        if file.is_file():
+            file.unlink(missing_ok=True)
 
 
 def _program(*, is_root: bool) -> Path:

@@ -64,3 +64,18 @@ def test_foreign_folder_is_an_error(tmp_path: Path) -> None:
 
 def test_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     assert machine.look_at_folder(DataFolder(tmp_path / "new"), "18").level is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("holds", "accepted", "level"),
+    [(True, "false", Level.OK), (False, "false", Level.ERROR), (False, "true", Level.WARNING)],
+)
+def test_functions_without_a_wall_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, holds: bool, accepted: str, level: Level
+) -> None:
+    monkeypatch.setattr(machine, "holds_functions", lambda: holds)
+    monkeypatch.setattr(machine, "landlock_abi", lambda: 7 if holds else 0)
+
+    [found] = machine.look_at_functions(_settings(HEADWATER_EDGE_RUNTIME_UNSAFE_WITHOUT_SANDBOX=accepted))
+
+    assert found.level is level

@@ -119,3 +119,11 @@ def test_a_refused_bundle_leaves_nothing_behind(tmp_path: Path) -> None:
         lay(data, hashlib.sha256(data).hexdigest(), "a", tmp_path / "one")
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "paths", [("functions/a/x", "functions/a/x/y"), ("functions/a/x/y", "functions/a/x")]
+)
+def test_a_file_that_is_a_folder_too_is_refused(paths: tuple[str, str]) -> None:
+    with pytest.raises(BundleRefused, match="a file and a folder"):
+        read_bundle(bundle("a", dict.fromkeys(paths, "1")), "a")

@@ -66,3 +66,21 @@ def test_a_function_that_wants_no_token_gets_what_was_sent() -> None:
     foreign = [("authorization", "Basic YTpi"), ("apikey", "of another"), ("sb-api-key", "forged")]
 
     assert with_token(request(REJECTED, foreign), KEYS) == foreign[:2]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_a_header_that_is_nested_deep_is_no_token(opening: str) -> None:
+    head = base64.urlsafe_b64encode((opening * 3000).encode()).decode().rstrip("=")
+
+    with pytest.raises(TokenRefused) as refused:
+        check_token(
+            Request(
+                id="",
+                method="GET",
+                path="/a",
+                headers=[("authorization", f"Bearer {head}.e30.x")],
+                caller=REJECTED,
+            )
+        )
+
+    assert refused.value.code == "UNAUTHORIZED_INVALID_JWT_FORMAT"
