@@ -198,7 +198,7 @@ class _Names(Visitor):  # type: ignore[misc]  # pglast has no types
             self.faults.append("changes the role by set_config")
 
     def visit_RangeVar(self, _: object, node: sql.RangeVar) -> None:
-        if node.schemaname is None and node.relname not in self._known:
+        if node.schemaname is None and node.relname not in self._known and node.relpersistence != "t":
             self.faults.append(f"relation {node.relname} stands without its schema")
 
     def visit_VariableSetStmt(self, _: object, node: sql.VariableSetStmt) -> None:

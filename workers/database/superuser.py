@@ -165,15 +165,18 @@ async def login_url_as(
     role: str,
     *,
     settings: Mapping[str, str] | None = None,
+    superuser_settings: Mapping[str, str] | None = None,
     lasts_s: float = LOGIN_LASTS_S,
 ) -> AsyncIterator[str]:
     """Yield a URL whose sessions are those of `login_as`, for programs that connect themselves (`pg_restore`).
 
     The role is a startup option of the URL, so nothing has to say `set role`. Settings of the role are not added: the tools
-    choose their own. Raises: as `login_as`.
+    choose their own; `superuser_settings` are such as only a superuser may give. Raises: as `login_as`.
     """
     described = await _describe(superuser, role)
     async with _throwaway(superuser, described, lasts_s) as (login, password):
+        for name, value in (superuser_settings or {}).items():
+            await superuser.execute(f"alter role {quoted(login)} set {quoted(name)} = {quoted(value)}")
         yield login_url(url, login, password, settings={**_LOADS_NOTHING, **(settings or {}), "role": role})
 
 
