@@ -27,24 +27,35 @@ def plant(probe: Probe) -> Planted:
     probe.plant()
     calls = collect(read_catalog(run_sql(url, catalog_statement()).stdout)).calls
     rows = "\n".join(sorted(map(_row, calls)))
-    run_sql(url, f"{_script(probe, 'hostile_overloads.sql')}\ncopy {probe.schema}.wanted from stdin;\n{rows}\n\\.\ncall {probe.schema}.resolve()")
+    run_sql(
+        url,
+        f"{script(probe, 'hostile_overloads.sql')}\ncopy {probe.schema}.wanted from stdin;\n{rows}\n\\.\ncall {probe.schema}.resolve()",
+    )
     made = {}
     places = {probe.schema: "all", **dict.fromkeys(_FULL, "winning"), **dict.fromkeys(_FEW, "few")}
     for place, kinds in places.items():
         run_sql(url, f"create schema if not exists {place}", check=False)
         made[place] = int(run_sql(url, f"select {probe.schema}.spread('{place}', '{kinds}')").stdout)
-    run_sql(url, _script(probe, "hostile_schema.sql"))
-    counted = run_sql(url, f"select kind, count(*) from {probe.schema}.planted where failure is null group by kind").stdout
-    refused = run_sql(url, f"select kind, left(statement, 120), failure from {probe.schema}.planted where failure is not null").stdout
+    run_sql(url, script(probe, "hostile_schema.sql"))
+    counted = run_sql(
+        url, f"select kind, count(*) from {probe.schema}.planted where failure is null group by kind"
+    ).stdout
+    refused = run_sql(
+        url,
+        f"select kind, left(statement, 120), failure from {probe.schema}.planted where failure is not null",
+    ).stdout
     things = {kind: int(count) for kind, _, count in (line.partition("|") for line in counted.splitlines())}
     return Planted(made, things, refused.splitlines())
 
 
-def _script(probe: Probe, name: str) -> str:
+def script(probe: Probe, name: str) -> str:
+    """Return the text of a script beside this module, for a probe."""
     return (_HERE / name).read_text().replace("PROBE", probe.schema).replace("EVIDENCE", str(probe.evidence))
 
 
 def _row(call: Call) -> str:
     """Write a call as a line of COPY."""
     types = ",".join('"' + one.replace('"', '\\"') + '"' for one in call.arguments)
-    return "\t".join(part.replace("\\", "\\\\") for part in (call.name, "{" + types + "}", "tf"[not call.is_operator]))
+    return "\t".join(
+        part.replace("\\", "\\\\") for part in (call.name, "{" + types + "}", "tf"[not call.is_operator])
+    )

@@ -77,9 +77,9 @@ create view PROBE.seen as select a, PROBE.text_of(b) as b, PROBE.probe('view') f
 create view PROBE.seen_by_caller with (security_invoker) as select PROBE.probe('view of the caller') from PROBE.rows;
 create materialized view PROBE.kept as select b, PROBE.probe('materialized view') from PROBE.rows;
 create unique index on PROBE.kept (PROBE.text_of(b)) where false;
-create table public.exposed (id int primary key, m PROBE.mood default 'calm', t text default PROBE.text_of('default of an exposed table'));
-insert into public.exposed values (1), (2);
-grant all on public.exposed to anon, authenticated, service_role;
+select PROBE.try('exposed', statement) from unnest(array[
+  'create table public.exposed_PROBE (id int primary key, m PROBE.mood default ''calm'', t text default PROBE.text_of(''default of an exposed table''))',
+  'insert into public.exposed_PROBE values (1), (2)', 'grant all on public.exposed_PROBE to anon, authenticated, service_role']) as statement;
 grant all on all tables in schema PROBE to public;
 grant usage on schema PROBE to public;
 create rule "rule "" of a" as on delete to PROBE.rows do also insert into PROBE.planted select 'rule', 'rule', PROBE.text_of('rule');
@@ -87,7 +87,7 @@ create rule "rule "" of a" as on delete to PROBE.rows do also insert into PROBE.
 -- Large objects, publications, foreign servers, a subscription, texts of search, collations, conversions.
 select PROBE.try('large object', 'select pg_catalog.lo_from_bytea(4711, ''x''); comment on large object 4711 is E''x\n\\! touch EVIDENCE\n''');
 select PROBE.try('publication', 'create publication "hostile ""x" for table PROBE.rows where (b is not null and length(b) > 0)');
-select PROBE.try('publication', 'alter publication supabase_realtime add table PROBE.rows, public.exposed, PROBE.parent');
+select PROBE.try('publication', 'alter publication supabase_realtime add table PROBE.rows, public.exposed_PROBE, PROBE.parent');
 select PROBE.try('foreign', statement) from unnest(array[
   'create extension if not exists postgres_fdw with schema extensions',
   'create server "hostile ''s" foreign data wrapper postgres_fdw options (host ''127.0.0.1'', port ''1'', dbname E''x\ny'')',

@@ -32,7 +32,14 @@ _NAME = re.compile(r"^-- name: .*$", re.MULTILINE)
 _USUAL = frozenset({"text", "name", "oid", "int4", "int8", "bool", "jsonb", '"char"', "text[]"})
 _MOST, _MOST_OF_POOLS = 64, 4
 """How many combinations of types are tried for one call; fewer where no superuser and no command is at work."""
-_POOLS = ("workers/rest", "workers/graphql", "workers/auth", "workers/storage", "workers/realtime", "workers/functions")
+_POOLS = (
+    "workers/rest",
+    "workers/graphql",
+    "workers/auth",
+    "workers/storage",
+    "workers/realtime",
+    "workers/functions",
+)
 
 Types = frozenset[str]
 
@@ -80,13 +87,19 @@ def platform_sql() -> Iterator[tuple[str, str]]:
     for folder in _FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.sql")):
             text = re.sub(r"^\\echo.*$", "", path.read_text(), flags=re.MULTILINE)
-            yield from ((str(path.relative_to(ROOT)), section) for section in _NAME.split(text) if section.strip())
+            yield from (
+                (str(path.relative_to(ROOT)), section) for section in _NAME.split(text) if section.strip()
+            )
         for path in sorted((ROOT / folder).rglob("*.py")):
             source, place = path.read_text(), str(path.relative_to(ROOT))
             if not _MAY_HOLD.search(source):
                 continue
             for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _BEGINS.match(node.value):
+                if (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and _BEGINS.match(node.value)
+                ):
                     yield place, node.value
                 elif isinstance(node, ast.JoinedStr):
                     # What is filled in is mostly a name; where it is not, the text is not read.
@@ -125,7 +138,11 @@ def _inside(raw: sql.RawStmt, text: str) -> Iterator[str]:
     Strings()(raw.stmt)
     yield from (one for one in strings if _BEGINS.match(one))
     options = getattr(raw.stmt, "options", None) or getattr(raw.stmt, "args", None) or ()
-    is_plpgsql = any(getattr(one, "defname", "") == "language" and one.arg.sval == "plpgsql" for one in options if isinstance(one, sql.DefElem))
+    is_plpgsql = any(
+        getattr(one, "defname", "") == "language" and one.arg.sval == "plpgsql"
+        for one in options
+        if isinstance(one, sql.DefElem)
+    )
     if is_plpgsql or isinstance(raw.stmt, sql.DoStmt):
         start = raw.stmt_location or 0
         whole = text.encode()[start : start + raw.stmt_len if raw.stmt_len else None].decode(errors="ignore")
@@ -176,12 +193,24 @@ class _Calls(Visitor):  # type: ignore[misc]  # pglast has no types
         left, right = node.lexpr, node.rexpr
         if isinstance(right, tuple):  # in (...), between
             for one in right:
-                self._add(name if name not in ("BETWEEN", "NOT BETWEEN") else ">=", [_guess(left, self._catalog), _guess(one, self._catalog)], is_operator=True)
+                self._add(
+                    name if name not in ("BETWEEN", "NOT BETWEEN") else ">=",
+                    [_guess(left, self._catalog), _guess(one, self._catalog)],
+                    is_operator=True,
+                )
             return
         right_types = _guess(right, self._catalog)
         if node.kind in (pglast.enums.A_Expr_Kind.AEXPR_OP_ANY, pglast.enums.A_Expr_Kind.AEXPR_OP_ALL):
             right_types = frozenset(one.removesuffix("[]") for one in right_types)
-        self._add(name, [_guess(one, self._catalog) if one is left else right_types for one in (left, right) if one is not None], is_operator=True)
+        self._add(
+            name,
+            [
+                _guess(one, self._catalog) if one is left else right_types
+                for one in (left, right)
+                if one is not None
+            ],
+            is_operator=True,
+        )
 
     def visit_RangeVar(self, _: object, node: sql.RangeVar) -> None:
         if node.schemaname in (None, "pg_catalog", "information_schema"):
@@ -198,7 +227,7 @@ class _Calls(Visitor):  # type: ignore[misc]  # pglast has no types
             self._found.calls.add(Call(name, types, is_operator))
 
 
-def _guess(node: object, catalog: Catalog) -> Types:  # noqa: PLR0911 - one return a kind of node
+def _guess(node: object, catalog: Catalog) -> Types:
     """Guess the types that an expression may have."""
     match node:
         case sql.A_Const(val=value):
@@ -215,7 +244,9 @@ def _guess(node: object, catalog: Catalog) -> Types:  # noqa: PLR0911 - one retu
         case sql.FuncCall(funcname=name):
             return catalog.functions.get(name[-1].sval, _USUAL)
         case sql.A_Expr(name=name, lexpr=left, rexpr=right) if not isinstance(right, tuple):
-            return _result(name[-1].sval, _guess(left, catalog) if left else None, _guess(right, catalog), catalog)
+            return _result(
+                name[-1].sval, _guess(left, catalog) if left else None, _guess(right, catalog), catalog
+            )
         case sql.A_Expr():
             return frozenset({"bool"})
         case sql.ColumnRef(fields=fields) if isinstance(fields[-1], sql.String):
