@@ -14,5 +14,5 @@ PLATFORM_ROLES = frozenset({
 })  # fmt: skip
 """Roles that every platform makes itself."""
 
-LOGIN_PREFIXES = ("headwater_job_", "headwater_http_")
-"""How names of logins begin that a database makes for itself: its owners' jobs, its requests over HTTP."""
+LOGIN_PREFIXES = ("headwater_job_", "headwater_http_", "headwater_login_")
+"""How names of logins begin that a database makes for itself: its owners' jobs, its requests over HTTP, one task's sessions."""

@@ -24,7 +24,7 @@ class Realtime(Struct, frozen=True):
     login: str = "supabase_replication_admin"
     """Login role with REPLICATION that reads the write-ahead log."""
     login_password: Secret | None = None
-    """Its password when it differs from `db.password`."""
+    """Its password. Unset: a random one on the embedded server, on an outside one `db.password`, with a warning."""
     retention: Duration = Duration(900)
     """How long published changes are kept for clients that resume."""
     retention_size: Size = Size(256 * MIB)

@@ -139,11 +139,17 @@ class Db(Struct, frozen=True):
     major_version: int = 18
     health_timeout: str = "2m"
     password: Secret = Secret(DEVELOPMENT_DB_PASSWORD)
-    """Password of the roles that log in on the embedded server."""
+    """Password of role `postgres`, whose the project's own statements are."""
     authenticator: str = "authenticator"
     """Login role of the data pools: no superuser, NOINHERIT, may become the roles that tokens name."""
     authenticator_password: Secret | None = None
-    """Its password when it differs from `password`."""
+    """Its password. Unset: a random one on the embedded server, on an outside one `password`, with a warning. So are the next three."""
+    auth_admin_password: Secret | None = None
+    """Password of the login of the pool `auth`, `supabase_auth_admin`."""
+    storage_admin_password: Secret | None = None
+    """Password of the login of the pool `storage`, `supabase_storage_admin`."""
+    scheduler_password: Secret | None = None
+    """Password of the login of the pool `scheduler`, `headwater_scheduler`."""
     pool_size: Count = 10
     """Connections of each data pool process."""
     pooler: Pooler = field(default_factory=Pooler)

@@ -42,7 +42,14 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         settings,
         api=replace(api, max_rows=api.max_rows or None, anon_role=api.anon_role or None),
         auth=auth,
-        db=replace(db, url=db.url or None, authenticator_password=db.authenticator_password or None),
+        db=replace(
+            db,
+            url=db.url or None,
+            authenticator_password=db.authenticator_password or None,
+            auth_admin_password=db.auth_admin_password or None,
+            storage_admin_password=db.storage_admin_password or None,
+            scheduler_password=db.scheduler_password or None,
+        ),
         broker=replace(broker, url=broker.url or None),
         gateway=replace(gateway, metrics_token=gateway.metrics_token or None),
     )

@@ -19,9 +19,9 @@ from broker.observe import gauge, observe
 from broker.process import Process
 from broker.serve import Body, Handler, serve
 from broker.subjects import Subject
+from schemas.database_logins import login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
-from schemas.secret import Secret
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
 from workers.database.pool import Pool, PoolEvent, PoolEventKind
@@ -61,12 +61,12 @@ class Resources:
         return self.cache.api
 
     async def login_as(self, role: str) -> Pool:
-        """Open connections of a login role of the platform, with the platform's password; they close at the drain.
+        """Open connections of a login role of the platform, with its own password; they close at the drain.
 
         Raises: SettingsError if the address cannot be read.
         """
         pool = await Pool.open(
-            self.url_as(role, self.settings.db.password),
+            self.url_of(role),
             self.settings.db.pool_size,
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
@@ -75,9 +75,11 @@ class Resources:
         self.logins.append(pool)
         return pool
 
-    def url_as(self, role: str, password: Secret) -> str:
-        """Give the database's address with another login. Raises: SettingsError where there is none."""
-        return _as_role(self._url(), role, password.reveal())
+    def url_of(self, role: str) -> str:
+        """Return the database's address for a login of the platform. Raises: SettingsError where there is none."""
+        return _as_role(
+            self._url(), role, login_passwords(self.settings).get(role, self.settings.db.password).reveal()
+        )
 
     def _url(self) -> str:
         if self.settings.db.url is None:

@@ -8,38 +8,44 @@
 -- - The second session is that of a login of its own, one a database, with a random password in a table that no dump
 --   holds; it may exchange requests and nothing else. At most 32 of them at a time.
 -- - Options (`http_set_curlopt`) are settings of the session, `http.curlopt_...`.
--- - The extension is relocatable: SQL functions have parsed bodies, which are bound by identity, and PL/pgSQL functions call
---   nothing of this extension. A hostile search path changes nothing.
+-- - It may be made in a schema that its caller owns, so nothing may look for its own functions there by name when it runs:
+--   SQL functions have parsed bodies, which are bound by identity when they are made, and PL/pgSQL functions call nothing of
+--   this extension. The last statement makes sure what the bodies were bound to.
+-- - `http()` runs with the superuser's rights. Until 1.6.1 this script looked names up in the extension's schema.
 
 \echo Use "CREATE EXTENSION http" to load this file. \quit
 
-create domain http_method as text
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
+
+create domain @extschema@.http_method as text
   check (value ilike any (array['get', 'post', 'put', 'delete', 'patch', 'head', 'options']));
 
-create type http_header as (field character varying, value character varying);
+create type @extschema@.http_header as (field character varying, value character varying);
 
-create type http_response as (status integer, content_type character varying, headers http_header[], content character varying);
+create type @extschema@.http_response as (status integer, content_type character varying, headers @extschema@.http_header[], content character varying);
 
-create type http_request as (
-  method http_method, uri character varying, headers http_header[], content_type character varying, content character varying
+create type @extschema@.http_request as (
+  method @extschema@.http_method, uri character varying, headers @extschema@.http_header[], content_type character varying, content character varying
 );
 
-create function http_header(field character varying, value character varying) returns http_header
+create function @extschema@.http_header(field character varying, value character varying) returns @extschema@.http_header
 language sql immutable parallel safe
-return row(field, value)::http_header;
+return row(field, value)::@extschema@.http_header;
 
 
 -- Texts and bytes: the same bytes under another type, as the original has it.
 
-create function bytea_to_text(data bytea) returns text
+create function @extschema@.bytea_to_text(data bytea) returns text
 language internal immutable strict parallel safe
 as 'byteasend';
 
-create function text_to_bytea(data text) returns bytea
+create function @extschema@.text_to_bytea(data text) returns bytea
 language internal immutable strict parallel safe
 as 'byteasend';
 
-create function urlencode(string bytea) returns text
+create function @extschema@.urlencode(string bytea) returns text
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(string_agg(
@@ -54,14 +60,14 @@ begin atomic
   ) as octets;
 end;
 
-create function urlencode(string character varying) returns text
+create function @extschema@.urlencode(string character varying) returns text
 language sql immutable strict parallel safe
-return urlencode(convert_to(string, 'UTF8'));
+return @extschema@.urlencode(convert_to(string, 'UTF8'));
 
-create function urlencode(data jsonb) returns text
+create function @extschema@.urlencode(data jsonb) returns text
 language sql immutable strict parallel safe
 begin atomic
-  select string_agg(urlencode(key::varchar) || '=' || urlencode(coalesce(value, '')::varchar), '&' order by place)
+  select string_agg(@extschema@.urlencode(key::varchar) || '=' || @extschema@.urlencode(coalesce(value, '')::varchar), '&' order by place)
   from jsonb_each_text(data) with ordinality as pairs (key, value, place);
 end;
 
@@ -69,7 +75,7 @@ end;
 -- Options
 
 -- The options that are understood, and what their values look like. The last three say what is so anyway.
-create function http_headwater_options(out curlopt text, out form text) returns setof record
+create function @extschema@.http_headwater_options(out curlopt text, out form text) returns setof record
 language sql immutable parallel safe
 begin atomic
   select * from (values
@@ -88,7 +94,7 @@ begin atomic
   ) as known (curlopt, form);
 end;
 
-create function http_headwater_set(curlopt text, value text, form text) returns boolean
+create function @extschema@.http_headwater_set(curlopt text, value text, form text) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -106,66 +112,66 @@ begin
 end
 $$;
 
-create function http_set_curlopt(curlopt character varying, value character varying) returns boolean
+create function @extschema@.http_set_curlopt(curlopt character varying, value character varying) returns boolean
 language sql volatile
 begin atomic
-  select http_headwater_set(
+  select @extschema@.http_headwater_set(
     upper(http_set_curlopt.curlopt), http_set_curlopt.value::text,
-    (select form from http_headwater_options() as known where known.curlopt = upper(http_set_curlopt.curlopt))
+    (select form from @extschema@.http_headwater_options() as known where known.curlopt = upper(http_set_curlopt.curlopt))
   );
 end;
 
-create function http_headwater_option(curlopt text) returns text
+create function @extschema@.http_headwater_option(curlopt text) returns text
 language sql stable
 return nullif(current_setting('http.' || lower(curlopt), true), '');
 
-create function http_list_curlopt(out curlopt text, out value text) returns setof record
+create function @extschema@.http_list_curlopt(out curlopt text, out value text) returns setof record
 language sql stable
 begin atomic
-  select known.curlopt, http_headwater_option(known.curlopt)
-  from http_headwater_options() as known
-  where http_headwater_option(known.curlopt) is not null
+  select known.curlopt, @extschema@.http_headwater_option(known.curlopt)
+  from @extschema@.http_headwater_options() as known
+  where @extschema@.http_headwater_option(known.curlopt) is not null
   order by 1;
 end;
 
-create function http_reset_curlopt() returns boolean
+create function @extschema@.http_reset_curlopt() returns boolean
 language sql volatile
 begin atomic
   select count(set_config('http.' || lower(curlopt), '', false)) >= 0
-  from http_headwater_options()
-  where http_headwater_option(curlopt) is not null;
+  from @extschema@.http_headwater_options()
+  where @extschema@.http_headwater_option(curlopt) is not null;
 end;
 
 -- A whole number that a setting holds; whoever sets it past http_set_curlopt may have written anything.
-create function http_headwater_number(value text) returns numeric
+create function @extschema@.http_headwater_number(value text) returns numeric
 language sql immutable parallel safe
 return case when value ~ '^[0-9]{1,9}$' then value::numeric end;
 
 -- How long a request may take, in milliseconds: five seconds unless told, at least 1, at most ten minutes.
-create function http_headwater_timeout() returns integer
+create function @extschema@.http_headwater_timeout() returns integer
 language sql stable
 return least(greatest(coalesce(
-  http_headwater_number(http_headwater_option('CURLOPT_TIMEOUT_MS')),
-  http_headwater_number(http_headwater_option('CURLOPT_TIMEOUT')) * 1000,
-  http_headwater_number(current_setting('http.timeout_msec', true)),
+  @extschema@.http_headwater_number(@extschema@.http_headwater_option('CURLOPT_TIMEOUT_MS')),
+  @extschema@.http_headwater_number(@extschema@.http_headwater_option('CURLOPT_TIMEOUT')) * 1000,
+  @extschema@.http_headwater_number(current_setting('http.timeout_msec', true)),
   5000
 ), 1), 600000)::integer;
 
-create function http_headwater_redirects() returns integer
+create function @extschema@.http_headwater_redirects() returns integer
 language sql stable
 return case
-  when http_headwater_option('CURLOPT_FOLLOWLOCATION') = '0' then 0
-  else least(coalesce(http_headwater_number(http_headwater_option('CURLOPT_MAXREDIRS')), 5), 20)::integer
+  when @extschema@.http_headwater_option('CURLOPT_FOLLOWLOCATION') = '0' then 0
+  else least(coalesce(@extschema@.http_headwater_number(@extschema@.http_headwater_option('CURLOPT_MAXREDIRS')), 5), 20)::integer
 end;
 
 
 -- The second session
 
-create function http_headwater_link(connection text, statement text) returns setof record
+create function @extschema@.http_headwater_link(connection text, statement text) returns setof record
 language c volatile strict
 as '$libdir/dblink', 'dblink_record';
 
-create table http_headwater_login (role name primary key, password text not null);
+create table @extschema@.http_headwater_login (role name primary key, password text not null);
 
 do $$
 declare
@@ -185,51 +191,51 @@ begin
     role, password);
   execute pg_catalog.format('grant headwater_http to %I', role);
   execute pg_catalog.format('grant connect on database %I to %I', pg_catalog.current_database(), role);
-  insert into http_headwater_login (role, password) values (role, password);
+  insert into @extschema@.http_headwater_login (role, password) values (role, password);
 end $$;
 
-create function http_headwater_quoted(value text) returns text
+create function @extschema@.http_headwater_quoted(value text) returns text
 language sql immutable strict parallel safe
-return '''' || replace(replace(value, '\', '\\'), '''', '\''') || '''';
+return '''' || replace(replace(value, E'\\', E'\\\\'), '''', E'\\''') || '''';
 
 -- How this server reaches itself: its first Unix socket, else loopback.
-create function http_headwater_connection() returns text
+create function @extschema@.http_headwater_connection() returns text
 language sql stable
 begin atomic
   select format(
     'host=%s port=%s dbname=%s user=%s password=%s connect_timeout=5 application_name=http options=%s',
-    http_headwater_quoted(coalesce(
+    @extschema@.http_headwater_quoted(coalesce(
       nullif(btrim(split_part(current_setting('unix_socket_directories'), ',', 1)), ''), '127.0.0.1')),
-    current_setting('port'), http_headwater_quoted(current_database()::text), http_headwater_quoted(login.role::text),
+    current_setting('port'), @extschema@.http_headwater_quoted(current_database()::text), @extschema@.http_headwater_quoted(login.role::text),
     login.password,
-    http_headwater_quoted(
+    @extschema@.http_headwater_quoted(
       '-c search_path=pg_catalog -c statement_timeout=0 -c client_connection_check_interval=500 -c idle_session_timeout=0'
       ' -c client_encoding=' || getdatabaseencoding())
   )
-  from http_headwater_login as login;
+  from @extschema@.http_headwater_login as login;
 end;
 
 
 -- Requests
 
 -- The headers that are sent, as pairs: those of the request, and what options ask for.
-create function http_headwater_headers(request http_request) returns jsonb
+create function @extschema@.http_headwater_headers(request @extschema@.http_request) returns jsonb
 language sql stable
 begin atomic
   select coalesce(jsonb_agg(jsonb_build_array(given.field, given.value)), '[]')
   from (
     select header.field, header.value from unnest((request).headers) as header
     union all select 'Content-Type', (request).content_type where (request).content is not null
-    union all select 'User-Agent', http_headwater_option('CURLOPT_USERAGENT')
-    union all select 'Referer', http_headwater_option('CURLOPT_REFERER')
+    union all select 'User-Agent', @extschema@.http_headwater_option('CURLOPT_USERAGENT')
+    union all select 'Referer', @extschema@.http_headwater_option('CURLOPT_REFERER')
     union all select
       'Authorization',
-      'Basic ' || translate(encode(convert_to(http_headwater_option('CURLOPT_USERPWD'), 'UTF8'), 'base64'), E'\n', '')
+      'Basic ' || translate(encode(convert_to(@extschema@.http_headwater_option('CURLOPT_USERPWD'), 'UTF8'), 'base64'), E'\n', '')
   ) as given
   where given.field is not null and given.value is not null;
 end;
 
-create function http_headwater_check(request http_request) returns void
+create function @extschema@.http_headwater_check(request @extschema@.http_request) returns void
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -245,7 +251,7 @@ end
 $$;
 
 -- Why there is no answer, as an error; nothing if there is one.
-create function http_headwater_raise(error text, is_timeout boolean) returns void
+create function @extschema@.http_headwater_raise(error text, is_timeout boolean) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -268,28 +274,29 @@ begin
 end
 $$;
 
-create function http(request http_request) returns http_response
+create function @extschema@.http(request @extschema@.http_request) returns @extschema@.http_response
 language sql volatile security definer
+set search_path = pg_catalog, pg_temp
 begin atomic
-  select http_headwater_check(request);
-  select row(answer.status, answer.content_type, answer.headers, answer.content)::http_response
+  select @extschema@.http_headwater_check(request);
+  select row(answer.status, answer.content_type, answer.headers, answer.content)::@extschema@.http_response
   from (
     select
-      http_headwater_raise(came.error, came.is_timeout),
+      @extschema@.http_headwater_raise(came.error, came.is_timeout),
       came.status,
       came.content_type::varchar as content_type,
       array(
-        select row(pair ->> 0, pair ->> 1)::http_header
+        select row(pair ->> 0, pair ->> 1)::@extschema@.http_header
         from jsonb_array_elements(came.headers) with ordinality as pairs (pair, place)
         order by place
       ) as headers,
-      bytea_to_text(came.body)::varchar as content
-    from http_headwater_link(
-      http_headwater_connection(),
+      @extschema@.bytea_to_text(came.body)::varchar as content
+    from @extschema@.http_headwater_link(
+      @extschema@.http_headwater_connection(),
       format(
         'call headwater.http_exchange(%L, %L, %L::jsonb, %L::bytea, %s, %s, null, null, null, null, null, null)',
-        upper((request).method), (request).uri, http_headwater_headers(request), text_to_bytea((request).content::text),
-        http_headwater_redirects(), http_headwater_timeout())
+        upper((request).method), (request).uri, @extschema@.http_headwater_headers(request), @extschema@.text_to_bytea((request).content::text),
+        @extschema@.http_headwater_redirects(), @extschema@.http_headwater_timeout())
     ) as came (
       status integer, content_type text, headers jsonb, body bytea, error text, is_timeout boolean
     )
@@ -297,55 +304,105 @@ begin atomic
   ) as answer;
 end;
 
-create function http_get(uri character varying) returns http_response
+create function @extschema@.http_get(uri character varying) returns @extschema@.http_response
 language sql volatile
-return http(row('GET', uri, null, null, null)::http_request);
+return @extschema@.http(row('GET', uri, null, null, null)::@extschema@.http_request);
 
-create function http_get(uri character varying, data jsonb) returns http_response
+create function @extschema@.http_get(uri character varying, data jsonb) returns @extschema@.http_response
 language sql volatile
-return http(row(
-  'GET', concat_ws(case when strpos(uri, '?') > 0 then '&' else '?' end, uri, urlencode(data)), null, null, null
-)::http_request);
+return @extschema@.http(row(
+  'GET', concat_ws(case when strpos(uri, '?') > 0 then '&' else '?' end, uri, @extschema@.urlencode(data)), null, null, null
+)::@extschema@.http_request);
 
-create function http_post(uri character varying, content character varying, content_type character varying)
-returns http_response
+create function @extschema@.http_post(uri character varying, content character varying, content_type character varying)
+returns @extschema@.http_response
 language sql volatile
-return http(row('POST', uri, null, content_type, content)::http_request);
+return @extschema@.http(row('POST', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_post(uri character varying, data jsonb) returns http_response
+create function @extschema@.http_post(uri character varying, data jsonb) returns @extschema@.http_response
 language sql volatile
-return http(row(
-  'POST', uri, null, 'application/x-www-form-urlencoded', coalesce(urlencode(data), '')
-)::http_request);
+return @extschema@.http(row(
+  'POST', uri, null, 'application/x-www-form-urlencoded', coalesce(@extschema@.urlencode(data), '')
+)::@extschema@.http_request);
 
-create function http_put(uri character varying, content character varying, content_type character varying)
-returns http_response
+create function @extschema@.http_put(uri character varying, content character varying, content_type character varying)
+returns @extschema@.http_response
 language sql volatile
-return http(row('PUT', uri, null, content_type, content)::http_request);
+return @extschema@.http(row('PUT', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_patch(uri character varying, content character varying, content_type character varying)
-returns http_response
+create function @extschema@.http_patch(uri character varying, content character varying, content_type character varying)
+returns @extschema@.http_response
 language sql volatile
-return http(row('PATCH', uri, null, content_type, content)::http_request);
+return @extschema@.http(row('PATCH', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_delete(uri character varying) returns http_response
+create function @extschema@.http_delete(uri character varying) returns @extschema@.http_response
 language sql volatile
-return http(row('DELETE', uri, null, null, null)::http_request);
+return @extschema@.http(row('DELETE', uri, null, null, null)::@extschema@.http_request);
 
-create function http_delete(uri character varying, content character varying, content_type character varying)
-returns http_response
+create function @extschema@.http_delete(uri character varying, content character varying, content_type character varying)
+returns @extschema@.http_response
 language sql volatile
-return http(row('DELETE', uri, null, content_type, content)::http_request);
+return @extschema@.http(row('DELETE', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_head(uri character varying) returns http_response
+create function @extschema@.http_head(uri character varying) returns @extschema@.http_response
 language sql volatile
-return http(row('HEAD', uri, null, null, null)::http_request);
+return @extschema@.http(row('HEAD', uri, null, null, null)::@extschema@.http_request);
 
 
--- Rights: the steps belong to the owner. What works on the caller's own settings runs with the caller's rights.
+-- Rights: the steps belong to the owner, whatever default privileges of the schema gave away. What works on the caller's own
+-- settings runs with the caller's rights.
+do $$
+declare
+  given record;
+begin
+  for given in
+    select distinct 'function ' || step.name as what, access.grantee
+    from (values
+      ('@extschema@.http_headwater_link(text, text)'), ('@extschema@.http_headwater_connection()'),
+      ('@extschema@.http_headwater_raise(text, boolean)'),
+      ('@extschema@.http_headwater_check(@extschema@.http_request)'),
+      ('@extschema@.http_headwater_headers(@extschema@.http_request)')
+    ) as step (name)
+    join pg_proc as made on made.oid = step.name::regprocedure,
+    aclexplode(coalesce(made.proacl, acldefault('f', made.proowner))) as access
+    where access.grantee <> made.proowner
+    union all
+    select distinct 'table @extschema@.http_headwater_login', access.grantee
+    from pg_class as made, aclexplode(made.relacl) as access
+    where made.oid = '@extschema@.http_headwater_login'::regclass and access.grantee <> made.relowner
+  loop
+    execute format(
+      'revoke all on %s from %s', given.what,
+      case when given.grantee = 0 then 'public' else given.grantee::regrole::text end);
+  end loop;
+end
+$$;
 
-revoke all on table http_headwater_login from public;
-revoke all on function
-  http_headwater_link(text, text), http_headwater_connection(), http_headwater_raise(text, boolean),
-  http_headwater_check(http_request), http_headwater_headers(http_request)
-from public;
+-- By now parsed bodies are bound. If one is bound to anything but the server's own and this extension's objects, because a
+-- function in the target schema fitted a call better, nothing is made.
+do $$
+begin
+  if exists (
+    select from pg_depend as used
+    join pg_depend as mine on mine.classid = used.classid and mine.objid = used.objid and mine.deptype = 'e'
+    join pg_extension as made on made.oid = mine.refobjid and made.extname = 'http'
+    where mine.refclassid = 'pg_extension'::regclass
+      and used.classid = 'pg_proc'::regclass
+      and used.refclassid not in ('pg_namespace'::regclass, 'pg_language'::regclass, 'pg_extension'::regclass)
+      and not exists (
+        select from pg_depend as other
+        where other.classid = used.refclassid and other.objid = used.refobjid
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+      and not exists (
+        select from pg_depend as inner_type
+        join pg_depend as other on other.classid = inner_type.refclassid and other.objid = inner_type.refobjid
+        where inner_type.classid = used.refclassid and inner_type.objid = used.refobjid and inner_type.deptype = 'i'
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+  ) then
+    raise exception 'an object of the schema would take the place of one of the extension'
+      using errcode = 'insufficient_privilege', hint = 'Create the extension in a schema without functions of its names.';
+  end if;
+end
+$$;

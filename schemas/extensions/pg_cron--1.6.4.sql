@@ -9,6 +9,10 @@
 
 \echo Use "CREATE EXTENSION pg_cron" to load this file. \quit
 
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
+
 create schema cron;
 
 -- Tell whether a text is a schedule: five fields, `1 seconds` to `59 seconds`, or a name such as `@daily`.

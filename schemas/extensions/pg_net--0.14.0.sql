@@ -10,6 +10,10 @@
 
 \echo Use "CREATE EXTENSION pg_net" to load this file. \quit
 
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
+
 create schema net;
 
 create domain net.http_method as text check (value ilike 'get' or value ilike 'post' or value ilike 'delete');

@@ -5,8 +5,9 @@
 -- refuse with feature_not_supported and say what to do instead.
 --
 -- How it is built:
--- - The extension is relocatable, so no function may name its own schema. Steps are therefore PL/pgSQL functions that
---   call nothing of this extension, and SQL functions with a parsed body (bound by identity, not by name) join them.
+-- - It may be made in a schema that its caller owns, so nothing may look for its own functions there by name when it runs.
+--   Steps are PL/pgSQL functions that call nothing of this extension, and SQL functions with a parsed body (bound by
+--   identity when they are made) join them; the last statement makes sure what they were bound to.
 -- - Every PL/pgSQL function fixes its search path, and parsed bodies have none: a hostile search path changes nothing.
 -- - 32-bit words are kept in bigint and masked with 4294967295 (2^32 - 1), because integer addition would overflow.
 -- - Tables are arrays counted from 0, local to one call: PL/pgSQL reads and writes their elements in place.
@@ -16,11 +17,14 @@
 
 \echo Use "CREATE EXTENSION pgcrypto" to load this file. \quit
 
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
 
 -- Refusals
 
 -- Volatile on purpose: an immutable one with constant arguments would be raised while a CASE is planned.
-create function pgcrypto_refuse(message text, state text, hint text) returns bytea
+create function @extschema@.pgcrypto_refuse(message text, state text, hint text) returns bytea
 language plpgsql volatile parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -29,9 +33,9 @@ begin
 end
 $$;
 
-create function pgcrypto_refuse_pgp() returns bytea
+create function @extschema@.pgcrypto_refuse_pgp() returns bytea
 language sql volatile parallel safe
-return pgcrypto_refuse(
+return @extschema@.pgcrypto_refuse(
   'PGP functions are not supported by this edition of pgcrypto',
   '0A000',
   'Use an outside PostgreSQL server with the compiled pgcrypto module, or encrypt in the application.'
@@ -41,7 +45,7 @@ return pgcrypto_refuse(
 -- Hashes
 
 -- SHA-1 (FIPS 180-4). The five words of the state change places from line to line instead of being copied.
-create function pgcrypto_sha1(data bytea) returns bytea
+create function @extschema@.pgcrypto_sha1(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -136,28 +140,28 @@ begin
 end
 $$;
 
-create function digest(bytea, text) returns bytea
+create function @extschema@.digest(bytea, text) returns bytea
 language sql immutable strict parallel safe
 return case pg_catalog.lower($2)
   when 'md5' then pg_catalog.decode(pg_catalog.md5($1), 'hex')
-  when 'sha1' then pgcrypto_sha1($1)
+  when 'sha1' then @extschema@.pgcrypto_sha1($1)
   when 'sha224' then pg_catalog.sha224($1)
   when 'sha256' then pg_catalog.sha256($1)
   when 'sha384' then pg_catalog.sha384($1)
   when 'sha512' then pg_catalog.sha512($1)
-  else pgcrypto_refuse(
+  else @extschema@.pgcrypto_refuse(
     pg_catalog.format('Cannot use "%s": No such hash algorithm', pg_catalog.left(pg_catalog.lower($2), 63)),
     '22023',
     'This edition of pgcrypto has md5, sha1, sha224, sha256, sha384 and sha512.'
   )
 end;
 
-create function digest(text, text) returns bytea
+create function @extschema@.digest(text, text) returns bytea
 language sql immutable strict parallel safe
-return digest(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2);
+return @extschema@.digest(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2);
 
 -- The key filled up with zeros to one block, each eight bytes of it combined with `mask` (RFC 2104).
-create function pgcrypto_hmac_pad(key bytea, block integer, mask bigint) returns bytea
+create function @extschema@.pgcrypto_hmac_pad(key bytea, block integer, mask bigint) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -172,31 +176,31 @@ begin
 end
 $$;
 
-create function pgcrypto_hmac_block(type text) returns integer
+create function @extschema@.pgcrypto_hmac_block(type text) returns integer
 language sql immutable strict parallel safe
 return case when pg_catalog.lower(type) in ('sha384', 'sha512') then 128 else 64 end;
 
-create function pgcrypto_hmac_key(key bytea, type text) returns bytea
+create function @extschema@.pgcrypto_hmac_key(key bytea, type text) returns bytea
 language sql immutable strict parallel safe
 return case
-  when pg_catalog.octet_length(key) > pgcrypto_hmac_block(type) then digest(key, type)
+  when pg_catalog.octet_length(key) > @extschema@.pgcrypto_hmac_block(type) then @extschema@.digest(key, type)
   else key
 end;
 
-create function hmac(bytea, bytea, text) returns bytea
+create function @extschema@.hmac(bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return digest(
-  pgcrypto_hmac_pad(pgcrypto_hmac_key($2, $3), pgcrypto_hmac_block($3), 6655295901103053916)
-  || digest(
-    pgcrypto_hmac_pad(pgcrypto_hmac_key($2, $3), pgcrypto_hmac_block($3), 3906369333256140342) || $1,
+return @extschema@.digest(
+  @extschema@.pgcrypto_hmac_pad(@extschema@.pgcrypto_hmac_key($2, $3), @extschema@.pgcrypto_hmac_block($3), 6655295901103053916)
+  || @extschema@.digest(
+    @extschema@.pgcrypto_hmac_pad(@extschema@.pgcrypto_hmac_key($2, $3), @extschema@.pgcrypto_hmac_block($3), 3906369333256140342) || $1,
     $3
   ),
   $3
 );
 
-create function hmac(text, text, text) returns bytea
+create function @extschema@.hmac(text, text, text) returns bytea
 language sql immutable strict parallel safe
-return hmac(
+return @extschema@.hmac(
   pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()),
   pg_catalog.convert_to($2, pg_catalog.getdatabaseencoding()),
   $3
@@ -205,13 +209,13 @@ return hmac(
 
 -- Random bytes
 
-create function gen_random_uuid() returns uuid
+create function @extschema@.gen_random_uuid() returns uuid
 language sql volatile parallel safe
 return pg_catalog.gen_random_uuid();
 
 -- 14 of the 16 bytes of a version 4 UUID come untouched from the server's strong random source;
 -- the two others carry its version and variant and are left out.
-create function gen_random_bytes(integer) returns bytea
+create function @extschema@.gen_random_bytes(integer) returns bytea
 language plpgsql volatile strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -234,7 +238,7 @@ $$;
 -- Blowfish, for bcrypt and for the cipher
 
 -- The first 1042 words of the fraction of pi: the start values of Blowfish, 18 subkeys and four boxes of 256 words.
-create function pgcrypto_blowfish_pi() returns bytea
+create function @extschema@.pgcrypto_blowfish_pi() returns bytea
 language sql immutable parallel safe
 return pg_catalog.decode('
 243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c89452821e638d01377be5466cf34e90c6cc0ac29b7c97c50dd
@@ -318,7 +322,7 @@ ba38209cf746ce7677afa1c52075606085cbfe4e8ae88dd87aaaf9b04cf9aa7e1948c25c02fb8a8c
 -- `key` has 72 bytes (a shorter key repeated), `salt` 16. One plain key schedule with the salt mixed in, then `rounds`
 -- times one with the key and one with the salt; zeros and 0 rounds are the plain cipher, 2^cost rounds bcrypt.
 -- The sixteen rounds of a block are written out and subkeys stand in plain variables: half the time of a loop.
-create function pgcrypto_blowfish_schedule(key bytea, salt bytea, rounds bigint, pi bytea) returns bigint[]
+create function @extschema@.pgcrypto_blowfish_schedule(key bytea, salt bytea, rounds bigint, pi bytea) returns bigint[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -508,7 +512,7 @@ $$;
 
 -- Whole blocks of eight bytes through Blowfish: `state` from the schedule, `chained` for CBC (else ECB),
 -- `forward` to encrypt, each block `times` over.
-create function pgcrypto_blowfish_blocks(
+create function @extschema@.pgcrypto_blowfish_blocks(
   state bigint[], data bytea, iv bytea, chained boolean, forward boolean, times integer
 ) returns bytea
 language plpgsql immutable strict parallel safe
@@ -567,7 +571,7 @@ $$;
 -- Password hashes
 
 -- bcrypt's base64: another alphabet, no filling.
-create function pgcrypto_bcrypt_encode(data bytea) returns text
+create function @extschema@.pgcrypto_bcrypt_encode(data bytea) returns text
 language sql immutable strict parallel safe
 return pg_catalog.translate(
   pg_catalog.encode(data, 'base64'),
@@ -576,7 +580,7 @@ return pg_catalog.translate(
 );
 
 -- The 16 bytes of salt in a setting such as $2a$06$ and 22 signs.
-create function pgcrypto_bcrypt_salt(setting text) returns bytea
+create function @extschema@.pgcrypto_bcrypt_salt(setting text) returns bytea
 language sql immutable strict parallel safe
 return pg_catalog.decode(
   pg_catalog.translate(
@@ -589,7 +593,7 @@ return pg_catalog.decode(
 
 -- The password with its closing zero, repeated to 72 bytes. Variant 2x repeats the flaw of old hashes, in which
 -- a byte of 128 or more overwrote those before it in its word.
-create function pgcrypto_bcrypt_key(password bytea, flawed boolean) returns bytea
+create function @extschema@.pgcrypto_bcrypt_key(password bytea, flawed boolean) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -613,36 +617,36 @@ begin
 end
 $$;
 
-create function pgcrypto_bcrypt(password bytea, setting text) returns text
+create function @extschema@.pgcrypto_bcrypt(password bytea, setting text) returns text
 language sql immutable strict parallel safe
 return case
-  when setting ~ '^\$2[abxy]\$(0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{22}' then
+  when setting ~ E'^\\$2[abxy]\\$(0[4-9]|[12][0-9]|3[01])\\$[./A-Za-z0-9]{22}' then
     pg_catalog.left(setting, 7)
-    || pgcrypto_bcrypt_encode(pgcrypto_bcrypt_salt(setting))
-    || pgcrypto_bcrypt_encode(pg_catalog.substr(
-      pgcrypto_blowfish_blocks(
-        pgcrypto_blowfish_schedule(
-          pgcrypto_bcrypt_key(password, pg_catalog.substr(setting, 3, 1) = 'x'),
-          pgcrypto_bcrypt_salt(setting),
+    || @extschema@.pgcrypto_bcrypt_encode(@extschema@.pgcrypto_bcrypt_salt(setting))
+    || @extschema@.pgcrypto_bcrypt_encode(pg_catalog.substr(
+      @extschema@.pgcrypto_blowfish_blocks(
+        @extschema@.pgcrypto_blowfish_schedule(
+          @extschema@.pgcrypto_bcrypt_key(password, pg_catalog.substr(setting, 3, 1) = 'x'),
+          @extschema@.pgcrypto_bcrypt_salt(setting),
           1::bigint << pg_catalog.substr(setting, 5, 2)::integer,
-          pgcrypto_blowfish_pi()
+          @extschema@.pgcrypto_blowfish_pi()
         ),
-        'OrpheanBeholderScryDoubt'::bytea, '\x0000000000000000'::bytea, false, true, 64
+        'OrpheanBeholderScryDoubt'::bytea, E'\\x0000000000000000'::bytea, false, true, 64
       ),
       1, 23
     ))
-  else pgcrypto_refuse('invalid salt', '22023', 'Make a salt with gen_salt(''bf'').')::text
+  else @extschema@.pgcrypto_refuse('invalid salt', '22023', 'Make a salt with gen_salt(''bf'').')::text
 end;
 
 -- Base64 of the older password hashes: each group of three bytes comes out with its lowest bits first. `places` are
 -- the bytes in output order, last group first; a place past the end is a zero.
-create function pgcrypto_crypt64(digest bytea, places integer[], length integer) returns text
+create function @extschema@.pgcrypto_crypt64(digest bytea, places integer[], length integer) returns text
 language sql immutable strict parallel safe
 return pg_catalog.left(
   pg_catalog.reverse(pg_catalog.translate(
     pg_catalog.encode(
       (
-        select pg_catalog.string_agg(pg_catalog.substr(digest || '\x00'::bytea, place + 1, 1), ''::bytea order by n)
+        select pg_catalog.string_agg(pg_catalog.substr(digest || E'\\x00'::bytea, place + 1, 1), ''::bytea order by n)
         from pg_catalog.unnest(places) with ordinality as list (place, n)
       ),
       'base64'
@@ -654,7 +658,7 @@ return pg_catalog.left(
 );
 
 -- MD5-crypt, the digest of a thousand rounds.
-create function pgcrypto_md5_rounds(password bytea, salt bytea) returns bytea
+create function @extschema@.pgcrypto_md5_rounds(password bytea, salt bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -688,13 +692,13 @@ begin
 end
 $$;
 
-create function pgcrypto_md5_crypt(password bytea, setting text) returns text
+create function @extschema@.pgcrypto_md5_crypt(password bytea, setting text) returns text
 language sql immutable strict parallel safe
-return pg_catalog.substring(setting, '^\$1\$[^$]{0,8}') || '$' || pgcrypto_crypt64(
-  pgcrypto_md5_rounds(
+return pg_catalog.substring(setting, E'^\\$1\\$[^$]{0,8}') || '$' || @extschema@.pgcrypto_crypt64(
+  @extschema@.pgcrypto_md5_rounds(
     password,
     pg_catalog.convert_to(
-      pg_catalog.substr(pg_catalog.substring(setting, '^\$1\$[^$]{0,8}'), 4), pg_catalog.getdatabaseencoding()
+      pg_catalog.substr(pg_catalog.substring(setting, E'^\\$1\\$[^$]{0,8}'), 4), pg_catalog.getdatabaseencoding()
     )
   ),
   '{16,16,11, 4,10,5, 3,9,15, 2,8,14, 1,7,13, 0,6,12}'::integer[],
@@ -702,7 +706,7 @@ return pg_catalog.substring(setting, '^\$1\$[^$]{0,8}') || '$' || pgcrypto_crypt
 );
 
 -- A SHA-crypt setting as it stands before the hash, its salt, and its rounds.
-create function pgcrypto_sha_setting(setting text) returns text[]
+create function @extschema@.pgcrypto_sha_setting(setting text) returns text[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -734,7 +738,7 @@ end
 $$;
 
 -- SHA-crypt, the digest of its rounds; `wide` for SHA-512, else SHA-256.
-create function pgcrypto_sha_rounds(password bytea, salt bytea, rounds integer, wide boolean) returns bytea
+create function @extschema@.pgcrypto_sha_rounds(password bytea, salt bytea, rounds integer, wide boolean) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -780,30 +784,30 @@ begin
 end
 $$;
 
-create function pgcrypto_sha_crypt(password bytea, setting text) returns text
+create function @extschema@.pgcrypto_sha_crypt(password bytea, setting text) returns text
 language sql immutable strict parallel safe
 begin atomic
   select parts[1] || '$' || case pg_catalog.left(setting, 3)
-    when '$5$' then pgcrypto_crypt64(
-      pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, false),
+    when '$5$' then @extschema@.pgcrypto_crypt64(
+      @extschema@.pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, false),
       '{32,31,30, 9,19,29, 18,28,8, 27,7,17, 6,16,26, 15,25,5, 24,4,14, 3,13,23, 12,22,2,
         21,1,11, 0,10,20}'::integer[],
       43
     )
-    else pgcrypto_crypt64(
-      pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, true),
+    else @extschema@.pgcrypto_crypt64(
+      @extschema@.pgcrypto_sha_rounds(password, parts[2]::bytea, parts[3]::integer, true),
       '{64,64,63, 62,20,41, 40,61,19, 18,39,60, 59,17,38, 37,58,16, 15,36,57, 56,14,35, 34,55,13,
         12,33,54, 53,11,32, 31,52,10, 9,30,51, 50,8,29, 28,49,7, 6,27,48, 47,5,26, 25,46,4,
         3,24,45, 44,2,23, 22,43,1, 0,21,42}'::integer[],
       86
     )
   end
-  from (select pgcrypto_sha_setting(setting) as parts offset 0) as split;
+  from (select @extschema@.pgcrypto_sha_setting(setting) as parts offset 0) as split;
 end;
 
 -- One block through DES, `count` times over, with the bits of `salt` exchanging the halves of each expanded word.
 -- The tables are those of FIPS 46-3; the eight boxes are joined with the permutation that follows them.
-create function pgcrypto_des(block bigint, key bigint, salt integer, count integer) returns bigint
+create function @extschema@.pgcrypto_des(block bigint, key bigint, salt integer, count integer) returns bigint
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -917,15 +921,15 @@ end
 $$;
 
 -- Eight bytes of a password as a DES key: seven bits each, zeros behind the end.
-create function pgcrypto_des_key(password bytea, part integer) returns bigint
+create function @extschema@.pgcrypto_des_key(password bytea, part integer) returns bigint
 language sql immutable strict parallel safe
 return (
-  pg_catalog.substr(pg_catalog.substr(password, part * 8 + 1, 8) || '\x0000000000000000'::bytea, 1, 8)::bigint
+  pg_catalog.substr(pg_catalog.substr(password, part * 8 + 1, 8) || E'\\x0000000000000000'::bytea, 1, 8)::bigint
   & 9187201950435737471
 ) << 1;
 
 -- The number that signs of the DES alphabet stand for, lowest first; any other sign is 0, as in the original.
-create function pgcrypto_des_number(signs text) returns integer
+create function @extschema@.pgcrypto_des_number(signs text) returns integer
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(
@@ -941,30 +945,30 @@ end;
 
 -- DES-crypt (a salt of two signs, 25 times) and extended DES (_, four signs of count, four of salt). The extended form
 -- folds a long password: the key encrypts itself, then the next eight bytes are added to it.
-create function pgcrypto_des_crypt(password bytea, setting text) returns text
+create function @extschema@.pgcrypto_des_crypt(password bytea, setting text) returns text
 language sql immutable strict parallel safe
 begin atomic
   with recursive folded (part, key) as (
-    select 0, pgcrypto_des_key(password, 0)
+    select 0, @extschema@.pgcrypto_des_key(password, 0)
     union all
-    select part + 1, pgcrypto_des(key, key, 0, 1) # pgcrypto_des_key(password, part + 1)
+    select part + 1, @extschema@.pgcrypto_des(key, key, 0, 1) # @extschema@.pgcrypto_des_key(password, part + 1)
     from folded
     where pg_catalog.left(setting, 1) = '_' and (part + 1) * 8 < pg_catalog.octet_length(password)
   ), settings (prefix, salt, count) as (
     select
       case when pg_catalog.left(setting, 1) = '_' then pg_catalog.left(setting, 9)
         else pg_catalog.left(setting, 2) end,
-      case when pg_catalog.left(setting, 1) = '_' then pgcrypto_des_number(pg_catalog.substr(setting, 6, 4))
-        else pgcrypto_des_number(pg_catalog.left(setting, 2)) end,
-      case when pg_catalog.left(setting, 1) = '_' then pgcrypto_des_number(pg_catalog.substr(setting, 2, 4))
+      case when pg_catalog.left(setting, 1) = '_' then @extschema@.pgcrypto_des_number(pg_catalog.substr(setting, 6, 4))
+        else @extschema@.pgcrypto_des_number(pg_catalog.left(setting, 2)) end,
+      case when pg_catalog.left(setting, 1) = '_' then @extschema@.pgcrypto_des_number(pg_catalog.substr(setting, 2, 4))
         else 25 end
   )
   select case
     when pg_catalog.octet_length(prefix) <> pg_catalog.length(prefix)
       or pg_catalog.length(prefix) not in (2, 9) or (pg_catalog.left(setting, 1) = '_' and count < 1)
-    then pgcrypto_refuse('invalid salt', '22023', 'Make a salt with gen_salt.')::text
+    then @extschema@.pgcrypto_refuse('invalid salt', '22023', 'Make a salt with gen_salt.')::text
     else prefix || pg_catalog.translate(
-      pg_catalog.encode(pg_catalog.int8send(pgcrypto_des(0::bigint, key, salt, count)), 'base64'),
+      pg_catalog.encode(pg_catalog.int8send(@extschema@.pgcrypto_des(0::bigint, key, salt, count)), 'base64'),
       'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=',
       './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     )
@@ -975,17 +979,17 @@ begin atomic
 end;
 
 -- The cost makes the planner try cheaper conditions of a WHERE clause first.
-create function crypt(text, text) returns text
+create function @extschema@.crypt(text, text) returns text
 language sql immutable strict parallel safe cost 10000
 return case
-  when $2 ~ '^\$2.?\$' then pgcrypto_bcrypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
-  when $2 ~ '^\$1\$' then pgcrypto_md5_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
-  when $2 ~ '^\$[56]\$' then pgcrypto_sha_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
-  else pgcrypto_des_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
+  when $2 ~ E'^\\$2.?\\$' then @extschema@.pgcrypto_bcrypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
+  when $2 ~ E'^\\$1\\$' then @extschema@.pgcrypto_md5_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
+  when $2 ~ E'^\\$[56]\\$' then @extschema@.pgcrypto_sha_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
+  else @extschema@.pgcrypto_des_crypt(pg_catalog.convert_to($1, pg_catalog.getdatabaseencoding()), $2)
 end;
 
 -- A salt of the given kind from 16 random bytes; 0 rounds means the kind's default.
-create function pgcrypto_make_salt(kind text, rounds integer, random bytea) returns text
+create function @extschema@.pgcrypto_make_salt(kind text, rounds integer, random bytea) returns text
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1033,19 +1037,19 @@ begin
 end
 $$;
 
-create function gen_salt(text, integer) returns text
+create function @extschema@.gen_salt(text, integer) returns text
 language sql volatile strict parallel safe
-return pgcrypto_make_salt($1, $2, gen_random_bytes(16));
+return @extschema@.pgcrypto_make_salt($1, $2, @extschema@.gen_random_bytes(16));
 
-create function gen_salt(text) returns text
+create function @extschema@.gen_salt(text) returns text
 language sql volatile strict parallel safe
-return pgcrypto_make_salt($1, 0, gen_random_bytes(16));
+return @extschema@.pgcrypto_make_salt($1, 0, @extschema@.gen_random_bytes(16));
 
 
 -- Ciphers
 
 -- A cipher's type such as 'aes-cbc/pad:none' as {cipher, mode, padding}.
-create function pgcrypto_cipher(type text) returns text[]
+create function @extschema@.pgcrypto_cipher(type text) returns text[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1083,7 +1087,7 @@ end
 $$;
 
 -- The data filled to whole blocks; without padding it must have that length already.
-create function pgcrypto_pad(data bytea, block integer, padding text, verb text) returns bytea
+create function @extschema@.pgcrypto_pad(data bytea, block integer, padding text, verb text) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1101,7 +1105,7 @@ begin
 end
 $$;
 
-create function pgcrypto_require_blocks(data bytea, block integer, padding text, verb text) returns bytea
+create function @extschema@.pgcrypto_require_blocks(data bytea, block integer, padding text, verb text) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1116,7 +1120,7 @@ begin
 end
 $$;
 
-create function pgcrypto_unpad(data bytea, block integer, padding text, verb text) returns bytea
+create function @extschema@.pgcrypto_unpad(data bytea, block integer, padding text, verb text) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1138,12 +1142,12 @@ end
 $$;
 
 -- A key or start value cut or filled with zeros to a length.
-create function pgcrypto_fit(data bytea, length integer) returns bytea
+create function @extschema@.pgcrypto_fit(data bytea, length integer) returns bytea
 language sql immutable strict parallel safe
 return pg_catalog.substr(data || pg_catalog.decode(pg_catalog.repeat('00', length), 'hex'), 1, length);
 
 -- The AES substitution: x to its inverse in GF(2^8), then an affine map (FIPS 197, 5.1.1).
-create function pgcrypto_aes_box() returns bytea
+create function @extschema@.pgcrypto_aes_box() returns bytea
 language sql immutable parallel safe
 return pg_catalog.decode('
 637c777bf26b6fc53001672bfed7ab76ca82c97dfa5947f0add4a2af9ca472c0
@@ -1158,7 +1162,7 @@ e1f8981169d98e949b1e87e9ce5528df8ca1890dbfe6426841992d0fb054bb16
 
 -- Whole blocks of 16 bytes through AES (FIPS 197), with keys of 16, 24 or 32 bytes. Substitution and column mixing are
 -- joined into four tables, turned by a byte each; decryption runs the same rounds with inverse tables and mixed keys.
-create function pgcrypto_aes(data bytea, key bytea, iv bytea, chained boolean, forward boolean, box bytea) returns bytea
+create function @extschema@.pgcrypto_aes(data bytea, key bytea, iv bytea, chained boolean, forward boolean, box bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1315,72 +1319,72 @@ end
 $$;
 
 -- Whole blocks through a cipher. An AES key is filled to the next of its three lengths, a Blowfish key repeated.
-create function pgcrypto_blocks(data bytea, key bytea, iv bytea, cipher text[], forward boolean) returns bytea
+create function @extschema@.pgcrypto_blocks(data bytea, key bytea, iv bytea, cipher text[], forward boolean) returns bytea
 language sql immutable strict parallel safe
 return case
-  when cipher[1] = 'aes' then pgcrypto_aes(
+  when cipher[1] = 'aes' then @extschema@.pgcrypto_aes(
     data,
-    pgcrypto_fit(key, case when pg_catalog.octet_length(key) <= 16 then 16
+    @extschema@.pgcrypto_fit(key, case when pg_catalog.octet_length(key) <= 16 then 16
       when pg_catalog.octet_length(key) <= 24 then 24 else 32 end),
-    pgcrypto_fit(iv, 16),
+    @extschema@.pgcrypto_fit(iv, 16),
     cipher[2] = 'cbc',
     forward,
-    pgcrypto_aes_box()
+    @extschema@.pgcrypto_aes_box()
   )
-  when pg_catalog.octet_length(key) = 0 then pgcrypto_refuse(
+  when pg_catalog.octet_length(key) = 0 then @extschema@.pgcrypto_refuse(
     'Cipher cannot be initialized ?', '39000', 'A Blowfish key has at least one byte.'
   )
-  else pgcrypto_blowfish_blocks(
-    pgcrypto_blowfish_schedule(
+  else @extschema@.pgcrypto_blowfish_blocks(
+    @extschema@.pgcrypto_blowfish_schedule(
       pg_catalog.substr(
         pg_catalog.decode(
           pg_catalog.repeat(pg_catalog.encode(pg_catalog.substr(key, 1, 56), 'hex'), 72), 'hex'
         ),
         1, 72
       ),
-      '\x00000000000000000000000000000000'::bytea, 0::bigint, pgcrypto_blowfish_pi()
+      E'\\x00000000000000000000000000000000'::bytea, 0::bigint, @extschema@.pgcrypto_blowfish_pi()
     ),
-    data, pgcrypto_fit(iv, 8), cipher[2] = 'cbc', forward, 1
+    data, @extschema@.pgcrypto_fit(iv, 8), cipher[2] = 'cbc', forward, 1
   )
 end;
 
-create function pgcrypto_encrypt(data bytea, key bytea, iv bytea, cipher text[], verb text) returns bytea
+create function @extschema@.pgcrypto_encrypt(data bytea, key bytea, iv bytea, cipher text[], verb text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_blocks(
-  pgcrypto_pad(data, case cipher[1] when 'aes' then 16 else 8 end, cipher[3], verb), key, iv, cipher, true
+return @extschema@.pgcrypto_blocks(
+  @extschema@.pgcrypto_pad(data, case cipher[1] when 'aes' then 16 else 8 end, cipher[3], verb), key, iv, cipher, true
 );
 
-create function pgcrypto_decrypt(data bytea, key bytea, iv bytea, cipher text[], verb text) returns bytea
+create function @extschema@.pgcrypto_decrypt(data bytea, key bytea, iv bytea, cipher text[], verb text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_unpad(
-  pgcrypto_blocks(
-    pgcrypto_require_blocks(data, case cipher[1] when 'aes' then 16 else 8 end, cipher[3], verb),
+return @extschema@.pgcrypto_unpad(
+  @extschema@.pgcrypto_blocks(
+    @extschema@.pgcrypto_require_blocks(data, case cipher[1] when 'aes' then 16 else 8 end, cipher[3], verb),
     key, iv, cipher, false
   ),
   case cipher[1] when 'aes' then 16 else 8 end, cipher[3], verb
 );
 
-create function encrypt(bytea, bytea, text) returns bytea
+create function @extschema@.encrypt(bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_encrypt($1, $2, ''::bytea, pgcrypto_cipher($3), 'encrypt');
+return @extschema@.pgcrypto_encrypt($1, $2, ''::bytea, @extschema@.pgcrypto_cipher($3), 'encrypt');
 
-create function decrypt(bytea, bytea, text) returns bytea
+create function @extschema@.decrypt(bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_decrypt($1, $2, ''::bytea, pgcrypto_cipher($3), 'decrypt');
+return @extschema@.pgcrypto_decrypt($1, $2, ''::bytea, @extschema@.pgcrypto_cipher($3), 'decrypt');
 
-create function encrypt_iv(bytea, bytea, bytea, text) returns bytea
+create function @extschema@.encrypt_iv(bytea, bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_encrypt($1, $2, $3, pgcrypto_cipher($4), 'encrypt_iv');
+return @extschema@.pgcrypto_encrypt($1, $2, $3, @extschema@.pgcrypto_cipher($4), 'encrypt_iv');
 
-create function decrypt_iv(bytea, bytea, bytea, text) returns bytea
+create function @extschema@.decrypt_iv(bytea, bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_decrypt($1, $2, $3, pgcrypto_cipher($4), 'decrypt_iv');
+return @extschema@.pgcrypto_decrypt($1, $2, $3, @extschema@.pgcrypto_cipher($4), 'decrypt_iv');
 
 
 -- ASCII armor (RFC 4880, chapter 6)
 
 -- The 24-bit checksum, four bits at a time; `steps` holds what four bits pushed out at the top add below.
-create function pgcrypto_crc24(data bytea) returns bytea
+create function @extschema@.pgcrypto_crc24(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1400,7 +1404,7 @@ end
 $$;
 
 -- The header lines of an armor; keys and values are plain ASCII of one line, in arrays of the same length.
-create function pgcrypto_armor_lines(keys text[], headers text[]) returns text
+create function @extschema@.pgcrypto_armor_lines(keys text[], headers text[]) returns text
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1436,26 +1440,26 @@ begin
 end
 $$;
 
-create function pgcrypto_armor(data bytea, lines text) returns text
+create function @extschema@.pgcrypto_armor(data bytea, lines text) returns text
 language sql immutable strict parallel safe
 return pg_catalog.concat(
   E'-----BEGIN PGP MESSAGE-----\n', lines, E'\n',
   pg_catalog.rtrim(pg_catalog.encode(data, 'base64'), E'\n'),
   case when pg_catalog.octet_length(data) > 0 then E'\n' end,
-  '=', pg_catalog.encode(pgcrypto_crc24(data), 'base64'),
+  '=', pg_catalog.encode(@extschema@.pgcrypto_crc24(data), 'base64'),
   E'\n-----END PGP MESSAGE-----\n'
 );
 
-create function armor(bytea) returns text
+create function @extschema@.armor(bytea) returns text
 language sql immutable strict parallel safe
-return pgcrypto_armor($1, '');
+return @extschema@.pgcrypto_armor($1, '');
 
-create function armor(bytea, text[], text[]) returns text
+create function @extschema@.armor(bytea, text[], text[]) returns text
 language sql immutable strict parallel safe
-return pgcrypto_armor($1, pgcrypto_armor_lines($2, $3));
+return @extschema@.pgcrypto_armor($1, @extschema@.pgcrypto_armor_lines($2, $3));
 
 -- The first armor of a text: its header lines as they stand, and all after them up to the closing line.
-create function pgcrypto_armor_parts(armored text) returns text[]
+create function @extschema@.pgcrypto_armor_parts(armored text) returns text[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1487,7 +1491,7 @@ end
 $$;
 
 -- The base64 body of an armor and its checksum, each without white space.
-create function pgcrypto_armor_body(body text) returns text[]
+create function @extschema@.pgcrypto_armor_body(body text) returns text[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1502,7 +1506,7 @@ begin
 end
 $$;
 
-create function pgcrypto_checked(data bytea, checksum bytea, expected bytea) returns bytea
+create function @extschema@.pgcrypto_checked(data bytea, checksum bytea, expected bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1514,18 +1518,18 @@ begin
 end
 $$;
 
-create function dearmor(text) returns bytea
+create function @extschema@.dearmor(text) returns bytea
 language sql immutable strict parallel safe
 begin atomic
-  select pgcrypto_checked(data, pgcrypto_crc24(data), checksum)
+  select @extschema@.pgcrypto_checked(data, @extschema@.pgcrypto_crc24(data), checksum)
   from (
     select pg_catalog.decode(body[1], 'base64') as data, pg_catalog.decode(body[2], 'base64') as checksum
-    from (select pgcrypto_armor_body((pgcrypto_armor_parts($1))[2]) as body offset 0) as bodies
+    from (select @extschema@.pgcrypto_armor_body((@extschema@.pgcrypto_armor_parts($1))[2]) as body offset 0) as bodies
     offset 0
   ) as decoded;
 end;
 
-create function pgcrypto_armor_header(line text) returns text[]
+create function @extschema@.pgcrypto_armor_header(line text) returns text[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -1537,13 +1541,13 @@ begin
 end
 $$;
 
-create function pgp_armor_headers(text, key out text, value out text) returns setof record
+create function @extschema@.pgp_armor_headers(text, key out text, value out text) returns setof record
 language sql immutable strict parallel safe
 begin atomic
   select header[1], header[2]
   from (
-    select pgcrypto_armor_header(line) as header, n
-    from pg_catalog.string_to_table((pgcrypto_armor_parts($1))[1], E'\n') with ordinality as list (line, n)
+    select @extschema@.pgcrypto_armor_header(line) as header, n
+    from pg_catalog.string_to_table((@extschema@.pgcrypto_armor_parts($1))[1], E'\n') with ordinality as list (line, n)
     where line <> ''
     offset 0
   ) as headers
@@ -1553,78 +1557,107 @@ end;
 
 -- PGP: there so that schemas that name these functions apply, and clear when they are called
 
-create function pgp_sym_encrypt(text, text) returns bytea
+create function @extschema@.pgp_sym_encrypt(text, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_sym_encrypt(text, text, text) returns bytea
+create function @extschema@.pgp_sym_encrypt(text, text, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_sym_encrypt_bytea(bytea, text) returns bytea
+create function @extschema@.pgp_sym_encrypt_bytea(bytea, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_sym_encrypt_bytea(bytea, text, text) returns bytea
+create function @extschema@.pgp_sym_encrypt_bytea(bytea, text, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_sym_decrypt(bytea, text) returns text
+create function @extschema@.pgp_sym_decrypt(bytea, text) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
 
-create function pgp_sym_decrypt(bytea, text, text) returns text
+create function @extschema@.pgp_sym_decrypt(bytea, text, text) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
 
-create function pgp_sym_decrypt_bytea(bytea, text) returns bytea
+create function @extschema@.pgp_sym_decrypt_bytea(bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_sym_decrypt_bytea(bytea, text, text) returns bytea
+create function @extschema@.pgp_sym_decrypt_bytea(bytea, text, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_encrypt(text, bytea) returns bytea
+create function @extschema@.pgp_pub_encrypt(text, bytea) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_encrypt(text, bytea, text) returns bytea
+create function @extschema@.pgp_pub_encrypt(text, bytea, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_encrypt_bytea(bytea, bytea) returns bytea
+create function @extschema@.pgp_pub_encrypt_bytea(bytea, bytea) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_encrypt_bytea(bytea, bytea, text) returns bytea
+create function @extschema@.pgp_pub_encrypt_bytea(bytea, bytea, text) returns bytea
 language sql volatile strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_decrypt(bytea, bytea) returns text
+create function @extschema@.pgp_pub_decrypt(bytea, bytea) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
 
-create function pgp_pub_decrypt(bytea, bytea, text) returns text
+create function @extschema@.pgp_pub_decrypt(bytea, bytea, text) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
 
-create function pgp_pub_decrypt(bytea, bytea, text, text) returns text
+create function @extschema@.pgp_pub_decrypt(bytea, bytea, text, text) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
 
-create function pgp_pub_decrypt_bytea(bytea, bytea) returns bytea
+create function @extschema@.pgp_pub_decrypt_bytea(bytea, bytea) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_decrypt_bytea(bytea, bytea, text) returns bytea
+create function @extschema@.pgp_pub_decrypt_bytea(bytea, bytea, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_pub_decrypt_bytea(bytea, bytea, text, text) returns bytea
+create function @extschema@.pgp_pub_decrypt_bytea(bytea, bytea, text, text) returns bytea
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp();
+return @extschema@.pgcrypto_refuse_pgp();
 
-create function pgp_key_id(bytea) returns text
+create function @extschema@.pgp_key_id(bytea) returns text
 language sql immutable strict parallel safe
-return pgcrypto_refuse_pgp()::text;
+return @extschema@.pgcrypto_refuse_pgp()::text;
+
+-- By now parsed bodies are bound. If one is bound to anything but the server's own and this extension's objects, because a
+-- function in the target schema fitted a call better, nothing is made.
+do $$
+begin
+  if exists (
+    select from pg_depend as used
+    join pg_depend as mine on mine.classid = used.classid and mine.objid = used.objid and mine.deptype = 'e'
+    join pg_extension as made on made.oid = mine.refobjid and made.extname = 'pgcrypto'
+    where mine.refclassid = 'pg_extension'::regclass
+      and used.classid = 'pg_proc'::regclass
+      and used.refclassid not in ('pg_namespace'::regclass, 'pg_language'::regclass, 'pg_extension'::regclass)
+      and not exists (
+        select from pg_depend as other
+        where other.classid = used.refclassid and other.objid = used.refobjid
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+      and not exists (
+        select from pg_depend as inner_type
+        join pg_depend as other on other.classid = inner_type.refclassid and other.objid = inner_type.refobjid
+        where inner_type.classid = used.refclassid and inner_type.objid = used.refobjid and inner_type.deptype = 'i'
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+  ) then
+    raise exception 'an object of the schema would take the place of one of the extension'
+      using errcode = 'insufficient_privilege', hint = 'Create the extension in a schema without functions of its names.';
+  end if;
+end
+$$;

@@ -12,6 +12,9 @@
 
 \echo Use "CREATE EXTENSION pgmq" to load this file. \quit
 
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
 
 -- What there is
 

@@ -4,34 +4,38 @@
 -- address of a network card: it stays the same for one session and carries the multicast bit (RFC 4122, 4.5).
 --
 -- How it is built:
--- - The extension is relocatable, so no function may name its own schema. Steps are therefore PL/pgSQL functions that
---   call nothing of this extension, and SQL functions with a parsed body (bound by identity, not by name) join them.
+-- - It may be made in a schema that its caller owns, so nothing may look for its own functions there by name when it runs.
+--   Steps are PL/pgSQL functions that call nothing of this extension, and SQL functions with a parsed body (bound by
+--   identity when they are made) join them; the last statement makes sure what they were bound to.
 -- - Every PL/pgSQL function fixes its search path, and parsed bodies have none: a hostile search path changes nothing.
 -- - Calls between them pass exactly the declared types, so that no function planted in the target schema fits better.
 -- - Functions named uuid_ossp_* are steps of the others and no part of the interface.
 
 \echo Use "CREATE EXTENSION "uuid-ossp"" to load this file. \quit
 
+-- Names are looked up in pg_catalog alone while this script runs: it runs as the superuser, and the schema that the extension
+-- is made in may hold operators and functions that fit better.
+set local search_path = pg_catalog, pg_temp;
 
 -- Constants
 
-create function uuid_nil() returns uuid
+create function @extschema@.uuid_nil() returns uuid
 language sql immutable strict parallel safe
 return '00000000-0000-0000-0000-000000000000'::uuid;
 
-create function uuid_ns_dns() returns uuid
+create function @extschema@.uuid_ns_dns() returns uuid
 language sql immutable strict parallel safe
 return '6ba7b810-9dad-11d1-80b4-00c04fd430c8'::uuid;
 
-create function uuid_ns_url() returns uuid
+create function @extschema@.uuid_ns_url() returns uuid
 language sql immutable strict parallel safe
 return '6ba7b811-9dad-11d1-80b4-00c04fd430c8'::uuid;
 
-create function uuid_ns_oid() returns uuid
+create function @extschema@.uuid_ns_oid() returns uuid
 language sql immutable strict parallel safe
 return '6ba7b812-9dad-11d1-80b4-00c04fd430c8'::uuid;
 
-create function uuid_ns_x500() returns uuid
+create function @extschema@.uuid_ns_x500() returns uuid
 language sql immutable strict parallel safe
 return '6ba7b814-9dad-11d1-80b4-00c04fd430c8'::uuid;
 
@@ -42,7 +46,7 @@ return '6ba7b814-9dad-11d1-80b4-00c04fd430c8'::uuid;
 do $$
 begin
   execute pg_catalog.format(
-    'create function uuid_ossp_seed() returns bigint language sql immutable parallel safe return %L::bigint',
+    'create function @extschema@.uuid_ossp_seed() returns bigint language sql immutable parallel safe return %L::bigint',
     (pg_catalog.substr(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 1, 6)
       || pg_catalog.substr(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 1, 2))::bigint
   );
@@ -50,18 +54,18 @@ end
 $$;
 
 -- The node of this session: no two sessions at the same time have the same process, and so the same node.
-create function uuid_ossp_node() returns bigint
+create function @extschema@.uuid_ossp_node() returns bigint
 language sql stable parallel safe
 return (
   pg_catalog.hashint8extended(
     pg_catalog.pg_backend_pid(),
-    uuid_ossp_seed() # (extract(epoch from pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint
+    @extschema@.uuid_ossp_seed() # (extract(epoch from pg_catalog.pg_postmaster_start_time()) * 1000000)::bigint
   ) & 281474976710655
 ) | 1099511627776;
 
 -- A version 1 UUID of now. It waits for the clock's next microsecond, so that the next one of this session is later;
 -- the clock sequence is random, which keeps UUIDs apart when the clock is set back.
-create function uuid_ossp_now(node bigint) returns uuid
+create function @extschema@.uuid_ossp_now(node bigint) returns uuid
 language plpgsql volatile strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -80,15 +84,15 @@ begin
 end
 $$;
 
-create function uuid_generate_v1() returns uuid
+create function @extschema@.uuid_generate_v1() returns uuid
 language sql volatile strict parallel safe
-return uuid_ossp_now(uuid_ossp_node());
+return @extschema@.uuid_ossp_now(@extschema@.uuid_ossp_node());
 
 -- A node of its own each time, marked as multicast and locally given.
-create function uuid_generate_v1mc() returns uuid
+create function @extschema@.uuid_generate_v1mc() returns uuid
 language sql volatile strict parallel safe
-return uuid_ossp_now(
-  ('\x0000'::bytea || pg_catalog.substr(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 1, 6))::bigint
+return @extschema@.uuid_ossp_now(
+  (E'\\x0000'::bytea || pg_catalog.substr(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 1, 6))::bigint
   | 3298534883328
 );
 
@@ -97,7 +101,7 @@ return uuid_ossp_now(
 
 -- SHA-1 (FIPS 180-4). The five words of the state change places from line to line instead of being copied.
 -- The same text as in pgcrypto: neither extension may need the other.
-create function uuid_ossp_sha1(data bytea) returns bytea
+create function @extschema@.uuid_ossp_sha1(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -192,7 +196,7 @@ begin
 end
 $$;
 
-create function uuid_ossp_of_hash(hash bytea, version integer) returns uuid
+create function @extschema@.uuid_ossp_of_hash(hash bytea, version integer) returns uuid
 language sql immutable strict parallel safe
 return pg_catalog.encode(
   pg_catalog.set_byte(
@@ -202,9 +206,9 @@ return pg_catalog.encode(
   'hex'
 )::uuid;
 
-create function uuid_generate_v3(namespace uuid, name text) returns uuid
+create function @extschema@.uuid_generate_v3(namespace uuid, name text) returns uuid
 language sql immutable strict parallel safe
-return uuid_ossp_of_hash(
+return @extschema@.uuid_ossp_of_hash(
   pg_catalog.decode(
     pg_catalog.md5(
       pg_catalog.uuid_send(namespace) || pg_catalog.convert_to(name, pg_catalog.getdatabaseencoding())
@@ -214,16 +218,45 @@ return uuid_ossp_of_hash(
   3
 );
 
-create function uuid_generate_v5(namespace uuid, name text) returns uuid
+create function @extschema@.uuid_generate_v5(namespace uuid, name text) returns uuid
 language sql immutable strict parallel safe
-return uuid_ossp_of_hash(
-  uuid_ossp_sha1(pg_catalog.uuid_send(namespace) || pg_catalog.convert_to(name, pg_catalog.getdatabaseencoding())),
+return @extschema@.uuid_ossp_of_hash(
+  @extschema@.uuid_ossp_sha1(pg_catalog.uuid_send(namespace) || pg_catalog.convert_to(name, pg_catalog.getdatabaseencoding())),
   5
 );
 
 
 -- Version 4: random
 
-create function uuid_generate_v4() returns uuid
+create function @extschema@.uuid_generate_v4() returns uuid
 language sql volatile strict parallel safe
 return pg_catalog.gen_random_uuid();
+
+-- By now parsed bodies are bound. If one is bound to anything but the server's own and this extension's objects, because a
+-- function in the target schema fitted a call better, nothing is made.
+do $$
+begin
+  if exists (
+    select from pg_depend as used
+    join pg_depend as mine on mine.classid = used.classid and mine.objid = used.objid and mine.deptype = 'e'
+    join pg_extension as made on made.oid = mine.refobjid and made.extname = 'uuid-ossp'
+    where mine.refclassid = 'pg_extension'::regclass
+      and used.classid = 'pg_proc'::regclass
+      and used.refclassid not in ('pg_namespace'::regclass, 'pg_language'::regclass, 'pg_extension'::regclass)
+      and not exists (
+        select from pg_depend as other
+        where other.classid = used.refclassid and other.objid = used.refobjid
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+      and not exists (
+        select from pg_depend as inner_type
+        join pg_depend as other on other.classid = inner_type.refclassid and other.objid = inner_type.refobjid
+        where inner_type.classid = used.refclassid and inner_type.objid = used.refobjid and inner_type.deptype = 'i'
+          and other.deptype = 'e' and other.refclassid = 'pg_extension'::regclass and other.refobjid = made.oid
+      )
+  ) then
+    raise exception 'an object of the schema would take the place of one of the extension'
+      using errcode = 'insufficient_privilege', hint = 'Create the extension in a schema without functions of its names.';
+  end if;
+end
+$$;

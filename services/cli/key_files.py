@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import refuse
-from services.supervisor.deployment import NATS_HOSTS, Places, deployment_secrets
+from services.supervisor.deployment import NATS_HOSTS, SINGLE, Places, deployment_secrets
 
 
 @click.command()
@@ -25,7 +25,7 @@ def files(folder: Path, database: str, nats: tuple[str, ...]) -> None:
     headwater keys files deploy/secrets
 
     The folder is for its owner alone; the files in it are readable, because processes in containers run as other users.
-    Files that are there stay as they are.
+    Files that are there stay as they are; passwords of single logins that are missing are made.
 
     \b
     Exit codes: 0 made, 2 the folder cannot be written
@@ -35,19 +35,33 @@ def files(folder: Path, database: str, nats: tuple[str, ...]) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
         wanted = deployment_secrets(places)
-        there = [name for name in wanted if (folder / name).exists()]
-        if there and len(there) < len(wanted):
-            missing = ", ".join(sorted(wanted.keys() - set(there)))
+        there = {name for name in wanted if (folder / name).exists()}
+        missing = wanted.keys() - there
+        if there and (tied := missing - SINGLE):
             refuse(
-                f"{folder} has a part of the secrets; {missing} would not fit to them. "
+                f"{folder} has a part of the secrets; {', '.join(sorted(tied))} would not fit to them. "
                 "Bring them back, or begin in an empty folder.",
                 code=2,
             )
-        for name, text in () if there else wanted.items():
-            _write(folder / name, text)
+        for name in sorted(missing):
+            _write(folder / name, wanted[name])
     except OSError as error:
         refuse(f"{folder} cannot be written: {error.strerror}", code=2)
-    click.echo(f"{'Kept' if there else 'Made'} {len(wanted)} secrets in {folder}")
+    made = f"Made {len(missing)}" if missing else ""
+    kept = f"{'kept' if made else 'Kept'} {len(there)}" if there else ""
+    click.echo(f"{', '.join(filter(None, (made, kept)))} secrets in {folder}")
+    _warn_of_shared(folder)
+
+
+def _warn_of_shared(folder: Path) -> None:
+    """Say what to do where the data pools' login has the password of role postgres, as versions before made it."""
+    if (folder / "db_password").read_text() in (folder / "db_url").read_text():
+        click.secho(
+            f"{folder / 'db_url'} holds the password of role postgres. Remove {folder / 'db_password'} and run this again: "
+            "role postgres gets one of its own with the next migrate.",
+            fg="yellow",
+            err=True,
+        )
 
 
 def _write(path: Path, text: str) -> None:

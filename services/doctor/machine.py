@@ -5,6 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
+from schemas.database_logins import password_variables, sharing_logins
 from schemas.settings import Settings
 from services.doctor.finding import Finding, Level
 from services.supervisor.errors import SupervisorError
@@ -16,6 +17,22 @@ _MIB = 1024 * 1024
 _LEAST_FREE, _SCARCE_FREE = 512 * _MIB, 4096 * _MIB
 _BUILT = 1735689600.0
 """2025-01-01: no clock that is right shows an earlier time."""
+
+
+def look_at_logins(settings: Settings) -> list[Finding]:
+    """Tell which logins of an outside database have the password of another one. Ours gets random ones."""
+    if settings.db.url is None or not (shared := sharing_logins(settings)):
+        return []
+    names = password_variables(settings)
+    return [
+        Finding(
+            "logins",
+            Level.WARNING,
+            f"{', '.join(shared)} have the password of another login of the database: whoever knows one opens them all",
+            f"Set {', '.join(names[role] for role in shared)}, a random one each, and migrate "
+            "(`headwater keys files` makes those of many machines).",
+        )
+    ]
 
 
 def look_at_disk(path: Path) -> Finding:

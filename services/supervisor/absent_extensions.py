@@ -11,6 +11,8 @@ import msgspec
 
 _CALLERS = "superuser = false"
 """What is made belongs to who makes it, and so may be moved."""
+_ONLY_THE_SERVERS = "set local search_path = pg_catalog, pg_temp;\n"
+"""Names are looked up in pg_catalog alone from here to the end of the script."""
 
 
 class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +51,9 @@ def absent_files(absent: Absent) -> Iterator[tuple[str, str]]:
     for name, named in absent.named.items():
         # A schema of the platform's is not the caller's to make functions in.
         placed = (
-            f"schema = {named.schema}\ntrusted = true" if named.schema else f"relocatable = true\n{_CALLERS}"
+            f"schema = {named.schema}\nrelocatable = false\ntrusted = true"
+            if named.schema
+            else f"relocatable = true\n{_CALLERS}"
         )
         yield _control(name, f"a name only: {named.reason}", named.version, placed)
         yield f"{name}--{named.version}.sql", _named_script(name, named)
@@ -65,15 +69,19 @@ def _control(name: str, comment: str, version: str, placed: str) -> tuple[str, s
 
 def _named_script(name: str, named: Named) -> str:
     said = f"extension {name} is a name only here: {named.reason}"
+    # With a schema of its own the script runs as the superuser: nothing may be looked up in the schema, which the caller
+    # may own. Without one it runs as the caller, and what it makes can be moved.
+    path, place = (_ONLY_THE_SERVERS, "@extschema@.") if named.schema else ("", "")
     functions = "\n".join(
-        f"create function {function} returns void language plpgsql as $headwater$ begin\n"
+        f"create function {place}{function} returns void language plpgsql\n"
+        "set search_path = pg_catalog, pg_temp as $headwater$ begin\n"
         f"  {_raise('exception', said, named.advice)}\n"
         "end $headwater$;"
         for function in named.functions
     )
     # The server keeps notices of scripts from the client; this one is for it.
     return (
-        "do $headwater$ begin\n"
+        f"{path}do $headwater$ begin\n"
         "  perform pg_catalog.set_config('client_min_messages', 'notice', true);\n"
         f"  {_raise('notice', said, named.advice)}\n"
         f"end $headwater$;\n{functions}\n"

@@ -9,6 +9,10 @@ from urllib.parse import quote
 from broker import subjects
 from services.supervisor.api_keys import random_keys
 
+SINGLE = frozenset({
+    "db_password", "db_auth_admin_password", "db_storage_admin_password", "db_scheduler_password", "db_replication_password",
+})  # fmt: skip
+"""Passwords of one login each that stand in no other secret: one that is missing is made by itself."""
 NATS_HOSTS = ("nats-1", "nats-2", "nats-3")
 
 
@@ -26,10 +30,11 @@ def deployment_secrets(places: Places) -> dict[str, str]:
     """Make all secrets anew: name of a file -> what stands in it."""
     keys = random_keys()
     owner, login = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    single = {name: secrets.token_urlsafe(24) for name in sorted(SINGLE)}
     wings = {wing: secrets.token_urlsafe(24) for wing in ("door", "pool")}
     return {
         "db_owner_password": owner,
-        "db_password": login,
+        **single,
         "db_url": _database_url("authenticator", login, places),
         "migrate_url": _database_url("supabase_admin", owner, places),
         "nats_secrets.conf": nats_secrets(wings, secrets.token_urlsafe(24), places),

@@ -2,6 +2,7 @@
 
 import ipaddress
 
+from schemas.database_logins import login_passwords
 from schemas.settings import (
     DEVELOPMENT_DB_PASSWORD,
     DEVELOPMENT_JWT_SECRET,
@@ -25,7 +26,7 @@ def check_exposure(settings: Settings) -> None:
             f"development values: {', '.join(found)}. Make random ones with `headwater keys >> .env`."
         )
     outside = settings.db.url
-    weak = (settings.db.authenticator_password or settings.db.password).matches(DEVELOPMENT_DB_PASSWORD)
+    weak = any(password.matches(DEVELOPMENT_DB_PASSWORD) for password in login_passwords(settings).values())
     if outside and weak and not all(is_loopback(host) for host in hosts_of(outside.reveal())):
         raise StartRefused(
             "The database is on another machine, and the password of its login roles would be the well-known development "

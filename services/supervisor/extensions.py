@@ -1,6 +1,6 @@
 """The extension folder of the embedded server, named to it by `extension_control_path`.
 
-It holds copies of the server's own extensions marked `trusted`, so that role `postgres`, which is no superuser, may
+It holds copies of some of the server's own extensions marked `trusted`, so that role `postgres`, which is no superuser, may
 create them, and what the server lacks: the editions in SQL of `schemas/extensions/`, and names and refusals of what cannot be
 had (absent_extensions.py). What the server has compiled is never replaced. Source: reference page "platform", section 5.
 """
@@ -15,10 +15,43 @@ from pathlib import Path
 from services.supervisor.absent_extensions import absent_files, read_absent
 from services.supervisor.cluster import Cluster
 
-KEEP_UNTRUSTED = frozenset({
-    "amcheck", "file_fdw", "pageinspect", "pg_freespacemap", "pg_logicalinspect", "pg_surgery", "pg_visibility",
+MADE_TRUSTED = frozenset({
+    "autoinc", "bloom", "dblink", "dict_xsyn", "earthdistance", "insert_username", "intagg", "moddatetime",
+    "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgcrypto", "pgrowlocks", "pgstattuple", "postgres_fdw", "refint",
+    "tcn", "uuid-ossp", "vector",
 })  # fmt: skip
-"""Extensions that read the server's files or raw pages: only the superuser creates them."""
+"""The server's own extensions that role postgres may create though the server does not say so itself.
+
+A trusted script runs as the superuser, and what it makes belongs to the superuser. So this is a list of those that were
+looked at, not of exceptions: their scripts only define (no statement of theirs runs what a schema of the caller's could
+hold; tests/schemas/extensions/test_scripts.py), no function of theirs runs with its owner's rights, and none reads files, raw
+pages or the log. What a server has beyond it (PL/Python, file_fdw, pg_walinspect...) stays the superuser's.
+"""
+
+_ITS_OWN_RIGHTS = """
+
+-- Of headwater: what the script took from everybody, default privileges of the schema gave to the roles of the API again.
+set local search_path = pg_catalog, pg_temp;
+do $headwater$
+declare
+  given record;
+begin
+  for given in
+    select made.oid::regprocedure as function, access.grantee::regrole as role
+    from pg_depend as part
+    join pg_proc as made on part.classid = 'pg_proc'::regclass and made.oid = part.objid,
+    aclexplode(made.proacl) as access
+    where part.deptype = 'e' and part.refclassid = 'pg_extension'::regclass
+      and part.refobjid = (select oid from pg_extension where extname = '{}')
+      and access.grantee not in (0, made.proowner)
+      and access.grantee::regrole::text !~ '^pg_'
+      and not exists (select from aclexplode(made.proacl) as everybody where everybody.grantee = 0)
+  loop
+    execute format('revoke all on function %s from %s', given.function, given.role);
+  end loop;
+end
+$headwater$;
+"""
 
 _TRUSTED = re.compile(r"^\s*trusted\s*=.*\n?", re.MULTILINE)
 _DEFAULT_TRUSTED = re.compile(r"^\s*trusted\s*=\s*'?(true|on|yes|1)", re.MULTILINE | re.IGNORECASE)
@@ -46,11 +79,11 @@ def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
     compiled = {control.stem for control in server.glob("*.control")}
     for control in sorted(server.glob("*.control")):
         text = control.read_text()
-        if control.stem in KEEP_UNTRUSTED or _DEFAULT_TRUSTED.search(text):
+        if control.stem not in MADE_TRUSTED or _DEFAULT_TRUSTED.search(text):
             continue
         yield control.name, trusted(text).encode()
         for script in sorted(server.glob(f"{control.stem}--*.sql")):
-            yield script.name, script.read_bytes()
+            yield script.name, script.read_bytes() + _ITS_OWN_RIGHTS.format(control.stem).encode()
     for name, content in sorted({**_own_files(), **_absent_files()}.items()):
         if name.removesuffix(".control").partition("--")[0] not in compiled:
             yield name, content

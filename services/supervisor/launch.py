@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from broker import subjects
+from schemas.database_logins import own_passwords, password_variables
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
@@ -63,6 +64,8 @@ _COMPUTED = (
     "HEADWATER_SHADOW_URL",
 )
 """Environment that only the supervisor gives to its children."""
+
+_OWNER_PASSWORD = "HEADWATER_DB_PASSWORD"  # noqa: S105 - a name
 
 _WINGS = ("door", "pool")
 """The broker's users for edges and for pools (`broker/subjects.py`)."""
@@ -122,7 +125,7 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
         end_stray_server(cluster, report)
     ports = choose_ports(wanted, read_ports(folder))
     write_private(folder.ports, msgspec.json.encode(asdict(ports)))
-    passwords, new = keep_passwords(folder, ["database", *_WINGS])
+    passwords, new = keep_passwords(folder, ["database", *_WINGS, *password_variables(settings)])
     if cluster:
         had_none = "database" in new and cluster.exists
         postgres.prepare_cluster(cluster, ports.db, passwords["database"], settings.db.settings, report)
@@ -134,7 +137,7 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
         choice,
         python=(sys.executable,),
         environment=children_environment(project, folder, ports, keys),
-        links=_links(project, ports, passwords, cluster),
+        links=_links(project, ports, passwords, login_environment(project, folder), cluster),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if with_nats else None,
     )
@@ -143,7 +146,9 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
 
 def children_environment(project: Project, folder: DataFolder, ports: Ports, keys: ApiKeys) -> dict[str, str]:
     """Give the environment of the Python children: ours, without the URLs that name a user of higher rights."""
-    kept = {name: value for name, value in project.environment.items() if name not in _COMPUTED}
+    secret = {_OWNER_PASSWORD, *password_variables(project.settings).values()}
+    hidden = secret.union(_COMPUTED)  # a child gets the passwords of its own logins: plan.py
+    kept = {name: value for name, value in project.environment.items() if name not in hidden}
     computed = {
         "HEADWATER_DATA": str(folder.path),
         "HEADWATER_PROJECT_FOLDER": str(project.folder),
@@ -224,10 +229,35 @@ def _probes(prepared: Prepared) -> dict[Ready, Probe]:
     return {Ready.POSTGRES: server_is_ready, Ready.NATS: nats_is_ready}
 
 
-def _links(project: Project, ports: Ports, passwords: Mapping[str, str], cluster: Cluster | None) -> Links:
+def login_environment(project: Project, folder: DataFolder) -> dict[str, str]:
+    """Return the passwords of all logins under their environment names, for what brings a database up to date.
+
+    Where the settings name none, it is a random one of this data folder; with an outside database that of role postgres,
+    as a deployment has it that was made before there were several.
+    """
+    settings = project.settings
+    names = password_variables(settings)
+    random = {} if settings.db.url else keep_passwords(folder, list(names))[0]
+    own = own_passwords(settings)
+    chosen = {
+        variable: password.reveal()
+        if (password := own[role])
+        else random.get(role, settings.db.password.reveal())
+        for role, variable in names.items()
+    }
+    return {_OWNER_PASSWORD: settings.db.password.reveal(), **chosen}
+
+
+def _links(
+    project: Project,
+    ports: Ports,
+    passwords: Mapping[str, str],
+    logins: Mapping[str, str],
+    cluster: Cluster | None,
+) -> Links:
     """Give the URLs by which the parts reach each other."""
     db, broker = project.settings.db, project.settings.broker
-    login_password = (db.authenticator_password or db.password).reveal()
+    login_password = logins[password_variables(project.settings)[db.authenticator]]
     if db.url:
         login, owner = addresses.as_role(db.url.reveal(), db.authenticator, login_password), db.url.reveal()
     else:
@@ -240,9 +270,9 @@ def _links(project: Project, ports: Ports, passwords: Mapping[str, str], cluster
         owner = addresses.database_url(SUPERUSER, passwords["database"], ports.db)
     own = "" if db.url else addresses.database_url("postgres", db.password.reveal(), ports.db)
     if broker.url:
-        return Links(login, owner, broker.url.reveal(), broker.url.reveal(), own)
+        return Links(login, owner, broker.url.reveal(), broker.url.reveal(), own, logins)
     edge, pool = (addresses.nats_url(wing, passwords[wing], ports.nats) for wing in _WINGS)
-    return Links(login, owner, edge, pool, own)
+    return Links(login, owner, edge, pool, own, logins)
 
 
 def _postgres_server(cluster: Cluster, ports: Ports) -> Server:

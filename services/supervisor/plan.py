@@ -24,6 +24,13 @@ ALONE = ("images", "functions")
 """Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
 CHANGES = ("replication", "realtime")
 """Pools of the process `changes`: what follows the database's log, and what the realtime edges ask."""
+LOGINS = {
+    "auth": "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
+    "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
+    "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
+}
+"""Pools with a login of their own beside that of the data pools, and the setting that holds its password."""
 NONE = "none"
 """Chosen instead of a name: run none of this kind."""
 
@@ -92,6 +99,8 @@ class Links:
     pool_broker: str = field(repr=False)
     project_db: str = field(default="", repr=False)
     """That of role postgres, whose the project's own migrations are; with an outside database there is none."""
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Passwords of all logins, under the names of the settings; a pool gets those in `LOGINS`, `migrate` gets all."""
 
 
 def choose(edges: Iterable[str], pools: Iterable[str]) -> Choice:
@@ -163,7 +172,12 @@ def make_plan(
 
     children = list(servers)
     if postgres or needs_database(choice):
-        owner = {**environment, "HEADWATER_DB_URL": links.db, "HEADWATER_MIGRATE_URL": links.owner_db}
+        owner = {
+            **environment,
+            **links.passwords,
+            "HEADWATER_DB_URL": links.db,
+            "HEADWATER_MIGRATE_URL": links.owner_db,
+        }
         if links.project_db:
             owner["HEADWATER_PROJECT_URL"] = links.project_db
         migrate = (*python, "-P", "-m", "workers", "migrate")
@@ -189,7 +203,9 @@ def make_plan(
     for process, names in together.items():
         if names:
             waits = after("migrate", "nats")
-            children.append(ours(process, 1, ("workers", *names), database | broker, waits))
+            own = {LOGINS[name]: links.passwords.get(LOGINS[name], "") for name in names if name in LOGINS}
+            known = {variable: password for variable, password in own.items() if password}
+            children.append(ours(process, 1, ("workers", *names), database | broker | known, waits))
     for name in pools:
         if name == "functions":
             children.append(ours(name, 1, *_functions(settings, environment, links), after("nats")))

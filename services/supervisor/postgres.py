@@ -22,13 +22,11 @@ _SOCKET_PATH_LIMIT = 90
 """Longest folder of a Unix socket: the system allows 107 bytes for the whole path, 103 on some."""
 
 _ACCESS = """\
-# Written by headwater at each start: a password everywhere, and no one from outside this machine.
+# Written by headwater at each start: a password everywhere, and no one from outside this machine. No line lets in a
+# physical copy of the cluster (replication without a database), which would hold the verifiers of all roles.
 local all         all               scram-sha-256
 host  all         all 127.0.0.1/32  scram-sha-256
 host  all         all ::1/128       scram-sha-256
-local replication all               scram-sha-256
-host  replication all 127.0.0.1/32  scram-sha-256
-host  replication all ::1/128       scram-sha-256
 """
 
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")

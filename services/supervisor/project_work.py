@@ -17,7 +17,7 @@ from services.supervisor.api_keys import keys_of
 from services.supervisor.cluster import SUPERUSER
 from services.supervisor.errors import StartRefused
 from services.supervisor.folder import DataFolder, keep_passwords
-from services.supervisor.launch import children_environment
+from services.supervisor.launch import children_environment, login_environment
 from services.supervisor.ports import Ports
 from services.supervisor.project import Project, load_project
 from services.supervisor.state import State
@@ -36,15 +36,20 @@ def work_environment(project: Project, folder: DataFolder, state: State) -> dict
     url = state.values.get("DB_URL")
     if url is None:
         raise StartRefused("This platform runs no database, only edges. Name one that does with --data.")
+    logins = login_environment(project, folder)
     if not ports.db:
-        return environment | {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": url}
+        return environment | logins | {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": url}
     password = keep_passwords(folder, ["database"])[0]["database"]
     owner = addresses.database_url(SUPERUSER, password, ports.db)
-    return environment | {
-        "HEADWATER_DB_URL": url,
-        "HEADWATER_MIGRATE_URL": owner,
-        "HEADWATER_PROJECT_URL": url,
-    }
+    return (
+        environment
+        | logins
+        | {
+            "HEADWATER_DB_URL": url,
+            "HEADWATER_MIGRATE_URL": owner,
+            "HEADWATER_PROJECT_URL": url,
+        }
+    )
 
 
 def do_work(task: Task, environment: Mapping[str, str], output: int | None = None) -> int:

@@ -24,12 +24,12 @@ _SCHEMA = (
 
 
 _OF_POSTGRES = (
-    "select extensions.headwater_publish_all_tables('every_table', null);"
+    "select headwater.publish_all_tables('every_table', null);"
     "comment on publication every_table is 'all of them';"
     "create publication notes_only for table public.notes;"
     "create table public.changes (tag text); create function public.note_change() returns event_trigger language plpgsql as"
     " 'begin insert into public.changes values (tg_tag); end';"
-    "select extensions.headwater_create_event_trigger('note_changes', 'ddl_command_end', null, 'public.note_change'::regproc)"
+    "select headwater.create_event_trigger('note_changes', 'ddl_command_end', null, 'public.note_change'::regproc)"
 )
 """What only a superuser may own, given to role postgres as migrations do."""
 

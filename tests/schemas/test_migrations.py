@@ -1,5 +1,8 @@
 """What the migrations make. How they are applied is in tests/workers/database/test_migrate.py."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from schemas.settings import Settings
@@ -14,20 +17,35 @@ from workers.database.migrate import Migration, migrate, read_migrations
 
 @pytest.mark.parametrize("migration", read_migrations(), ids=str)
 def test_a_file_begins_with_a_line_that_explains_it(migration: Migration):
-    first, second, *_ = migration.sql.splitlines()
+    first, *_ = migration.sql.splitlines()
 
     assert first.startswith("-- ")
     assert first.endswith(".")
-    assert not second.startswith("--")
 
 
-async def test_every_file_may_run_again(house: Server):
+@pytest.mark.parametrize("migration", read_migrations(), ids=str)
+def test_a_file_says_as_whom_it_runs_and_changes_no_role(migration: Migration):
+    assert migration.parts
+    assert not re.search(
+        r"\b(set|reset)\s+(local\s+|session\s+)?(role|session)\b", migration.sql, re.IGNORECASE
+    )
+
+
+async def test_every_file_may_be_interrupted_before_it_is_written_down(house: Server):
+    """Each file runs twice before the next one: what ran and was not written down runs again."""
+    twice = [
+        again for each in read_migrations() for again in (each, replace(each, name=f"{each.name}_again"))
+    ]
+    numbered = [replace(each, version=number) for number, each in enumerate(twice, start=1)]
+    async with fresh_database(house) as name:
+        assert await migrate(house.url(database=name), Settings(), numbered) == numbered
+
+
+async def test_every_file_may_run_again_behind_the_last(house: Server):
     async with fresh_database(house) as name:
         await migrate(house.url(database=name), Settings())
-        async with connected(house.url(database=name)) as connection:
-            for migration in read_migrations():
-                async with connection.transaction():
-                    await connection.execute(migration.sql)
+        again = [replace(each, version=each.version + 1000) for each in read_migrations()]
+        assert await migrate(house.url(database=name), Settings(), [*read_migrations(), *again]) == again
 
 
 # Roles

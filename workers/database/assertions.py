@@ -15,21 +15,15 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
+from schemas.database_logins import WITHOUT_PASSWORD, login_passwords
 from schemas.secret import Secret
-from schemas.settings import Db, Settings
+from schemas.settings import Settings
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "assertions.sql")
+BE_QUIET = _STATEMENTS["be_quiet"]
+"""Keeps the rest of a transaction out of the server's log, for a superuser to send before a verifier."""
 _ITERATIONS = 4096
-_SHARE_PASSWORD = (
-    "postgres",
-    "supabase_auth_admin",
-    "supabase_storage_admin",
-    "supabase_functions_admin",
-    "supabase_replication_admin",
-    "headwater_scheduler",
-    "pgbouncer",
-)
 _EXPOSURE = "auto_expose_new_tables"
 
 
@@ -47,14 +41,22 @@ async def find_changes(connection: asyncpg.Connection, settings: Settings) -> li
 
     Raises: asyncpg.UndefinedTableError before the first migration; asyncpg.PostgresError.
     """
-    passwords = _passwords(settings.db)
-    rows = await connection.fetch(_STATEMENTS["found"], list(passwords))
-    return changes((tuple(row) for row in rows), passwords, settings)
+    return changes_of(await read_state(connection, settings), settings)
+
+
+async def read_state(connection: asyncpg.Connection, settings: Settings) -> list[asyncpg.Record]:
+    """Return what the database has of all that settings and migrations decide. Raises: as `find_changes`."""
+    return await connection.fetch(_STATEMENTS["found"], [*login_passwords(settings), *WITHOUT_PASSWORD])
+
+
+def changes_of(rows: Iterable[asyncpg.Record], settings: Settings) -> list[Change]:
+    """Return what differs from the settings in rows of `read_state`."""
+    return changes((tuple(row) for row in rows), login_passwords(settings), settings)
 
 
 async def make_changes(connection: asyncpg.Connection, found: Iterable[Change]) -> None:
     """Make the database agree with the settings, inside the caller's transaction. Raises: asyncpg.PostgresError."""
-    await connection.execute(_STATEMENTS["be_quiet"])
+    await connection.execute(BE_QUIET)
     for change in found:
         await connection.execute(_STATEMENTS["hand_over"], change.name, change.value)
         await connection.execute(_STATEMENTS[change.statement])
@@ -70,7 +72,18 @@ def changes(
     wanted = [
         Change("password", name, verifier(passwords[name].reveal()))
         for (kind, name), stored in found.items()
-        if kind == "password" and not matches(stored, passwords[name].reveal())
+        if kind == "password" and name in passwords and not matches(stored, passwords[name].reveal())
+    ]
+    # Versions before gave these the password of role postgres; one of the operator's own stays.
+    wanted += [
+        Change("no_password", name, "")
+        for name in WITHOUT_PASSWORD
+        if name not in passwords and matches(found.get(("password", name)), settings.db.password.reveal())
+    ]
+    wanted += [
+        Change("update_extension", name, version or "")
+        for (kind, name), version in found.items()
+        if kind == "extension"
     ]
     jwt = {
         "app.settings.jwt_secret": settings.auth.jwt_secret.reveal(),
@@ -102,8 +115,3 @@ def matches(stored: str | None, password: str) -> bool:
     _, front, _ = stored.split("$")
     iterations, _, salt = front.partition(":")
     return hmac.compare_digest(stored, verifier(password, base64.b64decode(salt), int(iterations)))
-
-
-def _passwords(db: Db) -> dict[str, Secret]:
-    shared = dict.fromkeys(_SHARE_PASSWORD, db.password)
-    return {**shared, db.authenticator: db.authenticator_password or db.password}

@@ -1,8 +1,11 @@
 -- What settings decide about the database (assertions.py): read in one question, changed where it differs.
 
 -- name: found
--- Verifiers of the login roles in $1, settings of this database, and what was decided last. Superusers and the role we
--- are keep their passwords: those are not ours to set.
+-- The migrations that were applied ride along, so that a start with nothing to do asks once (migrate.py). Verifiers of the
+-- login roles in $1, settings of this database, and what was decided last. Superusers and the role we are keep their
+-- passwords: those are not ours to set. Then extensions of ours that an unsafe script made, with the version that mends
+-- them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql); the table tells ours from a
+-- compiled one of that name.
 select 'password' as kind, rolname::text as name, rolpassword as value
 from pg_catalog.pg_authid
 where rolname = any($1::text[])
@@ -16,6 +19,21 @@ where setrole = 0
   and setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
 union all
 select 'decision', name, value from headwater.decisions
+union all
+select 'extension', installed.extname::text, '1.6.1'
+from pg_catalog.pg_extension as installed
+where installed.extname operator(pg_catalog.=) 'http' and installed.extversion operator(pg_catalog.=) '1.6'
+  and exists (
+    select from pg_catalog.pg_available_extension_versions as offered
+    where offered.name operator(pg_catalog.=) 'http' and offered.version operator(pg_catalog.=) '1.6.1'
+  )
+  and exists (
+    select from pg_catalog.pg_class as login
+    where login.relname operator(pg_catalog.=) 'http_headwater_login'
+      and login.relnamespace operator(pg_catalog.=) installed.extnamespace
+  )
+union all
+select 'migration', pg_catalog.format('%s/%s', series, version), checksum from headwater.migrations
 
 -- name: be_quiet
 -- Nothing of this transaction goes to the server's log, whatever the log is set to.
@@ -37,6 +55,19 @@ select pg_catalog.set_config('headwater.name', $1, true), pg_catalog.set_config(
 do $$ begin
   execute pg_catalog.format(
     'alter role %I password %L',
+    pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value'));
+end $$
+
+-- name: no_password
+do $$ begin
+  execute pg_catalog.format('alter role %I password null', pg_catalog.current_setting('headwater.name'));
+end $$
+
+-- name: update_extension
+-- By the superuser, to whom the members belong; role postgres may own the extension, and could run the same script itself.
+do $$ begin
+  execute pg_catalog.format(
+    'alter extension %I update to %L',
     pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value'));
 end $$
 

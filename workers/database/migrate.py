@@ -1,76 +1,79 @@
 """Bring the system schemas up to date: numbered SQL files, applied once each, in order, forward only.
 
-A series is a folder of `schemas/migrations`; files of a series have numbers without gaps. Each runs in a transaction of
-its own together with its row in `headwater.migrations`. What settings decide (passwords, JWT settings, exposure of new
-tables) is compared at every start and changed where it differs (assertions.py).
+A series is a folder of `schemas/migrations`. Each part of a file (migration_files.py) runs in a transaction of its own, in a
+session of the role that it names; the superuser's session writes the row in `headwater.migrations` behind the last part. Who
+is interrupted between the two runs the file again. What settings decide (passwords, JWT settings, exposure of new tables) is
+compared at every start and changed where it differs (assertions.py).
 
-A start that finds nothing to do asks two questions and takes no lock. Otherwise an advisory lock lets one process at a
-time work on a database, and a lock on the table of roles one at a time on a server; the second looks again and finds
-nothing to do. A history that knows more than this program is left alone: machines are upgraded one after another.
+A start that finds nothing to do asks one question behind the one that settles its session (superuser.py), and takes no lock.
+Otherwise an advisory lock lets one process at a time work on a database, and a lock on the table of roles one at a time on a
+server; the second looks again and finds nothing to do. A history that knows more than this program is left alone: machines are
+upgraded one after another.
+
+Event triggers do not fire meanwhile, those of the platform among them; so each part says itself that the schema changed.
 """
 
 import asyncio
-import hashlib
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from importlib import resources
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 import asyncpg
 
+from schemas.database_logins import sharing_logins
 from schemas.settings import Settings
-from workers.database.assertions import find_changes, make_changes
+from workers.database.assertions import changes_of, find_changes, make_changes, read_state
+from workers.database.migration_files import (
+    SERIES,
+    Migration,
+    MigrationError,
+    Part,
+    read_migrations,
+    read_superseded,
+)
+from workers.database.superuser import FIXED, NotSuperuser, UnknownRole, connect_as_superuser, login_as
 from workers.sql.files import read_statements
 
-SERIES = ("roles", "platform", "auth", "storage", "realtime", "graphql")
-"""The series in the order in which they are applied."""
+__all__ = ["SERIES", "Migration", "MigrationError", "migrate", "read_migrations"]
 
 OLDEST_SERVER = 15
 """The oldest major version of Postgres that the migrations run on."""
 
 _STATEMENTS = read_statements("workers.database", "migrate.sql")
+_COMMITS_TOGETHER = {"synchronous_commit": "off"}
+"""The parts are written to disk with the last transaction of a run. A crash before that loses the last of them together with
+their rows in the history, and the next run does them again."""
 _LOCK = 0x68656164  # "head": any number that nobody else takes
-_CONNECT_S = 30.0
 _QUESTION_S = 30.0
 _WAIT_S = 120.0
 _FILE_S = 120.0
 
 
-class MigrationError(Exception):
-    """The database cannot be brought up to date: which file, and why."""
+class Sessions:
+    """The sessions of one run: the superuser's, and one for each role that a part names, opened when it is first needed."""
 
+    def __init__(self, superuser: asyncpg.Connection, url: str, tell: Callable[[str], None]) -> None:
+        self.superuser = superuser
+        self._url, self._tell = url, tell
+        self._of_role: dict[str, asyncpg.Connection] = {}
+        self._stack = contextlib.AsyncExitStack()
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One file of a series."""
+    async def of(self, role: str | None) -> asyncpg.Connection:
+        """Return the session for a role; None: the superuser's. Raises: UnknownRole; the driver's errors."""
+        if role is None:
+            return self.superuser
+        if role not in self._of_role:
+            settings = {**FIXED, **_COMMITS_TOGETHER}
+            session = login_as(self.superuser, self._url, role, settings=settings, fires_event_triggers=False)
+            connection = await self._stack.enter_async_context(session)
+            connection.add_log_listener(lambda _, message: _pass_on(message, self._tell))
+            self._of_role[role] = connection
+        return self._of_role[role]
 
-    series: str
-    version: int
-    name: str
-    sql: str
-
-    @property
-    def checksum(self) -> str:
-        """Give the SHA-256 of the file's text, in hexadecimal."""
-        return hashlib.sha256(self.sql.encode()).hexdigest()
-
-    def __str__(self) -> str:
-        return f"{self.series}/{self.version:04}_{self.name}"
-
-
-def read_migrations() -> list[Migration]:
-    """Give all migrations in the order in which they are applied. Raises: MigrationError for a gap in the numbers."""
-    found: list[Migration] = []
-    for series in SERIES:
-        folder = resources.files("schemas").joinpath("migrations", series)
-        files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-        for expected, file in enumerate(files, start=1):
-            number, _, name = file.removesuffix(".sql").partition("_")
-            if number != f"{expected:04}":
-                raise MigrationError(f"{series}/{file} should have the number {expected:04}")
-            text = folder.joinpath(file).read_text(encoding="utf-8")
-            found.append(Migration(series, expected, name, text))
-    return found
+    async def close(self) -> None:
+        """End the sessions, and drop their logins."""
+        await self._stack.aclose()
+        await self.superuser.close()
 
 
 async def migrate(
@@ -85,39 +88,41 @@ async def migrate(
     """
     known = read_migrations() if migrations is None else migrations
     connection = await _connect(url)
+    sessions = Sessions(connection, url, tell)
     try:
         if await _is_current(connection, known, settings):
             return []
         connection.add_log_listener(lambda _, message: _pass_on(message, tell))
-        return await bring_up_to_date(connection, known, settings)
+        await _prepare(connection)
+        return await bring_up_to_date(sessions, known, settings)
     finally:
-        await connection.close()
+        await sessions.close()
 
 
-async def bring_up_to_date(
-    connection: asyncpg.Connection, known: list[Migration], settings: Settings
-) -> list[Migration]:
-    """Apply what is missing, one at a time, then what the settings decide; give what was applied. Raises: as `migrate`."""
-    await _check_login(connection)
-    await _lock(connection)
-    await prepare_history(connection)
-    missing = await unapplied(connection, known)
+async def bring_up_to_date(sessions: Sessions, known: list[Migration], settings: Settings) -> list[Migration]:
+    """Apply what is missing, one at a time, then what the settings decide; return what was applied. Raises: as `migrate`."""
+    for name, value in _COMMITS_TOGETHER.items():
+        await sessions.superuser.execute("select pg_catalog.set_config($1, $2, false)", name, value)
+    await prepare_history(sessions.superuser)
+    missing = await unapplied(sessions.superuser, known)
     for migration in missing:
-        await apply(connection, migration)
-    await _follow_settings(connection, settings)
+        await apply(sessions, migration)
+    await _follow_settings(sessions.superuser, settings)
     return missing
 
 
-async def open_for_migrations(url: str) -> asyncpg.Connection:
+@contextlib.asynccontextmanager
+async def open_for_migrations(
+    url: str, tell: Callable[[str], None] = lambda _: None
+) -> AsyncIterator[Sessions]:
     """Connect as who may do what migrations do, alone in this database. Raises: MigrationError, the driver's errors."""
     connection = await _connect(url)
+    sessions = Sessions(connection, url, tell)
     try:
-        await _check_login(connection)
-        await _lock(connection)
-    except BaseException:
-        await connection.close()
-        raise
-    return connection
+        await _prepare(connection)
+        yield sessions
+    finally:
+        await sessions.close()
 
 
 async def prepare_history(connection: asyncpg.Connection) -> None:
@@ -136,9 +141,13 @@ async def applied_versions(connection: asyncpg.Connection) -> list[tuple[str, in
 
 async def _connect(url: str) -> asyncpg.Connection:
     try:
-        return await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+        return await connect_as_superuser(url)
+    except NotSuperuser as error:
+        raise MigrationError(
+            f"{error}: HEADWATER_MIGRATE_URL must be the URL of a superuser, for the migrations only"
+        ) from None
     except TimeoutError:
-        raise MigrationError(f"the server did not answer within {_CONNECT_S:.0f} seconds") from None
+        raise MigrationError("the server did not answer in time") from None
     except ValueError:  # its own words may hold a part of the password
         raise MigrationError(
             "the URL of the database cannot be read: it should be postgresql://role:password@host:port/database, "
@@ -153,25 +162,23 @@ def _pass_on(message: asyncpg.PostgresLogMessage, tell: Callable[[str], None]) -
         tell(str(message.as_dict()["message"]))
 
 
-async def _is_current(connection: asyncpg.Connection, known: Iterable[Migration], settings: Settings) -> bool:
-    """Tell whether there is nothing to do. Who may not even look gets the reason from `_check_login`."""
+async def _is_current(connection: asyncpg.Connection, known: list[Migration], settings: Settings) -> bool:
+    """Say whether there is nothing to do, by one question."""
     try:
-        return not await unapplied(connection, known) and not await find_changes(connection, settings)
-    except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError):
+        rows = await read_state(connection, settings)
+    except asyncpg.UndefinedTableError:
         return False
+    applied = {row["name"]: row["value"] for row in rows if row["kind"] == "migration"}
+    return not _missing(applied, known) and not changes_of(rows, settings)
 
 
-async def _check_login(connection: asyncpg.Connection) -> None:
-    if (found := connection.get_server_version().major) < OLDEST_SERVER:
+async def _prepare(connection: asyncpg.Connection) -> None:
+    """Make sure that the server will do, and that nobody else works on this database. Raises: MigrationError."""
+    if (version := connection.get_server_version().major) < OLDEST_SERVER:
         raise MigrationError(
-            f"the server is Postgres {found}, and {OLDEST_SERVER} is the oldest that will do"
+            f"the server is Postgres {version}, and {OLDEST_SERVER} is the oldest that will do"
         )
-    login = await connection.fetchrow(_STATEMENTS["login"], timeout=_QUESTION_S)
-    if login is None or not login["is_superuser"]:
-        name = login["name"] if login else "of the URL"
-        raise MigrationError(
-            f"role {name} is no superuser: HEADWATER_MIGRATE_URL must be the URL of one, for the migrations only"
-        )
+    await _lock(connection)
 
 
 async def _lock(connection: asyncpg.Connection) -> None:
@@ -184,44 +191,65 @@ async def _lock(connection: asyncpg.Connection) -> None:
 
 
 async def unapplied(connection: asyncpg.Connection, known: Iterable[Migration]) -> list[Migration]:
-    """Give the migrations that were not applied yet.
+    """Return the migrations that were not applied yet.
 
     Raises: MigrationError if an applied one was changed since; asyncpg.UndefinedTableError without a history.
     """
     rows = await connection.fetch(_STATEMENTS["applied"], timeout=_QUESTION_S)
-    applied = {(row["series"], row["version"]): row["checksum"] for row in rows}
+    return _missing({f"{row['series']}/{row['version']}": row["checksum"] for row in rows}, known)
+
+
+def _missing(applied: Mapping[str, str], known: Iterable[Migration]) -> list[Migration]:
+    """Return what is not among `applied`, which are checksums by `series/version`. Raises: MigrationError."""
+    missing: list[Migration] = []
+    superseded: dict[str, frozenset[str]] | None = None
     for migration in known:
-        if applied.get((migration.series, migration.version), migration.checksum) != migration.checksum:
-            raise MigrationError(
-                f"{migration} was changed after it had been applied: restore it, and add a new file"
-            )
-    return [migration for migration in known if (migration.series, migration.version) not in applied]
+        checksum = applied.get(f"{migration.series}/{migration.version}")
+        if checksum is None:
+            missing.append(migration)
+        elif checksum != migration.checksum:
+            superseded = read_superseded() if superseded is None else superseded
+            if checksum not in superseded.get(str(migration), ()):
+                raise MigrationError(
+                    f"{migration} was changed after it had been applied: restore it, and add a new file"
+                )
+    return missing
 
 
-async def apply(connection: asyncpg.Connection, migration: Migration) -> None:
-    """Apply one migration and remember it, in a transaction. Raises: MigrationError."""
+async def apply(sessions: Sessions, migration: Migration) -> None:
+    """Apply one migration, each part as its role, and write it down. Raises: MigrationError."""
     try:
-        async with connection.transaction():
-            await connection.execute(_STATEMENTS["prepare"])
-            await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
-            await connection.execute(migration.sql, timeout=_FILE_S)
-            await connection.execute(
-                _STATEMENTS["record"],
-                migration.series,
-                migration.version,
-                migration.name,
-                migration.checksum,
-            )
+        for part in migration.parts:
+            connection = await sessions.of(part.role)
+            async with connection.transaction():
+                await run_part(connection, part)
+        await sessions.superuser.execute(
+            _STATEMENTS["record"],
+            migration.series,
+            migration.version,
+            migration.name,
+            migration.checksum,
+        )
     except TimeoutError:
         raise MigrationError(f"{migration} did not end within {_FILE_S:.0f} seconds") from None
-    except asyncpg.PostgresError as error:
+    except (asyncpg.PostgresError, UnknownRole) as error:
         raise MigrationError(f"{migration} failed: {error}") from error
+
+
+async def run_part(connection: asyncpg.Connection, part: Part) -> None:
+    """Run one part in the session of its role, inside the caller's transaction. Raises: TimeoutError, the driver's errors."""
+    if part.role is None:
+        await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
+    await connection.execute(part.sql, timeout=_FILE_S)
+    await connection.execute(_STATEMENTS["mark"])
 
 
 async def _follow_settings(connection: asyncpg.Connection, settings: Settings) -> None:
     async with connection.transaction():
         await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
         await make_changes(connection, await find_changes(connection, settings))
+        await connection.execute(_STATEMENTS["mark"])
+        await connection.execute(_STATEMENTS["write_to_disk"])
 
 
 def run(settings: Settings, environment: Mapping[str, str]) -> int:
@@ -235,6 +263,12 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1
+    if shared := sharing_logins(settings):
+        print(
+            f"headwater: {', '.join(shared)} have the password of another login of the database, so whoever knows one opens "
+            'them all: give each its own (docs/operations.md, "Many machines")',
+            file=sys.stderr,
+        )
     if applied:
         print(f"applied {len(applied)} system migrations, up to {applied[-1]}")
     return 0

@@ -4,10 +4,6 @@
 -- The migrations that this database has. Fails where there is no history yet.
 select series, version, checksum from headwater.migrations
 
--- name: login
--- Whether we may do what migrations do.
-select current_user::text as name, rolsuper as is_superuser from pg_catalog.pg_roles where rolname = current_user
-
 -- name: make_history
 -- The history, and what the settings decided last (assertions.py). Only the superuser looks into them.
 create schema if not exists headwater;
@@ -34,11 +30,16 @@ select pg_catalog.pg_advisory_lock($1)
 -- logins, are not kept waiting.
 lock table pg_catalog.pg_authid in share row exclusive mode
 
--- name: prepare
--- Names resolve to nothing but what they say, and no limit of the login role ends a migration.
-set local search_path = '';
-set local statement_timeout = 0;
-set local idle_in_transaction_session_timeout = 0
+-- name: mark
+-- What the platform's event triggers would do, which do not fire here: the schema changed (platform/0018).
+select
+  pg_catalog.pg_advisory_xact_lock_shared(1751474797, 1),
+  pg_catalog.pg_logical_emit_message(true, 'headwater', 'schema'),
+  pg_catalog.pg_notify('pgrst', 'reload schema')
+
+-- name: write_to_disk
+-- The commit of this transaction, which has something to write, writes all before it.
+set local synchronous_commit = on
 
 -- name: record
 insert into headwater.migrations (series, version, name, checksum) values ($1, $2, $3, $4)

@@ -1,38 +1,43 @@
 """`headwater upgrade`: what the platform's own migrations would change, tried and taken back, or done.
 
-    pending --> one transaction: all of them, and what the settings ask for --> what is different --> rolled back
+    pending --> a transaction in the session of each role --> what is different --> rolled back
 
-Every migration runs in a transaction, so every one can be tried; but where one uses a label that another has just added to an
-enumeration, Postgres wants that committed first, and the rehearsal ends there and says so. A rehearsal takes the locks that the real run takes; it
-gives up where it would have to wait for them, and requests wait for it as long as it lasts.
+Parts of migrations run as different roles (migration_files.py), so they are tried in several sessions, and none of them sees
+what another has not committed: a part that fails for the lack of something, where another session's part comes before it, is
+reported as untried. So is one that uses a label which another has just added to an enumeration: Postgres wants that
+committed first. A rehearsal takes the locks that the real run takes; it gives up where it would have to wait for them, and
+requests wait for it as long as it lasts.
 Unlike a start, which leaves a database alone that knows more than it does (machines are upgraded one after another), an
 upgrade refuses one.
 """
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import asyncpg
 
 from schemas.settings import Settings
-from workers.database.assertions import find_changes, make_changes
+from workers.database.assertions import Change, find_changes, make_changes
 from workers.database.migrate import (
-    Migration,
-    MigrationError,
+    Sessions,
     applied_versions,
-    apply,
     bring_up_to_date,
     open_for_migrations,
     prepare_history,
-    read_migrations,
+    run_part,
     unapplied,
 )
+from workers.database.migration_files import Migration, MigrationError, Part, read_migrations
+from workers.database.superuser import UnknownRole
 from workers.sql.files import read_statements
 
 DONE, FAILED, REFUSED = 0, 1, 2
 _STATEMENTS = read_statements("workers.database", "upgrade.sql")
+_LACKS_SOMETHING = ("42P01", "42703", "42883", "42704", "3F000", "42501")
+"""No such relation, column, function, other object, schema, right: what an earlier part would have made."""
 _MARKS = (("new", "+"), ("gone", "-"), ("other", "~"))
 
 
@@ -58,39 +63,28 @@ class Upgrade:
 
 
 async def rehearse(url: str, settings: Settings, known: list[Migration] | None = None) -> Upgrade:
-    """Try what is missing in a transaction that is rolled back. Raises: TooNew, MigrationError, the driver's errors."""
+    """Try what is missing in transactions that are rolled back. Raises: TooNew, MigrationError, the driver's errors."""
     known = read_migrations() if known is None else known
-    connection = await open_for_migrations(url)
-    try:
-        missing = await _missing(connection, known)
-        transaction = connection.transaction()
-        await transaction.start()
-        try:
-            await connection.execute(_STATEMENTS["be_brief"])
-            before = await _things(connection)
-            await prepare_history(connection)
-            untried = await _try(connection, missing)
-            found = [] if untried else await find_changes(connection, settings)
-            await make_changes(connection, found)
-            things = differences(before, await _things(connection))
-        finally:
-            await transaction.rollback()
-        return Upgrade(missing, sorted({each.name for each in found}), things, untried)
-    finally:
-        await connection.close()
+    async with open_for_migrations(url) as sessions:
+        missing = await _missing(sessions.superuser, known)
+        rehearsal = _Rehearsal(missing)
+        # A login that is not committed cannot log in, so all of them are made before the first transaction.
+        for role in dict.fromkeys(part.role for each in missing for part in each.parts):
+            with contextlib.suppress(UnknownRole):  # one of the migrations makes it
+                await sessions.of(role)
+        found = await _try_in_turn(sessions, rehearsal, settings)
+        untried = [each for each in missing if each in rehearsal.untried]
+        return Upgrade(missing, sorted({each.name for each in found}), _sorted(rehearsal.things), untried)
 
 
 async def upgrade(url: str, settings: Settings, known: list[Migration] | None = None) -> Upgrade:
-    """Do it: each migration in a transaction of its own. Raises: as `rehearse`."""
+    """Do it: each part of a migration in a transaction of its own. Raises: as `rehearse`."""
     known = read_migrations() if known is None else known
-    connection = await open_for_migrations(url)
-    try:
-        await _missing(connection, known)
-        before = await _things(connection)
-        done = await bring_up_to_date(connection, known, settings)
-        return Upgrade(done, [], differences(before, await _things(connection)))
-    finally:
-        await connection.close()
+    async with open_for_migrations(url) as sessions:
+        await _missing(sessions.superuser, known)
+        before = await _things(sessions.superuser)
+        done = await bring_up_to_date(sessions, known, settings)
+        return Upgrade(done, [], differences(before, await _things(sessions.superuser)))
 
 
 def differences(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> list[str]:
@@ -108,12 +102,6 @@ def differences(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str,
                 continue
             told.append(f"{mark} {kind} {thing}")
     return told
-
-
-def purpose(migration: Migration) -> str:
-    """Give the first line of a migration, which says what it is for."""
-    first = migration.sql.lstrip().partition("\n")[0]
-    return first.removeprefix("--").strip() if first.startswith("--") else ""
 
 
 def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]) -> int:
@@ -143,16 +131,15 @@ def report(found: Upgrade, *, is_dry: bool) -> list[str]:
             f"{count} system migration{'s' if count > 1 else ''} {'to apply' if is_dry else 'applied'}:"
         )
         width = max(len(str(each)) for each in found.migrations)
-        lines += [f"  {each!s:{width}}  {purpose(each)}".rstrip() for each in found.migrations]
+        lines += [f"  {each!s:{width}}  {each.purpose}".rstrip() for each in found.migrations]
     if found.settings:
         lines.append(f"Set anew from the settings: {', '.join(found.settings)}")
     if found.things:
         lines.append("What that would change:" if is_dry else "What that changed:")
         lines += [f"  {each}" for each in found.things]
     if found.untried:
-        lines.append(
-            f"Not tried, for it needs what is before it committed: {found.untried[0]}, and {len(found.untried) - 1} after it."
-        )
+        others = f", and {len(found.untried) - 1} more" if len(found.untried) > 1 else ""
+        lines.append(f"Not tried, because it needs what an earlier one commits: {found.untried[0]}{others}.")
     if is_dry:
         lines.append("It was tried and taken back: nothing is changed. `headwater upgrade` does it.")
     return lines
@@ -172,16 +159,82 @@ async def _missing(connection: asyncpg.Connection, known: list[Migration]) -> li
         return list(known)  # a database that has never seen us
 
 
-async def _try(connection: asyncpg.Connection, missing: list[Migration]) -> list[Migration]:
-    """Apply migrations inside of the transaction; give those that cannot be tried in the same one. Raises: MigrationError."""
-    for at, migration in enumerate(missing):
+@dataclass(slots=True)
+class _Rehearsal:
+    """What a rehearsal has found so far."""
+
+    missing: list[Migration]
+    untried: list[Migration] = field(default_factory=list)
+    things: set[str] = field(default_factory=set)
+
+
+async def _try_in_turn(sessions: Sessions, rehearsal: _Rehearsal, settings: Settings) -> list[Change]:
+    """Try the parts of each role in a transaction of its session; return the changes that the settings ask for."""
+    found: list[Change] = []
+    roles = dict.fromkeys([None, *(part.role for each in rehearsal.missing for part in each.parts)])
+    for role in roles:
         try:
-            await apply(connection, migration)
-        except MigrationError as error:
-            if isinstance(error.__cause__, asyncpg.UnsafeNewEnumValueUsageError):
-                return missing[at:]
-            raise
-    return []
+            connection = await sessions.of(role)
+        except UnknownRole:
+            rehearsal.untried += [
+                each for each in rehearsal.missing if any(p.role == role for p in each.parts)
+            ]
+            continue
+        transaction = connection.transaction()
+        await transaction.start()
+        try:
+            await connection.execute(_STATEMENTS["be_brief"])
+            before = await _things(connection)
+            if role is None:
+                await prepare_history(connection)
+            await _try(connection, role, rehearsal)
+            if role is None and not rehearsal.untried:
+                found = await find_changes(connection, settings)
+                await make_changes(connection, found)
+            rehearsal.things |= set(differences(before, await _things(connection)))
+        finally:
+            await transaction.rollback()
+    return found
+
+
+async def _try(connection: asyncpg.Connection, role: str | None, rehearsal: _Rehearsal) -> None:
+    """Run the parts of one role inside of the transaction. Raises: MigrationError."""
+    is_alone = True  # nothing that comes before needs another session
+    for migration in rehearsal.missing:
+        for part in migration.parts:
+            if part.role != role:
+                is_alone = False
+            elif not await _is_tried(connection, migration, part, needs_all=is_alone):
+                is_alone = False
+                if migration not in rehearsal.untried:
+                    rehearsal.untried.append(migration)
+
+
+async def _is_tried(
+    connection: asyncpg.Connection, migration: Migration, part: Part, *, needs_all: bool
+) -> bool:
+    """Run a part; say whether it could be tried: not, where it lacks what another session did not commit.
+
+    Raises: MigrationError.
+    """
+    try:
+        async with connection.transaction():
+            await run_part(connection, part)
+    except asyncpg.UnsafeNewEnumValueUsageError:
+        return False
+    except asyncpg.PostgresError as error:
+        if error.sqlstate in _LACKS_SOMETHING and not needs_all:
+            return False
+        raise MigrationError(f"{migration} failed: {error}") from error
+    except TimeoutError:
+        raise MigrationError(f"{migration} did not end in time") from None
+    return True
+
+
+def _sorted(lines: Iterable[str]) -> list[str]:
+    """Put lines of several sessions in the order of `differences`: what is new, gone, other; then by kind and name."""
+    marks = [mark for _, mark in _MARKS]
+    return sorted(lines, key=lambda line: (marks.index(line[0]), line))
 
 
 async def _things(connection: asyncpg.Connection) -> dict[tuple[str, str], str]:

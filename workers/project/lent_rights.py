@@ -4,7 +4,7 @@
     create event trigger <name> on <event> [when tag in (...)] execute function <function>()
 
 They are tried as they stand; where the server says that a superuser is needed, functions of the platform's do what they say
-and give the result to role postgres (schemas/migrations/platform/0015_lent_rights.sql). Anything spelled otherwise stays
+and give the result to role postgres (schemas/migrations/platform/0018_owned_by_the_platform.sql). Anything spelled otherwise stays
 refused, and so does everything where those functions are not there: a database whose schemas are not ours.
 """
 
@@ -28,13 +28,14 @@ _TRIGGER = re.compile(
     rf"\s+execute\s+(?:function|procedure)\s+(?P<function>{_NAME}(?:\s*\.\s*{_NAME})*)\s*\(\s*\)\s*",
     re.IGNORECASE,
 )
-_PUBLISH = "extensions.headwater_publish_all_tables(pg_catalog.text, pg_catalog.text[])"
-_CREATE = (
-    "extensions.headwater_create_event_trigger("
-    "pg_catalog.text, pg_catalog.text, pg_catalog.text[], pg_catalog.oid)"
-)
 _IS_LENT = """
-select coalesce(pg_catalog.has_function_privilege(pg_catalog.to_regprocedure($1)::pg_catalog.oid, 'execute'), false)
+select exists (
+  select from pg_catalog.pg_proc
+  join pg_catalog.pg_namespace on pg_namespace.oid = pronamespace
+  where nspname = 'headwater' and proname = $1
+    and pg_catalog.has_schema_privilege(pg_namespace.oid, 'usage')
+    and pg_catalog.has_function_privilege(pg_proc.oid, 'execute')
+)
 """
 
 
@@ -77,20 +78,18 @@ def read_lent(statement: Statement) -> Lent | None:
 
 async def is_lent(connection: asyncpg.Connection, lent: Lent) -> bool:
     """Tell whether whoever runs the file is lent the right: role postgres, in a database of ours."""
-    signature = _PUBLISH if isinstance(lent, AllTables) else _CREATE
-    return bool(await connection.fetchval(_IS_LENT, signature))
+    name = "publish_all_tables" if isinstance(lent, AllTables) else "create_event_trigger"
+    return bool(await connection.fetchval(_IS_LENT, name))
 
 
 async def run_lent(connection: asyncpg.Connection, lent: Lent) -> None:
     """Make it, owned by role postgres. Raises: the driver's errors."""
     match lent:
         case AllTables(name, options):
-            await connection.execute(
-                "select extensions.headwater_publish_all_tables($1, $2)", name, list(options)
-            )
+            await connection.execute("select headwater.publish_all_tables($1, $2)", name, list(options))
         case EventTrigger(name, event, tags, function):
             await connection.execute(
-                "select extensions.headwater_create_event_trigger($1, $2, $3, $4::pg_catalog.text::pg_catalog.regprocedure::pg_catalog.oid)",
+                "select headwater.create_event_trigger($1, $2, $3, $4::pg_catalog.text::pg_catalog.regprocedure::pg_catalog.oid)",
                 name, event, None if tags is None else list(tags), f"{function}()",
             )  # fmt: skip
 

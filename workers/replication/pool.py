@@ -41,8 +41,7 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings.realtime
     if not settings.enabled:
         return
-    password = settings.login_password or resources.settings.db.password
-    replication = Replication(resources.connection, resources.url_as(settings.login, password), settings)
+    replication = Replication(resources.connection, resources.url_of(settings.login), settings)
     resources.process.on_drain(replication.close)
     replication.begin()
 

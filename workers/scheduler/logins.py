@@ -5,10 +5,10 @@ only; the next leader gives it another.
 """
 
 import secrets
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from workers.database.assertions import verifier
 from workers.database.leader import Leadership
+from workers.database.urls import login_url
 from workers.scheduler.statements import JOBS
 
 
@@ -31,11 +31,3 @@ class Logins:
     def forget(self, owner: str) -> None:
         """Have the login made anew: it was refused."""
         self._known.pop(owner, None)
-
-
-def login_url(url: str, login: str, password: str, database: str) -> str:
-    """Give an address of a database with another login and another database of the same server."""
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    who = f"{quote(login, safe='')}:{quote(password, safe='')}"
-    return urlunsplit(parts._replace(netloc=f"{who}@{place}", path="/" + quote(database, safe="")))

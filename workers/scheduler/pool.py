@@ -29,7 +29,7 @@ async def serve_pool(resources: Resources) -> None:
     if not settings.scheduler.enabled:
         return
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
-    scheduler = Standing(resources.url_as(LOGIN, settings.db.password), resources.connection, calls, settings)
+    scheduler = Standing(resources.url_of(LOGIN), resources.connection, calls, settings)
     resources.process.on_drain(scheduler.close)
     scheduler.begin()
 

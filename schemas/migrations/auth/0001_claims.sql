@@ -1,4 +1,6 @@
 -- What policies ask of the caller: id, role, e-mail and all claims, from the settings of the transaction.
+-- as: supabase_auth_admin
+
 create or replace function auth.jwt() returns jsonb
 language sql stable as $$
   select coalesce(
@@ -31,8 +33,4 @@ language sql stable as $$
   )
 $$;
 
-alter function auth.jwt() owner to supabase_auth_admin;
-alter function auth.uid() owner to supabase_auth_admin;
-alter function auth.role() owner to supabase_auth_admin;
-alter function auth.email() owner to supabase_auth_admin;
 grant execute on function auth.jwt(), auth.uid(), auth.role(), auth.email() to public;

@@ -1,5 +1,5 @@
 -- The enumerations of accounts; one that is there already gets the labels that it lacks.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 do $$
 declare
@@ -28,5 +28,3 @@ begin
     end loop;
   end loop;
 end $$;
-
-reset role;

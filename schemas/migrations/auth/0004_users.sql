@@ -1,5 +1,5 @@
 -- The accounts. Tokens in it may be null, as rows written by hand have them; projects refer to it and put triggers on it.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.users (
   instance_id uuid,
@@ -56,5 +56,3 @@ create unique index if not exists reauthentication_token_idx on auth.users (reau
   where reauthentication_token !~ '^[0-9 ]*$';
 
 alter table auth.users enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- By which providers an account is known, each with the provider's own id of the person.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.identities (
   id uuid primary key default pg_catalog.gen_random_uuid(),
@@ -18,5 +18,3 @@ create index if not exists identities_user_id_idx on auth.identities (user_id);
 create index if not exists identities_email_idx on auth.identities (email text_pattern_ops);
 
 alter table auth.identities enable row level security;
-
-reset role;

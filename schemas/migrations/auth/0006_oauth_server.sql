@@ -1,5 +1,5 @@
 -- Clients that sign people in with our accounts: what they asked for and what people allowed them.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.oauth_clients (
   id uuid primary key,
@@ -57,5 +57,3 @@ create table if not exists auth.oauth_consents (
 alter table auth.oauth_clients enable row level security;
 alter table auth.oauth_authorizations enable row level security;
 alter table auth.oauth_consents enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Sign-ins: a session from each, and the refresh tokens of the older format, which have a row each.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.sessions (
   id uuid primary key,
@@ -44,5 +44,3 @@ create index if not exists refresh_tokens_instance_id_user_id_idx on auth.refres
 
 alter table auth.sessions enable row level security;
 alter table auth.refresh_tokens enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Second factors, their challenges, and by which methods a session came to be.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.mfa_factors (
   id uuid primary key,
@@ -44,5 +44,3 @@ create table if not exists auth.mfa_amr_claims (
 alter table auth.mfa_factors enable row level security;
 alter table auth.mfa_challenges enable row level security;
 alter table auth.mfa_amr_claims enable row level security;
-
-reset role;

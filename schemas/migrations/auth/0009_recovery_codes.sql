@@ -1,5 +1,5 @@
 -- Codes for who has lost the other factors: one set an account, each code for one use.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.mfa_recovery_code_sets (
   id uuid primary key,
@@ -23,5 +23,3 @@ create table if not exists auth.mfa_recovery_codes (
 
 alter table auth.mfa_recovery_code_sets enable row level security;
 alter table auth.mfa_recovery_codes enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Codes and links that were sent and not used yet: one of each kind for an account.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.one_time_tokens (
   id uuid primary key,
@@ -18,5 +18,3 @@ create unique index if not exists one_time_tokens_user_id_token_type_key
   on auth.one_time_tokens (user_id, token_type);
 
 alter table auth.one_time_tokens enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Sign-ins that are under way: PKCE flows, and visits at a provider.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.flow_state (
   id uuid primary key,
@@ -34,5 +34,3 @@ create table if not exists auth.oauth_client_states (
 
 alter table auth.flow_state enable row level security;
 alter table auth.oauth_client_states enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Identity providers of organizations, the domains they speak for, and visits there that are under way.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.sso_providers (
   id uuid primary key,
@@ -50,5 +50,3 @@ alter table auth.sso_providers enable row level security;
 alter table auth.sso_domains enable row level security;
 alter table auth.saml_providers enable row level security;
 alter table auth.saml_relay_states enable row level security;
-
-reset role;

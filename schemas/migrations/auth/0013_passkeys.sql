@@ -1,5 +1,5 @@
 -- Passkeys of the accounts, and challenges to make or use one.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.webauthn_credentials (
   id uuid primary key default pg_catalog.gen_random_uuid(),
@@ -30,5 +30,3 @@ create table if not exists auth.webauthn_challenges (
 
 alter table auth.webauthn_credentials enable row level security;
 alter table auth.webauthn_challenges enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- OAuth and OpenID Connect providers that need no code, only their addresses.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.custom_oauth_providers (
   id uuid primary key default pg_catalog.gen_random_uuid(),
@@ -38,5 +38,3 @@ create table if not exists auth.custom_oauth_providers (
 );
 
 alter table auth.custom_oauth_providers enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- What happened to the accounts.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.audit_log_entries (
   instance_id uuid,
@@ -10,5 +10,3 @@ create table if not exists auth.audit_log_entries (
 );
 
 alter table auth.audit_log_entries enable row level security;
-
-reset role;

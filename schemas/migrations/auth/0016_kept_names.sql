@@ -1,5 +1,5 @@
 -- Tables that nothing here uses: dumps of projects name them.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.instances (
   id uuid primary key,
@@ -15,5 +15,3 @@ create table if not exists auth.schema_migrations (
 
 alter table auth.instances enable row level security;
 alter table auth.schema_migrations enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- An index for each question of the service that has none yet: look-ups, pages, cascades, and what is swept by age.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create index if not exists users_email_aud_idx on auth.users (pg_catalog.lower(email), aud);
 create index if not exists users_created_at_id_idx on auth.users (created_at, id);
@@ -27,5 +27,3 @@ create index if not exists saml_relay_states_created_at_idx on auth.saml_relay_s
 create index if not exists webauthn_credentials_user_id_idx on auth.webauthn_credentials (user_id);
 create index if not exists webauthn_challenges_user_id_idx on auth.webauthn_challenges (user_id);
 create index if not exists webauthn_challenges_expires_at_idx on auth.webauthn_challenges (expires_at);
-
-reset role;

@@ -1,5 +1,5 @@
 -- A refresh token is stored as its SHA-256 in hexadecimal; one that comes in clear, as in an import, is hashed on its way.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create or replace function auth.hash_refresh_token() returns trigger
 language plpgsql set search_path = '' as $$
@@ -21,5 +21,3 @@ alter table auth.refresh_tokens enable always trigger hash_refresh_token;
 
 update auth.refresh_tokens set token = token, parent = parent
 where token !~ '^[0-9a-f]{64}$' or parent !~ '^([0-9a-f]{64})?$';
-
-reset role;

@@ -1,5 +1,5 @@
 -- What may stand in the columns that hold secrets: never the secret itself.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 do $$
 begin
@@ -45,5 +45,3 @@ begin
     execute pg_catalog.format('comment on column auth.%s is %L', told.name, told.content);
   end loop;
 end $$;
-
-reset role;

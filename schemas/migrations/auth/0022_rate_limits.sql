@@ -1,5 +1,5 @@
 -- Counters that all workers share: windows, leaking buckets, tries in vain. A crash may empty them, so they are not logged.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create unlogged table if not exists auth.rate_limits (
   name text primary key constraint rate_limits_name_length check (pg_catalog.char_length(name) <= 512),
@@ -14,5 +14,3 @@ comment on column auth.rate_limits.count is 'Times since then; of a leaking buck
 comment on column auth.rate_limits.updated_at is 'The last time; rows that are older than every window are swept';
 
 alter table auth.rate_limits enable row level security;
-
-reset role;

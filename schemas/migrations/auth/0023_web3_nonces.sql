@@ -1,5 +1,5 @@
 -- Signed messages of wallets that were used already, until they would expire: nobody uses one twice.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.web3_nonces (
   nonce_hash bytea primary key
@@ -11,5 +11,3 @@ comment on column auth.web3_nonces.nonce_hash is 'SHA-256 of chain, address and 
 create index if not exists web3_nonces_expires_at_idx on auth.web3_nonces (expires_at);
 
 alter table auth.web3_nonces enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Assertions that were used already, until nobody would believe them; how a sign-in by them ends; when metadata were asked for.
-set local role supabase_auth_admin;
+-- as: supabase_auth_admin
 
 create table if not exists auth.saml_assertions (
   assertion_hash bytea primary key
@@ -17,5 +17,3 @@ comment on column auth.flow_state.session_not_after is 'When the session ends th
 
 alter table auth.saml_providers add column if not exists metadata_asked_at timestamptz;
 comment on column auth.saml_providers.metadata_asked_at is 'When metadata_url was last asked, with or without success';
-
-reset role;

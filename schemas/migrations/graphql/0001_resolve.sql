@@ -1,4 +1,6 @@
 -- GraphQL is answered outside the database; the function that projects may call says so.
+-- as: superuser
+
 create or replace function graphql_public.graphql(
   "operationName" text default null, query text default null, variables jsonb default null, extensions jsonb default null
 ) returns jsonb

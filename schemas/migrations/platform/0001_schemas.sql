@@ -1,4 +1,6 @@
 -- The schemas of the platform, who owns them and who may look into them.
+-- as: superuser
+
 create schema if not exists extensions authorization postgres;
 create schema if not exists auth authorization supabase_auth_admin;
 create schema if not exists storage authorization supabase_storage_admin;

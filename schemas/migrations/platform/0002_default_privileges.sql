@@ -1,4 +1,6 @@
 -- What is made in the schemas of the API from now on is granted to its roles; row level security decides about rows.
+-- as: superuser
+
 do $$
 declare
   maker text;

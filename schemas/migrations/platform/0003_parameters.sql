@@ -1,4 +1,6 @@
 -- Parameters that migrations and dumps of real projects set as role postgres, which is no superuser.
+-- as: superuser
+
 do $$
 declare
   parameter text;

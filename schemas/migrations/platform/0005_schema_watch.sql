@@ -1,4 +1,6 @@
 -- DDL tells the schema caches: `notify pgrst, 'reload schema'`. Temporary objects do not matter to them.
+-- as: superuser
+
 create or replace function extensions.pgrst_ddl_watch() returns event_trigger
 language plpgsql set search_path = '' as $$
 begin

@@ -1,4 +1,6 @@
 -- The publication of row changes: empty, owned by postgres, so that projects add their tables.
+-- as: superuser
+
 do $$
 begin
   if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime') then

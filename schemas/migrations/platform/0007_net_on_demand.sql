@@ -1,4 +1,6 @@
 -- Schema net is made by extension pg_net, which refuses one that it does not own: an empty one goes away.
+-- as: superuser
+
 do $$
 declare
   net constant oid := pg_catalog.to_regnamespace('net');

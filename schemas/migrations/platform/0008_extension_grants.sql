@@ -1,4 +1,6 @@
 -- After CREATE EXTENSION of pg_cron, pg_net or pg_graphql their schemas are opened to the roles that use them.
+-- as: superuser
+
 create or replace function extensions.grant_on_extension() returns event_trigger
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -1,4 +1,6 @@
 -- More parameters that role postgres may set; a wildcard for a prefix does not exist, so the usual names stand here.
+-- as: superuser
+
 do $$
 declare
   parameter text;

@@ -1,4 +1,6 @@
 -- Who reads the write-ahead log learns of schema, rights and policies before the rows that were changed after them.
+-- as: superuser
+
 create or replace function extensions.headwater_mark_schema() returns event_trigger
 language plpgsql security definer set search_path = '' as $$
 begin

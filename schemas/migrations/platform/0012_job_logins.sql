@@ -1,4 +1,5 @@
 -- Logins as which the scheduler runs jobs: one for each owner, a member of that owner and of nothing else.
+-- as: superuser
 
 -- Whoever sets a role can reset it, so a session that could become anybody must not run a job. A login of this kind can
 -- become its owner only: RESET ROLE, SET ROLE and SET SESSION AUTHORIZATION inside a job gain nothing. The scheduler connects

@@ -1,4 +1,6 @@
 -- Database webhooks: `supabase_functions.http_request` as a row trigger sends a request for each change, through pg_net.
+-- as: superuser
+
 create table if not exists supabase_functions.migrations (
   version text primary key,
   inserted_at timestamptz not null default pg_catalog.now()

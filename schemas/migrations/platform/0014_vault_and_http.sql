@@ -1,19 +1,20 @@
 -- The vault stands ready in schema vault, owned by postgres; requests of extension http wait here for the scheduler.
+-- as: postgres
+
 do $$
 begin
   if exists (select from pg_catalog.pg_available_extensions where name = 'supabase_vault')
     and not exists (select from pg_catalog.pg_extension where extname = 'supabase_vault')
   then
     begin
-      set local role postgres;
       create extension supabase_vault with schema vault;
-      reset role;
     exception when others then  -- on an outside server it may want more than we have; then whoever runs that makes it
       raise notice 'extension supabase_vault was not created: %', sqlerrm;
     end;
-    reset role;
   end if;
 end $$;
+
+-- as: superuser
 
 -- A request is committed by a session of its own (headwater.http_exchange), so that the scheduler sees it while the session
 -- that asks still waits in its transaction. A row without an answer in time is taken back by who wrote it.

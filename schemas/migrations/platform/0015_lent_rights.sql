@@ -1,4 +1,5 @@
 -- What only a superuser may do is done for role postgres, and given to it: publications of all tables, event triggers.
+-- as: superuser
 
 -- Run a statement that gives something to role postgres which only a superuser may own: it is one for this statement alone.
 -- No other session sees that, for it ends in the same transaction, and no code of the project's runs meanwhile.

@@ -1,4 +1,5 @@
 -- Temporary types hide nothing from functions that run with a superuser's rights.
+-- as: superuser
 
 -- An empty search path begins with pg_temp where types and tables are meant: a session could make a domain `text` there whose
 -- check ran as the owner of the function.

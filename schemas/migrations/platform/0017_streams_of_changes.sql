@@ -1,4 +1,5 @@
 -- Which stream of changes each replication slot was read into last.
+-- as: superuser
 
 -- A slot that another broker's stream was fed from meanwhile has let go of changes that this one never got.
 create table if not exists headwater.streams_of_changes (

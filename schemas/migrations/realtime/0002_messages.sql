@@ -1,6 +1,9 @@
 -- Messages broadcast from the database: a row is sent to its room at the commit, and kept for 72 hours to be replayed.
+-- as: superuser
+
 grant usage, create on schema realtime to supabase_realtime_admin;
-set local role supabase_realtime_admin;
+
+-- as: supabase_realtime_admin
 
 create table if not exists realtime.messages (
   topic text not null,
@@ -64,5 +67,3 @@ end $$;
 revoke all on function realtime.keep_partitions() from public;
 alter table realtime.messages_default enable row level security;
 select realtime.keep_partitions();
-
-reset role;

@@ -1,5 +1,5 @@
 -- Sending from SQL: reference page "realtime", section 11.
-set local role supabase_realtime_admin;
+-- as: supabase_realtime_admin
 
 -- Never raises: a trigger that tells of a change must not make the change fail.
 create or replace function realtime.send(payload jsonb, event text, topic text, private boolean default true)
@@ -57,5 +57,3 @@ end $$;
 
 grant execute on function realtime.send(jsonb, text, text, boolean), realtime.send_binary(bytea, text, text, boolean),
   realtime.broadcast_changes(text, text, text, text, text, record, record, text) to public;
-
-reset role;

@@ -1,4 +1,6 @@
 -- The publication of messages, under the name of the table and not of its partitions.
+-- as: superuser
+
 do $$
 begin
   if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime_messages_publication') then

@@ -1,25 +1,8 @@
 -- Who reads the catalog can tell up to which position of the log he knows every change of the schema.
+-- as: superuser
 
--- A commit stands in the log before others can see it. Until they can, the transaction holds this lock, which excludes
--- nobody: so it is known of whom one cannot be sure yet.
-create or replace function extensions.headwater_mark_schema() returns event_trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  -- In the log in the order of commits: rows are judged by policies that are at least as new as they.
-  if tg_event = 'sql_drop' then
-    if not exists (select from pg_catalog.pg_event_trigger_dropped_objects() as gone where not gone.is_temporary) then
-      return;
-    end if;
-  elsif not exists (
-    select from pg_catalog.pg_event_trigger_ddl_commands() as done where done.schema_name is distinct from 'pg_temp'
-  ) then
-    return;
-  end if;
-  perform pg_catalog.pg_advisory_xact_lock_shared(1751474797, 1);
-  perform pg_catalog.pg_logical_emit_message(true, 'headwater', 'schema');
-end $$;
-
-revoke all on function extensions.headwater_mark_schema() from public;
+-- A commit stands in the log before others can see it. Until they can, the transaction holds the lock that is looked for here,
+-- which excludes nobody (platform/0018, headwater.mark_schema): so it is known of whom one cannot be sure yet.
 
 -- Gives a position of the log, and whether a statement that begins after this one sees every schema change up to there.
 -- Not, while a transaction that changed the schema may be on its way from the log to the others' sight; one that waits for

@@ -1,4 +1,6 @@
 -- The roles that projects of this kind name, with what they may become. Roles that exist keep their attributes.
+-- as: superuser
+
 do $$
 declare
   wanted record;

@@ -1,4 +1,6 @@
 -- On an outside server supabase_admin owns and does not log in, unless it has a password or is who migrates.
+-- as: superuser
+
 do $$
 begin
   if exists (

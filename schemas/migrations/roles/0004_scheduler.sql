@@ -1,4 +1,6 @@
 -- The login of the scheduler: it sees jobs and queued requests, and may ask for logins of the owners of jobs, no more.
+-- as: superuser
+
 do $$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'headwater_scheduler') then

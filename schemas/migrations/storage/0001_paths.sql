@@ -1,4 +1,6 @@
 -- Parts of an object's path, for policies: folders, file name, extension.
+-- as: supabase_storage_admin
+
 create or replace function storage.foldername(name text) returns text[]
 language sql immutable as $$
   select (pg_catalog.string_to_array(name, '/'))[1 : pg_catalog.cardinality(pg_catalog.string_to_array(name, '/')) - 1]
@@ -14,7 +16,4 @@ language sql immutable as $$
   select pg_catalog.reverse(pg_catalog.split_part(pg_catalog.reverse(storage.filename(name)), '.', 1))
 $$;
 
-alter function storage.foldername(text) owner to supabase_storage_admin;
-alter function storage.filename(text) owner to supabase_storage_admin;
-alter function storage.extension(text) owner to supabase_storage_admin;
 grant execute on function storage.foldername(text), storage.filename(text), storage.extension(text) to public;

@@ -1,4 +1,6 @@
 -- What is being done to an object, for policies that allow some operations only; and where a listing folds keys.
+-- as: supabase_storage_admin
+
 create or replace function storage.operation() returns text
 language sql stable as $$
   select nullif(pg_catalog.current_setting('storage.operation', true), '')
@@ -33,9 +35,5 @@ language sql immutable as $$
   end
 $$;
 
-alter function storage.operation() owner to supabase_storage_admin;
-alter function storage.allow_only_operation(text) owner to supabase_storage_admin;
-alter function storage.allow_any_operation(text[]) owner to supabase_storage_admin;
-alter function storage.get_common_prefix(text, text, text) owner to supabase_storage_admin;
 grant execute on function storage.operation(), storage.allow_only_operation(text),
   storage.allow_any_operation(text[]), storage.get_common_prefix(text, text, text) to public;

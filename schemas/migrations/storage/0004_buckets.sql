@@ -1,5 +1,5 @@
 -- The buckets. Projects insert them by hand and write policies on them; what is not given has a default.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 do $$
 begin
@@ -33,5 +33,3 @@ comment on column storage.buckets.allowed_mime_types is 'Null or empty: all';
 
 alter table storage.buckets enable row level security;
 grant select, insert, update, delete on storage.buckets to anon, authenticated, service_role;
-
-reset role;

@@ -1,11 +1,12 @@
 -- The objects: a row tells which version of its blob counts. Two functions make listings fast, under policies too.
+-- as: superuser
 
 -- Lower case that an index may use where policies hold: pg_catalog.lower itself is not marked as leaking nothing.
 create or replace function storage.folded(text) returns text
 language internal immutable strict leakproof parallel safe as 'lower';
 alter function storage.folded(text) owner to supabase_storage_admin;
 
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.objects (
   id uuid primary key default pg_catalog.gen_random_uuid(),
@@ -54,5 +55,3 @@ begin
   end loop;
   return pg_catalog.repeat(pg_catalog.chr(1114111), 256);  -- no key of at most 1024 bytes is greater
 end $$;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Multipart uploads of the S3 interface and their parts, until they are completed or aborted.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.s3_multipart_uploads (
   id text primary key,
@@ -37,5 +37,3 @@ alter table storage.s3_multipart_uploads_parts enable row level security;
 grant select on storage.s3_multipart_uploads, storage.s3_multipart_uploads_parts to anon, authenticated;
 grant select, insert, update, delete on storage.s3_multipart_uploads, storage.s3_multipart_uploads_parts
   to service_role;
-
-reset role;

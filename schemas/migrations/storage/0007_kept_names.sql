@@ -1,5 +1,5 @@
 -- Tables that nothing here uses: dumps of projects name them.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.migrations (
   id int primary key,
@@ -41,5 +41,3 @@ alter table storage.migrations enable row level security;
 alter table storage.buckets_analytics enable row level security;
 alter table storage.buckets_vectors enable row level security;
 alter table storage.vector_indexes enable row level security;
-
-reset role;

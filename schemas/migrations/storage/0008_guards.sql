@@ -1,5 +1,5 @@
 -- Rows go by the interface, which takes their blobs along; names of buckets end at 100 characters; changes are dated.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create or replace function storage.protect_delete() returns trigger
 language plpgsql as $$
@@ -36,5 +36,3 @@ create or replace trigger enforce_bucket_name_length_trigger before insert or up
   for each row execute function storage.enforce_bucket_name_length();
 create or replace trigger update_objects_updated_at before update on storage.objects
   for each row execute function storage.update_updated_at_column();
-
-reset role;

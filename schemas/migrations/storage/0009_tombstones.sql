@@ -1,5 +1,5 @@
 -- Versions that no row names any more: written in the transaction that ends them, so that a rollback loses no blob.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.tombstones (
   id bigint generated always as identity primary key,
@@ -59,5 +59,3 @@ create or replace trigger bury_all_objects before truncate on storage.objects
 alter table storage.objects enable always trigger bury_deleted_objects;
 alter table storage.objects enable always trigger bury_replaced_version;
 alter table storage.objects enable always trigger bury_all_objects;
-
-reset role;

@@ -1,5 +1,5 @@
 -- What happened to objects and buckets, to be told to who listens: written in the transaction in which it happened.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.events_outbox (
   id bigserial primary key,
@@ -109,5 +109,3 @@ create or replace trigger tell_deleted_objects after delete on storage.objects
   referencing old table as gone for each statement execute function storage.tell_deleted_objects();
 create or replace trigger tell_bucket after insert or delete on storage.buckets
   for each row execute function storage.tell_bucket();
-
-reset role;

@@ -1,5 +1,5 @@
 -- Resumable uploads that are under way. They refer to no bucket: one that goes leaves them to expire.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.tus_uploads (
   id uuid primary key default pg_catalog.gen_random_uuid(),
@@ -28,5 +28,3 @@ create index if not exists tus_uploads_bucket_id_key_idx on storage.tus_uploads 
 create index if not exists tus_uploads_expires_at_idx on storage.tus_uploads (expires_at);
 
 alter table storage.tus_uploads enable row level security;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Key pairs of the S3 interface, each with the claims of who uses it; the secret signs, so it is sealed and not hashed.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.s3_access_keys (
   access_key_id text primary key
@@ -16,5 +16,3 @@ comment on column storage.s3_access_keys.secret is 'Encrypted';
 comment on column storage.s3_access_keys.claims is 'As in a token: the role, and what policies ask for';
 
 alter table storage.s3_access_keys enable row level security;
-
-reset role;

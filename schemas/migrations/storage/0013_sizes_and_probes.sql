@@ -1,5 +1,5 @@
 -- How much the buckets hold, and whether an object might be inserted.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create or replace function storage.get_size_by_bucket() returns table (size bigint, bucket_id text)
 language sql stable as $$
@@ -24,5 +24,3 @@ begin
 end $$;
 
 grant execute on function storage.get_size_by_bucket(), storage.can_insert_object(text, text, uuid, jsonb) to public;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Keys below a prefix, folded at a delimiter: a folder is left by a seek in the index, what it holds is not read.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- `start_after` may be a key or a folder that a page ended with; of `next_token` the whole folder is over.
 create or replace function storage.list_objects_with_delimiter(
@@ -70,5 +70,3 @@ end $$;
 
 grant execute on function
   storage.list_objects_with_delimiter(text, text, text, int, text, text, text), storage.prefix_end(text) to public;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Search: what a folder holds, in any case of letters; what the folders in it hold is not read.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- What is right below a prefix, by name, `wanted` of it at most. Of a folder there is nothing but the name.
 create or replace function storage.children(bucket text, prefix text, search text, is_descending boolean, wanted bigint)
@@ -103,5 +103,3 @@ end $$;
 
 grant execute on function storage.children(text, text, text, boolean, bigint),
   storage.search(text, text, int, int, int, text, text, text) to public;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Search, second form: whole keys in byte order, by cursors; by dates a folder is as old as the oldest key in it.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- A page goes on after the pair of date, in whole milliseconds, and name. `p_level` is told by the prefix as well.
 create or replace function storage.search_by_timestamp(
@@ -82,5 +82,3 @@ end $$;
 
 grant execute on function storage.search_by_timestamp(text, text, int, int, text, text, text, text),
   storage.search_v2(text, text, int, int, text, text, text, text) to public;
-
-reset role;

@@ -1,5 +1,5 @@
 -- Multipart uploads by key and time, folded at a delimiter.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- A folder has no id. After `next_upload_token`, or after all uploads of `next_key_token`, or after that folder.
 create or replace function storage.list_multipart_uploads_with_delimiter(
@@ -42,5 +42,3 @@ end $$;
 
 grant execute on function
   storage.list_multipart_uploads_with_delimiter(text, text, text, int, text, text) to public;
-
-reset role;

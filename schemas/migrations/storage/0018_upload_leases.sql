@@ -1,4 +1,6 @@
 -- One writer for each resumable upload: who holds it and until when, who waits for it, and when it was finished.
+-- as: supabase_storage_admin
+
 alter table storage.tus_uploads
   add column if not exists writer uuid,
   add column if not exists leased_until timestamptz,

@@ -1,5 +1,5 @@
 -- Buckets that are being emptied: a row for each request, until all that was there then is gone, whoever goes on with it.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.emptyings (
   id bigint generated always as identity primary key,
@@ -16,5 +16,3 @@ comment on column storage.emptyings.last_name is 'Objects up to this name, in by
 alter table storage.emptyings enable row level security;
 revoke all on storage.emptyings from anon, authenticated;
 grant select, insert, update, delete on storage.emptyings to service_role;
-
-reset role;

@@ -1,5 +1,5 @@
 -- How much every bucket holds, counted with each change of its objects: what is read is a few rows, however full it is.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 -- A count is the sum of its shards: transactions at the same time mostly write different ones.
 create table if not exists storage.usage (
@@ -137,5 +137,3 @@ begin
   end if;
   return null;
 end $$;
-
-reset role;

@@ -1,5 +1,5 @@
 -- How much a bucket, or all of them together, may hold. A change that would pass a quota is refused, whoever makes it.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 create table if not exists storage.quotas (
   bucket_id text references storage.buckets on delete cascade,
@@ -110,5 +110,3 @@ do $$
 begin
   perform storage.recount_usage();
 end $$;
-
-reset role;

@@ -1,5 +1,5 @@
 -- What a page passes over in a folder is counted inside the index scan, not given row by row.
-set local role supabase_storage_admin;
+-- as: supabase_storage_admin
 
 drop function if exists storage.children(text, text, text, boolean, bigint);
 
@@ -173,5 +173,3 @@ end $$;
 
 grant execute on function storage.children(text, text, text, boolean, bigint, bigint),
   storage.search(text, text, int, int, int, text, text, text) to public;
-
-reset role;

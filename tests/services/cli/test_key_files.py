@@ -1,10 +1,12 @@
 """Tests of `headwater keys files`."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from click.testing import CliRunner
 
 from services.cli.main import main
+from services.supervisor.deployment import SINGLE
 
 
 def _run(folder: Path, *more: str) -> tuple[int, str]:
@@ -21,7 +23,8 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
 
     assert {path.name: path.read_text() for path in folder.iterdir()} == first
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert first["db_password"] in first["db_url"]
+    assert first["db_password"] not in first["db_url"]
+    assert len({text for name, text in first.items() if name.endswith("_password")}) == 6
 
 
 def test_servers_that_are_named_are_those_of_the_addresses(tmp_path: Path) -> None:
@@ -35,9 +38,28 @@ def test_servers_that_are_named_are_those_of_the_addresses(tmp_path: Path) -> No
 
 def test_part_of_the_secrets_is_refused(tmp_path: Path) -> None:
     _run(tmp_path / "s")
-    (tmp_path / "s" / "db_password").unlink()
+    (tmp_path / "s" / "db_url").unlink()
 
     code, said = _run(tmp_path / "s")
 
     assert code == 2
-    assert "db_password would not fit" in said
+    assert "db_url would not fit" in said
+
+
+def test_a_folder_of_a_version_before_gets_the_passwords_that_it_lacks(tmp_path: Path) -> None:
+    _run(tmp_path / "s")
+    for name in SINGLE:
+        (tmp_path / "s" / name).unlink()
+    shared = urlsplit((tmp_path / "s" / "db_url").read_text()).password or ""
+    (tmp_path / "s" / "db_password").write_text(shared)
+
+    code, said = _run(tmp_path / "s")
+
+    assert code == 0
+    assert "Made 4, kept" in said
+    assert "holds the password of role postgres" in said.replace("\n", " ")
+
+    (tmp_path / "s" / "db_password").unlink()
+
+    assert "holds the password" not in _run(tmp_path / "s")[1]
+    assert (tmp_path / "s" / "db_password").read_text() != shared

@@ -1,5 +1,7 @@
+from pathlib import Path
+
 from services.supervisor.binaries import find_postgres
-from services.supervisor.extensions import KEEP_UNTRUSTED, extension_files, trusted
+from services.supervisor.extensions import MADE_TRUSTED, extension_files, trusted
 
 
 def test_a_control_file_becomes_trusted():
@@ -7,14 +9,26 @@ def test_a_control_file_becomes_trusted():
     assert trusted("trusted = false\nrelocatable = true\n") == "relocatable = true\ntrusted = true\n"
 
 
-def test_the_servers_own_extensions_are_offered_to_all_but_those_that_read_files():
+def test_only_the_servers_own_extensions_that_were_looked_at_are_made_trusted(tmp_path: Path):
+    for name in ("plpython3u", "dblink"):
+        (tmp_path / f"{name}.control").write_text("default_version = '1.0'\n")
+        (tmp_path / f"{name}--1.0.sql").write_text("-- compiled")
+
+    files = dict(extension_files(tmp_path))
+
+    assert files["dblink.control"] == b"default_version = '1.0'\ntrusted = true\n"
+    assert "plpython3u.control" not in files
+
+
+def test_the_servers_own_extensions_are_offered_but_for_those_that_read_files():
     server = find_postgres().parent / "share" / "extension"
     files = dict(extension_files(server))
 
     assert b"trusted = true" in files["vector.control"]
     assert b"trusted = true" in files["moddatetime.control"]
     assert "moddatetime--1.0.sql" in files
-    assert not {f"{name}.control" for name in KEEP_UNTRUSTED} & files.keys()
+    assert not {"file_fdw.control", "pageinspect.control", "pg_walinspect.control"} & files.keys()
+    assert "pg_walinspect" not in MADE_TRUSTED
 
 
 def test_every_control_file_has_a_script():

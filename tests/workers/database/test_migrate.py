@@ -10,10 +10,11 @@ import asyncpg
 import msgspec
 import pytest
 
+from schemas.database_logins import password_variables
 from schemas.secret import Secret
 from schemas.settings import Settings
 from tests.workers.database.server import OUTSIDE, connected, fresh_database, temporary_server
-from workers.database import migrate as module
+from workers.database import migration_files
 from workers.database.migrate import SERIES, Migration, MigrationError, migrate, read_migrations, run
 
 _DOWN = "postgresql://someone:word@127.0.0.1:1/postgres"
@@ -31,7 +32,7 @@ def changed(**sections: Mapping[str, object]) -> Settings:
 def tables(*names: str) -> list[Migration]:
     """Give a series that makes tables."""
     return [
-        Migration("trial", version, name, f"create table public.{name} ()")
+        Migration("trial", version, name, f"-- as: superuser\ncreate table public.{name} ()")
         for version, name in enumerate(names, 1)
     ]
 
@@ -70,7 +71,7 @@ def test_a_gap_in_the_numbers_is_refused(files, tmp_path, monkeypatch):
         (tmp_path / "migrations" / series).mkdir(parents=True)
     for file in files:
         (tmp_path / "migrations" / "storage" / file).write_text("select 1")
-    monkeypatch.setattr(module.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(migration_files.resources, "files", lambda _: tmp_path)
 
     with pytest.raises(MigrationError, match=f"storage/{files[-1]} should have the number"):
         read_migrations()
@@ -106,8 +107,12 @@ async def test_a_start_with_nothing_to_do_asks_two_questions(database, platform_
 
 
 async def test_a_migration_that_fails_leaves_nothing_and_ends_the_run(database):
-    broken = Migration("trial", 2, "broken", "create table public.half (); select 1 / 0")
-    wanted = [tables("one")[0], broken, Migration("trial", 3, "after", "create table public.after ()")]
+    broken = Migration("trial", 2, "broken", "-- as: superuser\ncreate table public.half (); select 1 / 0")
+    wanted = [
+        tables("one")[0],
+        broken,
+        Migration("trial", 3, "after", "-- as: superuser\ncreate table public.after ()"),
+    ]
 
     with pytest.raises(MigrationError, match="trial/0002_broken failed: division by zero"):
         await migrate(database, Settings(), read_migrations() + wanted)
@@ -118,7 +123,7 @@ async def test_a_migration_that_fails_leaves_nothing_and_ends_the_run(database):
 
 async def test_an_applied_migration_that_was_changed_is_refused(database):
     await migrate(database, Settings(), read_migrations() + tables("one"))
-    edited = Migration("trial", 1, "one", "create table public.one (id int)")
+    edited = Migration("trial", 1, "one", "-- as: superuser\ncreate table public.one (id int)")
 
     with pytest.raises(MigrationError, match="trial/0001_one was changed after it had been applied"):
         await migrate(database, Settings(), [*read_migrations(), edited, *tables("one", "two")[1:]])
@@ -160,12 +165,15 @@ async def test_databases_of_one_new_server_may_be_brought_up_at_once():
     assert applied == [read_migrations()] * 4
 
 
+_OWN_PASSWORDS = {variable: f"of {role}" for role, variable in password_variables(Settings()).items()}
+
+
 async def _migrate_in_a_process(url: str) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "workers", "migrate"),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "HEADWATER_MIGRATE_URL": url},
+        env={**os.environ, **_OWN_PASSWORDS, "HEADWATER_MIGRATE_URL": url},
     )
     out, errors = await process.communicate()
     return process.returncode, out.decode(), errors.decode()

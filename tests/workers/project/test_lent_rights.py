@@ -218,7 +218,7 @@ async def test_a_trigger_cannot_be_given_other_functions(door):
         ("create event trigger t on login execute function told()", "may not make event triggers on login"),
         ("create event trigger t on sql_drop execute function missing()", "does not exist"),
         (
-            "create event trigger t on sql_drop execute function extensions.headwater_mark_schema()",
+            "create event trigger t on sql_drop execute function headwater.mark_schema()",
             "must be owned by role postgres",
         ),
         ("create event trigger t on sql_drop execute function plain()", "returns event_trigger"),
@@ -241,7 +241,7 @@ async def test_what_is_not_lent_is_refused_with_its_reason(door, links, sql, rea
 async def test_a_superuser_who_becomes_postgres_has_the_same(links):
     async with connected(links.owner) as connection:
         await connection.execute("set role postgres")
-        await connection.execute("select extensions.headwater_publish_all_tables('q', null)")
+        await connection.execute("select headwater.publish_all_tables('q', null)")
     assert (
         await value(links.owner, "select pubowner::regrole::text from pg_publication where pubname = 'q'")
         == "postgres"
@@ -249,9 +249,7 @@ async def test_a_superuser_who_becomes_postgres_has_the_same(links):
 
 
 async def test_nobody_else_may_call_what_lends(links):
-    asked = (
-        "select has_function_privilege($1, 'extensions.headwater_publish_all_tables(text,text[])', 'execute')"
-    )
+    asked = "select has_function_privilege($1, 'headwater.publish_all_tables(text,text[])', 'execute')"
     names = ("anon", "authenticated", "service_role", "authenticator", "supabase_auth_admin")
 
     assert [await value(links.owner, asked, name) for name in names] == [False] * len(names)
@@ -259,7 +257,7 @@ async def test_nobody_else_may_call_what_lends(links):
 
 async def test_where_the_schemas_are_not_ours_the_servers_words_stand(door, links):
     async with connected(links.owner) as superuser:
-        await superuser.execute("drop function extensions.headwater_publish_all_tables(text, text[])")
+        await superuser.execute("drop function headwater.publish_all_tables(text, text[])")
 
     with pytest.raises(ScriptFailed, match="must be superuser to create FOR ALL TABLES publication"):
         await run_script(door, Script("x.sql", "create publication p for all tables"), nothing)

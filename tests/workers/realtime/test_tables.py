@@ -368,4 +368,4 @@ async def test_where_changes_are_not_marked_the_answer_holds_for_a_while(house: 
     try:
         assert (await house.described(table)).in_seconds == 1.0
     finally:
-        await house.sql("alter event trigger headwater_mark_drops enable")
+        await house.sql("alter event trigger headwater_mark_drops enable always")
