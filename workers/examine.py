@@ -1,6 +1,7 @@
 """Facts about a database for the doctor, as one line of JSON: `python -P -m workers examine`.
 
-The URL is `HEADWATER_MIGRATE_URL`, else that of the settings. Nothing is changed. Exit code 1: it does not answer.
+The URL is `HEADWATER_MIGRATE_URL`, else that of the settings. Nothing is changed. Exit code 1: it does not answer. The login
+may be a superuser, so nothing here runs code of the database's owner (database/superuser.py).
 """
 
 import asyncio
@@ -11,7 +12,8 @@ from collections.abc import Mapping
 import asyncpg
 
 from schemas.settings import Settings
-from workers.database.migrate import read_migrations
+from workers.database.migration_files import read_migrations
+from workers.database.superuser import connect_with_fixed_settings
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers", "examine.sql")
@@ -34,7 +36,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
 
 async def facts(url: str, slot: str) -> dict[str, object]:
     """Give the facts. Raises: the driver's errors; ValueError for a URL that is none."""
-    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    connection = await connect_with_fixed_settings(url, timeout_s=_CONNECT_S)
     try:
         found: dict[str, object] = json.loads(await connection.fetchval(_STATEMENTS["facts"], slot))
         applied: dict[str, int] = {}

@@ -1,16 +1,16 @@
--- What the doctor asks of a database (examine.py).
+-- What the doctor asks of a database (examine.py), in a session whose path is that of the catalog.
 
 -- name: facts
-select json_build_object(
+select pg_catalog.json_build_object(
   'version', pg_catalog.current_setting('server_version_num')::int,
   'wal_level', pg_catalog.current_setting('wal_level'),
-  'now', extract(epoch from pg_catalog.clock_timestamp()),
+  'now', pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()),
   'slots_free', pg_catalog.current_setting('max_replication_slots')::int
-    - (select count(*) from pg_catalog.pg_replication_slots),
-  'sessions', (select count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend'),
+    - (select pg_catalog.count(*) from pg_catalog.pg_replication_slots),
+  'sessions', (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend'),
   'max_sessions', pg_catalog.current_setting('max_connections')::int,
   'slot', (
-    select json_build_object(
+    select pg_catalog.json_build_object(
       'held_bytes', coalesce((pg_catalog.pg_current_wal_lsn() - restart_lsn)::int8, 0),
       'active', active, 'lost', coalesce(wal_status, '') = 'lost'
     )
@@ -22,4 +22,4 @@ select json_build_object(
 select pg_catalog.to_regclass('headwater.migrations') is not null
 
 -- name: applied
-select series, max(version) as version from headwater.migrations group by series
+select series, pg_catalog.max(version) as version from headwater.migrations group by series

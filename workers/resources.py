@@ -78,10 +78,12 @@ class Resources:
     def url_of(self, role: str) -> str:
         """Return the database's address for a login of the platform. Raises: SettingsError where there is none."""
         return _as_role(
-            self._url(), role, login_passwords(self.settings).get(role, self.settings.db.password).reveal()
+            self.url, role, login_passwords(self.settings).get(role, self.settings.db.password).reveal()
         )
 
-    def _url(self) -> str:
+    @property
+    def url(self) -> str:
+        """Give the database's address, with the login of the interface. Raises: SettingsError where there is none."""
         if self.settings.db.url is None:
             raise SettingsError("a worker needs db.url (DATABASE_URL)")
         return self.settings.db.url.reveal()

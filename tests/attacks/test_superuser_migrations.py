@@ -14,13 +14,13 @@ from tests.platform import Platform, platform
 _EVENT_TRIGGER = """
 create function {schema}.event() returns event_trigger language plpgsql as
   $$ begin perform {schema}.probe(pg_catalog.concat('event trigger ', tg_event, ' ', tg_tag)); end $$;
-select {place}.headwater_create_event_trigger('{schema}_end', 'ddl_command_end', null, '{schema}.event'::regproc);
-select {place}.headwater_create_event_trigger('{schema}_start', 'ddl_command_start', null, '{schema}.event'::regproc);
-select {place}.headwater_create_event_trigger('{schema}_drop', 'sql_drop', null, '{schema}.event'::regproc);
+select {place}.create_event_trigger('{schema}_end', 'ddl_command_end', null, '{schema}.event'::regproc);
+select {place}.create_event_trigger('{schema}_start', 'ddl_command_start', null, '{schema}.event'::regproc);
+select {place}.create_event_trigger('{schema}_drop', 'sql_drop', null, '{schema}.event'::regproc);
 """
 _WHERE = """
 select n.nspname from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-where p.proname = 'headwater_create_event_trigger'
+where p.proname = 'create_event_trigger'
 """
 _TABLES = """
 select pg_catalog.format('%I.%I', n.nspname, c.relname) from pg_catalog.pg_class c

@@ -89,7 +89,7 @@ async def test_role_postgres_gives_the_platforms_roles_to_others(admin):
 
     wanted = {
         *API_ROLES, "authenticator", "supabase_auth_admin", "supabase_storage_admin", "supabase_realtime_admin",
-        "supabase_functions_admin", "pg_monitor", "pg_read_all_data", "pg_signal_backend",
+        "supabase_functions_admin", "pg_monitor", "pg_signal_backend",
     }  # fmt: skip
     if await admin.fetchval("select current_setting('server_version_num')::int >= 160000"):
         wanted.add("pg_create_subscription")

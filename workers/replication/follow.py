@@ -46,14 +46,15 @@ _TICK_S = 60.0
 
 
 class Term:
-    """Publishes changes as long as the process leads. `url` is that of a role that may replicate."""
+    """Publishes changes as long as the process leads. `url` is that of a role that may replicate, `convert` is asked for values
+    of a project's own types (conversions.py)."""
 
-    def __init__(self, connection: Connection, ask: Ask, url: str, settings: Realtime) -> None:
+    def __init__(self, connection: Connection, ask: Ask, convert: Ask, url: str, settings: Realtime) -> None:
         self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
         self._changes = Changes(connection, settings)
         self._stream: Stream | None = None
         self._ordered: Ordered | None = None
-        self._tables = Tables(ask)
+        self._tables = Tables(ask, convert)
         self._visible = Visible(
             lambda: ask(STATEMENTS["snapshot"]), lambda: ask(STATEMENTS["awaited"], settings.slot_name)
         )

@@ -12,6 +12,7 @@ from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost, lead
+from workers.replication.conversions import Conversions
 from workers.replication.follow import Term
 from workers.replication.observations import (
     ReplicationCrashed,
@@ -41,15 +42,24 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings.realtime
     if not settings.enabled:
         return
-    replication = Replication(resources.connection, resources.url_of(settings.login), settings)
+    replication = Replication(
+        resources.connection,
+        resources.url_of(settings.login),
+        settings,
+        resources.url,
+    )
     resources.process.on_drain(replication.close)
     replication.begin()
 
 
 class Replication:
-    """Leads or stands by from `begin` to `close`, over failures of either side."""
+    """Leads or stands by from `begin` to `close`, over failures of either side.
 
-    def __init__(self, connection: Connection, url: str, settings: Realtime) -> None:
+    `url` is that of a login that may replicate, `values_url` that of the interface's (conversions.py).
+    """
+
+    def __init__(self, connection: Connection, url: str, settings: Realtime, values_url: str) -> None:
+        self._values_url = values_url
         self._connection, self._url, self._settings = connection, url, settings
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._watch = Watch(settings.slot_name)
@@ -102,10 +112,16 @@ class Replication:
 
     async def _work(self, leadership: Leadership) -> None:
         self._watch.is_leader = True
-        term = Term(self._connection, leadership.ask, self._url, self._settings)
+        conversions = Conversions(self._values_url)
+        term = Term(self._connection, leadership.ask, conversions.ask, self._url, self._settings)
         self._watch.confirmed = lambda: term.confirmed
         self._watch.unconfirmed = lambda: term.unconfirmed
-        await leadership.work(lambda: term.run(self._stream), lambda: self._watch.look_regularly(leadership))
+        try:
+            await leadership.work(
+                lambda: term.run(self._stream), lambda: self._watch.look_regularly(leadership)
+            )
+        finally:
+            await conversions.close()
 
     def _stream(self) -> None:
         self._pause_s, self._complaint = _FIRST_PAUSE_S, ""

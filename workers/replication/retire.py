@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import asyncpg
 
 from schemas.settings import Settings
+from workers.database.superuser import connect_with_fixed_settings
 from workers.replication.slot import drop_slot
-
-_CONNECT_S = 30.0
 
 
 def run(settings: Settings, environment: Mapping[str, str]) -> None:
@@ -26,7 +25,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> None:
 
 async def retire(url: str, slot: str) -> bool:
     """Drop a slot that nobody reads; give whether there was one."""
-    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+    connection = await connect_with_fixed_settings(url)
     try:
         return await drop_slot(connection.fetch, slot)
     finally:

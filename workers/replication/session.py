@@ -17,7 +17,7 @@ SESSION = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
     "bytea_output": "hex",
-    "search_path": "",
+    "search_path": "pg_catalog, pg_temp",
     "statement_timeout": "0",
 }
 """Settings under which texts of values have the form that `values.py` reads."""

@@ -33,10 +33,10 @@ class Table:
 
 
 class Tables:
-    """Knows the tables of the log. `ask` puts questions to the catalog."""
+    """Knows the tables of the log. `ask` puts questions to the catalog, `convert` asks for values of a project's own types."""
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, ask: Ask, convert: Ask) -> None:
+        self._ask, self._convert = ask, convert
         self._tables: dict[Relation, Table] = {}
         self._kinds: dict[int, Kind] = dict(BUILT_IN)
         self._names: dict[int, str] = {}
@@ -78,7 +78,7 @@ class Tables:
         )
         decoded = [text.decode(errors="replace") for text in texts]
         try:
-            return [row[0].encode() for row in await self._ask(statement, decoded)]
+            return [row[0].encode() for row in await self._convert(statement, decoded)]
         except DatabaseError:
             if len(texts) == 1:  # the type is another one now, or its cast fails: the text is all there is
                 return [values.string(texts[0])]

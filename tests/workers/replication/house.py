@@ -64,9 +64,13 @@ class House:
     def url(self) -> str:
         return login_url(self.database, self.settings.login, Settings().db.password.reveal())
 
+    @property
+    def values_url(self) -> str:
+        return values_url(self.database)
+
     def another(self) -> Replication:
         """Give one more process's replication of the same slot; begin and close it."""
-        return Replication(self.broker, self.url, self.settings)
+        return Replication(self.broker, self.url, self.settings, self.values_url)
 
     async def table(self, columns: str, *, more: str = "") -> str:
         """Make a published table and give its name."""
@@ -164,6 +168,11 @@ def operations(changes: list[RowChange]) -> list[Kind]:
     return [change.kind for change in changes]
 
 
+def values_url(url: str) -> str:
+    """Give the URL of a database for the interface's login."""
+    return login_url(url, Settings().db.authenticator, Settings().db.password.reveal())
+
+
 def login_url(url: str, role: str, password: str) -> str:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
@@ -177,7 +186,7 @@ async def house_of(database: str, nats: NatsServer) -> AsyncIterator[House]:
     settings = Realtime()
     broker = await Connection.open(nats.url, name="replication")
     url = login_url(database, settings.login, Settings().db.password.reveal())
-    replication = Replication(broker, url, settings)
+    replication = Replication(broker, url, settings, values_url(database))
     try:
         async with connected(database) as admin:
             house = House(database, nats, broker, admin, settings, replication)

@@ -242,7 +242,7 @@ async def test_a_slot_of_another_database_is_not_touched(house):
 async def test_an_unfit_server_is_tried_again_and_stops_nothing():
     async with own_server(wal_level="replica") as server, running_server() as nats:
         broker = await Connection.open(nats.url, name="test")
-        replication = Replication(broker, server.url, Realtime())
+        replication = Replication(broker, server.url, Realtime(), server.url)
 
         assert await replication._try() > 1
         assert not replication.is_leader

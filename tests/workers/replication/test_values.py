@@ -80,7 +80,7 @@ async def session(house) -> AsyncIterator[asyncpg.Connection]:
     """A session with the settings of the replication connection, and with types of a project."""
     async with connected(house.database) as connection:
         await connection.execute("""
-            create schema own;
+            create schema own; grant usage on schema own to service_role;
             create type own.mood as enum ('sad', 'so so');
             create domain own.small as int check (value < 10);
             create domain own.smalls as int[];

@@ -15,7 +15,7 @@ async def main(database: str, broker: str) -> None:
     """Replicate until killed."""
     configure("warning", "json", "replication")
     connection = await Connection.open(broker, name="replication")
-    Replication(connection, database, Realtime()).begin()
+    Replication(connection, database, Realtime(), database).begin()
     print("ready", flush=True)
     await asyncio.Event().wait()
 
