@@ -59,6 +59,7 @@ class Hostile:
         try:
             now = powers(self.target)
             gained = "" if now == self.before else f"{self.before}\n{now}"
+            self.before = now  # each gain is told once
         except AssertionError as error:
             gained = str(error)
         self.outcomes[name] = Outcome(code, output, self.probe.reports(), time.monotonic() - began, gained)
