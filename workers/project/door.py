@@ -1,12 +1,18 @@
-"""The connections that a project's work is done over: as the project's own role, and as the owner of the platform."""
+"""The connections that a project's work is done over: as the project's own role, and as the owner of the platform.
+
+What a project's files say never runs in a superuser's session, whatever URL there is: any of them could say `reset role`. Where
+the URL is that of a superuser (an outside database, the shadow of a comparison), the files run in a session of a throwaway
+login that is a member of role postgres and of nothing else (workers/database/superuser.py: login_as).
+"""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import asyncpg
 
+from workers.database.superuser import NotSuperuser, UnknownRole, connect_as_superuser, login_as
 from workers.project.apply import Door
 from workers.project.errors import Refused
 
@@ -14,6 +20,8 @@ OWNER = "postgres"
 """The role that a project's statements run as."""
 
 _CONNECT_S = 30.0
+_UNREADABLE = "The URL of the database cannot be read: postgresql://role:password@host:port/database"
+"""Said in the place of the driver's own words, which may hold a part of the password."""
 _MAY_BECOME = """
 select current_user <> $1 and exists (
   select from pg_catalog.pg_roles where rolname = $1 and pg_catalog.pg_has_role(oid, 'member'))
@@ -51,10 +59,23 @@ async def open_connection(url: str) -> AsyncIterator[asyncpg.Connection]:
     """Give a connection that closes at the end. Raises: Refused if the URL cannot be read; the driver's errors."""
     try:
         connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
-    except ValueError:  # its own words may hold a part of the password
-        raise Refused(
-            "The URL of the database cannot be read: postgresql://role:password@host:port/database"
-        ) from None
+    except ValueError:
+        raise Refused(_UNREADABLE) from None
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@contextlib.asynccontextmanager
+async def open_as_superuser(url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Yield a superuser session in which no code of the project runs. Raises: Refused; the driver's errors."""
+    try:
+        connection = await connect_as_superuser(url)
+    except NotSuperuser as error:
+        raise Refused(f"{error}: this work needs the URL of a superuser.") from None
+    except ValueError:
+        raise Refused(_UNREADABLE) from None
     try:
         yield connection
     finally:
@@ -63,13 +84,34 @@ async def open_connection(url: str) -> AsyncIterator[asyncpg.Connection]:
 
 @contextlib.asynccontextmanager
 async def open_door(url: str, tell: Callable[[str], None] = lambda _: None) -> AsyncIterator[Door]:
-    """Give a connection that is, or becomes, role postgres; `tell` hears what statements raise as notices."""
-    async with open_connection(url) as connection:
+    """Give a connection that is role postgres, or became it; `tell` hears what statements raise as notices."""
+    async with contextlib.AsyncExitStack() as stack:
+        connection, role = await _as_owner(stack, url)
         connection.add_log_listener(lambda _, message: _pass_on(message, tell))
-        become = await connection.fetchval(_MAY_BECOME, OWNER)
-        door = Door(connection, OWNER if become else None)
+        door = Door(connection, role)
         await door.clear()
         yield door
+
+
+async def _as_owner(stack: contextlib.AsyncExitStack, url: str) -> tuple[asyncpg.Connection, str | None]:
+    """Return a connection for a project's files, and the role to go back to after each; None: the login's own."""
+    try:
+        is_owner = unquote(urlsplit(url).username or "") == OWNER
+        superuser = None if is_owner else await connect_as_superuser(url)
+    except NotSuperuser:
+        superuser = None
+    except ValueError:
+        raise Refused(_UNREADABLE) from None
+    if superuser is None:
+        connection = await stack.enter_async_context(open_connection(url))
+        return connection, OWNER if await connection.fetchval(_MAY_BECOME, OWNER) else None
+    stack.push_async_callback(superuser.close)
+    try:
+        return await stack.enter_async_context(login_as(superuser, url, OWNER)), OWNER
+    except UnknownRole:
+        raise Refused(
+            f"The database has no role {OWNER}, as which a project's files run: `headwater start` makes it (db.bootstrap)."
+        ) from None
 
 
 def _pass_on(message: asyncpg.PostgresLogMessage, tell: Callable[[str], None]) -> None:

@@ -24,7 +24,7 @@ from schemas.settings import Settings
 from workers.database.migrate import migrate
 from workers.project import history
 from workers.project.bring_up import Local, Tell, apply_migrations, apply_roles, apply_seeds
-from workers.project.door import Links, in_database, open_connection, open_door
+from workers.project.door import Links, in_database, open_as_superuser, open_door
 from workers.project.errors import Refused
 from workers.project.vault import fill_vault
 from workers.sql import compose
@@ -127,7 +127,7 @@ async def _fill(
 
 @asynccontextmanager
 async def _aside(url: str) -> AsyncIterator[asyncpg.Connection]:
-    async with open_connection(in_database(url, _ASIDE)) as connection:
+    async with open_as_superuser(in_database(url, _ASIDE)) as connection:
         yield connection
 
 

@@ -9,8 +9,8 @@ select datname::text as name from pg_catalog.pg_database where datname = any($1:
 
 -- name: end_sessions
 -- Ends every session of a database, those that read its log too; gives how many there were.
-select count(pg_catalog.pg_terminate_backend(pid)) from pg_catalog.pg_stat_activity
-where datname = $1 and pid <> pg_catalog.pg_backend_pid()
+select pg_catalog.count(pg_catalog.pg_terminate_backend(pid)) from pg_catalog.pg_stat_activity
+where datname operator(pg_catalog.=) $1 and pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()
 
 -- name: drop_slots
 -- A database with a slot cannot be dropped; who reads makes a new one.

@@ -22,7 +22,7 @@ from workers.project.bring_up import Local, Tell, apply_migrations, apply_roles
 from workers.project.diff.compare import compare
 from workers.project.diff.model import Snapshot
 from workers.project.diff.read import project_schemas, read_snapshot
-from workers.project.door import Links, in_database, open_connection, open_door
+from workers.project.door import Links, in_database, open_as_superuser, open_door
 from workers.project.errors import Refused
 from workers.project.folder import Script, read_declared
 
@@ -87,7 +87,7 @@ async def _declared(
 
 async def _empty(url: str, settings: Settings) -> None:
     """Make the shadow's database anew, with the platform's schemas."""
-    async with open_connection(in_database(url, "template1")) as aside:
+    async with open_as_superuser(in_database(url, "template1")) as aside:
         await aside.execute(f"drop database if exists {_DATABASE} with (force)")
         await aside.execute(f"create database {_DATABASE} template template0")
     await migrate(in_database(url, _DATABASE), settings)
