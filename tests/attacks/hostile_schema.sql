@@ -183,9 +183,9 @@ select PROBE.try('role', statement) from unnest(array[
 
 -- Event triggers, last: each is a copy that the platform makes for role postgres.
 create function PROBE.event() returns event_trigger language plpgsql as $$ begin perform PROBE.probe(pg_catalog.concat('event trigger ', tg_event, ' ', tg_tag)); end $$;
-select PROBE.try('event trigger', format('select %I.headwater_create_event_trigger(%L, %L, null, %L::regproc)', n.nspname, 'PROBE_' || event, event, 'PROBE.event'))
+select PROBE.try('event trigger', format('select %I.%I(%L, %L, null, %L::regproc)', n.nspname, p.proname, 'PROBE_' || event, event, 'PROBE.event'))
 from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace,
   unnest('{ddl_command_start,ddl_command_end,sql_drop,table_rewrite,login}'::text[]) as event
-where p.proname = 'headwater_create_event_trigger';
-select PROBE.try('publication', format('select %I.headwater_publish_all_tables(''PROBE_all'', ''{}'')', n.nspname))
-from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where p.proname = 'headwater_publish_all_tables';
+where p.proname ~ '^(headwater_)?create_event_trigger$';
+select PROBE.try('publication', format('select %I.%I(''PROBE_all'', ''{}'')', n.nspname, p.proname))
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where p.proname ~ '^(headwater_)?publish_all_tables$';
