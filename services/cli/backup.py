@@ -14,7 +14,6 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
-from services.supervisor import dumping
 from services.supervisor.addresses import libpq_environment, own_url
 from services.supervisor.binaries import find_postgres, own_version
 from services.supervisor.errors import SupervisorError
@@ -51,7 +50,6 @@ def backup(data: Path | None, project: Path | None, folder: Path) -> None:
     except OSError as error:
         refuse(f"{folder} cannot be written: {error.strerror}", code=2)
     environment = _environment(data, project)
-    _save_roles(folder, environment["HEADWATER_MIGRATE_URL"])
     sys.exit(_work("backup", folder, environment))
 
 
@@ -113,22 +111,6 @@ def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
     needs_tls = mode in _TLS_MODES and shutil.which("pg_dump") is not None
     own = {} if needs_tls else {"HEADWATER_POSTGRES_TOOLS": str(tools)}
     return {**environment, **own, "HEADWATER_VERSION": own_version()}
-
-
-def _save_roles(folder: Path, url: str) -> None:
-    """Write the project's own roles. A managed server may not show them: then that is told."""
-    program = find_postgres() / "pg_dumpall"
-    done = subprocess.run(  # noqa: S603 - Postgres' own tool
-        [str(program), *dumping.role_options()],
-        env={**os.environ, **libpq_environment(url)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        click.secho(f"Roles were not saved: {done.stderr.strip()}", fg="yellow", err=True)
-        return
-    (folder / "roles.sql").write_text("".join(dumping.role_text(done.stdout.splitlines(keepends=True))))
 
 
 def _work(what: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:

@@ -22,11 +22,15 @@ _SOCKET_PATH_LIMIT = 90
 """Longest folder of a Unix socket: the system allows 107 bytes for the whole path, 103 on some."""
 
 _ACCESS = """\
-# Written by headwater at each start: a password everywhere, and no one from outside this machine. No line lets in a
-# physical copy of the cluster (replication without a database), which would hold the verifiers of all roles.
-local all         all               scram-sha-256
-host  all         all 127.0.0.1/32  scram-sha-256
-host  all         all ::1/128       scram-sha-256
+# Written by headwater at each start: a password everywhere, and no one from outside this machine. `replication` is the physical
+# one, which copies the whole cluster with the verifiers of all passwords: for the superuser alone. Logical replication names a
+# database, so the lines of `all` are its.
+local all         all                          scram-sha-256
+host  all         all            127.0.0.1/32  scram-sha-256
+host  all         all            ::1/128       scram-sha-256
+local replication supabase_admin               scram-sha-256
+host  replication supabase_admin 127.0.0.1/32  scram-sha-256
+host  replication supabase_admin ::1/128       scram-sha-256
 """
 
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")

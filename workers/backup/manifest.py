@@ -74,6 +74,8 @@ class Manifest(Struct, frozen=True):
     blob_bytes: int
     owner: str = ""
     settings: list[Setting] = field(default_factory=list)
+    role_settings: list[Setting] = field(default_factory=list)
+    """Those of the project's own roles, in all databases."""
     rights: list[Right] = field(default_factory=list)
 
 

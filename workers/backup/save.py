@@ -16,6 +16,7 @@ from pathlib import Path
 import asyncpg
 
 from broker.blobs import BlobStore
+from schemas.platform_names import LOGIN_PREFIXES, PLATFORM_ROLES
 from workers.backup.blobs import places_of, save_blobs
 from workers.backup.manifest import (
     DATABASE,
@@ -31,12 +32,13 @@ from workers.backup.manifest import (
     write_manifest,
 )
 from workers.backup.tools import run_tool
+from workers.database.superuser import login_as, superuser_options
+from workers.project.door import OWNER, open_as_superuser
 from workers.sql.files import read_statements
 
 STATEMENTS = read_statements("workers.backup", "save.sql")
 _WITHOUT_ROWS = ("storage.tus_uploads", "storage.s3_multipart_uploads", "storage.s3_multipart_uploads_parts")
 """Uploads under way: their bytes are in no backup, and clients begin them again."""
-_CONNECT_S = 30.0
 
 
 async def save(
@@ -48,42 +50,51 @@ async def save(
     """
     if (folder / MANIFEST).exists():
         raise BackupError(f"{folder} has a backup already: name another folder.")
-    connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
-    try:
+    async with open_as_superuser(url) as connection, login_as(connection, url, OWNER) as project:
         await connection.execute(STATEMENTS["hold_sweep"])
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             snapshot = await connection.fetchval(STATEMENTS["snapshot"])
             tell("Dumping the database")
-            dumping = asyncio.create_task(_dump(url, snapshot, folder))
+            await _write_roles(connection, folder)
+            dumping = asyncio.create_task(_dump(url, snapshot, folder, connection.get_server_version()))
             try:
-                blobs, size, missing = await _blobs(connection, store, folder, tell)
+                blobs, size, missing = await _blobs(project, snapshot, store, folder, tell)
             except BaseException:
                 dumping.cancel()
                 await asyncio.gather(dumping, return_exceptions=True)
                 raise
             await dumping
             manifest = await _manifest(connection, folder, version, blobs, size)
-    finally:
-        await connection.close()
     for name in missing:
         tell(f"Note: the blob {name} was missing in the store already")
     write_manifest(folder, manifest)
     return manifest
 
 
-async def _dump(url: str, snapshot: str, folder: Path) -> None:
+async def _write_roles(connection: asyncpg.Connection, folder: Path) -> None:
+    rows = await connection.fetch(STATEMENTS["roles"], sorted(PLATFORM_ROLES), list(LOGIN_PREFIXES))
+    (folder / ROLES).write_text("".join(f"{row['statement']};\n" for row in rows), encoding="utf-8")
+
+
+async def _dump(url: str, snapshot: str, folder: Path, version: asyncpg.ServerVersion) -> None:
     left_out = [f"--exclude-table-data={name}" for name in _WITHOUT_ROWS]
     words = ["--format=custom", f"--snapshot={snapshot}", f"--file={folder / DATABASE}", *left_out]
-    await run_tool("pg_dump", url, words)
+    await run_tool("pg_dump", url, words, options=superuser_options(version.major * 10000))
 
 
 async def _blobs(
-    connection: asyncpg.Connection, store: BlobStore | None, folder: Path, tell: Callable[[str], None]
+    project: asyncpg.Connection,
+    snapshot: str,
+    store: BlobStore | None,
+    folder: Path,
+    tell: Callable[[str], None],
 ) -> tuple[int, int, list[str]]:
     if store is None:
         (folder / INDEX).write_bytes(b"")
         return 0, 0, []
-    rows = await connection.fetch(STATEMENTS["versions"])
+    async with project.transaction(isolation="repeatable_read", readonly=True):
+        await project.execute(f"set transaction snapshot '{snapshot}'")
+        rows = await project.fetch(STATEMENTS["versions"])
     places = await places_of(store, [(row["bucket_id"], row["version"]) for row in rows])
     tell(f"Copying {len(places)} blobs")
     return await save_blobs(store, places, folder, tell)
@@ -106,5 +117,11 @@ async def _manifest(
         blob_bytes=size,
         owner=await connection.fetchval(STATEMENTS["owner"]),
         settings=[Setting(**dict(row)) for row in await connection.fetch(STATEMENTS["settings"])],
+        role_settings=[
+            Setting(**dict(row))
+            for row in await connection.fetch(
+                STATEMENTS["role_settings"], sorted(PLATFORM_ROLES), list(LOGIN_PREFIXES)
+            )
+        ],
         rights=[Right(**dict(row)) for row in await connection.fetch(STATEMENTS["rights"])],
     )

@@ -8,41 +8,93 @@ select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('headwater backup
 select pg_catalog.pg_export_snapshot()
 
 -- name: versions
--- Every version that a row names, with its bucket.
-select bucket_id, version::text from storage.objects where version is not null
+-- Every version that a row names, with its bucket: asked as role postgres, for even reading a project's table may run its code
+-- (the planner evaluates what index expressions make of constants).
+select bucket_id, version::pg_catalog.text as version from storage.objects where version is not null
 
 -- name: migrations
-select series, max(version) as version from headwater.migrations group by series
+select series, pg_catalog.max(version) as version from headwater.migrations group by series
 
 -- name: server
-select pg_catalog.current_setting('server_version_num')::int
+select pg_catalog.current_setting('server_version_num')::pg_catalog.int4
 
 -- name: owner
-select pg_catalog.pg_get_userbyid(datdba)::text from pg_catalog.pg_database where datname = pg_catalog.current_database()
+select pg_catalog.pg_get_userbyid(datdba)::pg_catalog.text from pg_catalog.pg_database
+where datname operator(pg_catalog.=) pg_catalog.current_database()
 
 -- name: settings
--- Settings that belong to this database.
-select coalesce(r.rolname::text, '') as role, split_part(one, '=', 1) as name,
-  substr(one, strpos(one, '=') + 1) as value
-from pg_catalog.pg_db_role_setting s
-join pg_catalog.pg_database d on d.oid = s.setdatabase and d.datname = pg_catalog.current_database()
-left join pg_catalog.pg_roles r on r.oid = s.setrole,
-unnest(s.setconfig) as one
+-- Settings that belong to this database; those of one role too.
+select coalesce(r.rolname::pg_catalog.text, '') as role, pg_catalog.split_part(entry, '=', 1) as name,
+  pg_catalog.substr(entry, pg_catalog.strpos(entry, '=') operator(pg_catalog.+) 1) as value
+from pg_catalog.pg_db_role_setting as s
+join pg_catalog.pg_database as d on d.oid operator(pg_catalog.=) s.setdatabase
+  and d.datname operator(pg_catalog.=) pg_catalog.current_database()
+left join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) s.setrole,
+pg_catalog.unnest(s.setconfig) as entry
+
+-- name: role_settings
+-- Settings of the project's own roles in all databases. $1: the platform's roles, $2: how the names of its logins begin.
+select r.rolname::pg_catalog.text as role, pg_catalog.split_part(entry, '=', 1) as name,
+  pg_catalog.substr(entry, pg_catalog.strpos(entry, '=') operator(pg_catalog.+) 1) as value
+from pg_catalog.pg_db_role_setting as s
+join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) s.setrole,
+pg_catalog.unnest(s.setconfig) as entry
+where s.setdatabase operator(pg_catalog.=) 0
+  and r.rolname operator(pg_catalog.<>) all ($1::pg_catalog.text[]) and r.rolname !~ '^pg_'
+  and not exists (select from pg_catalog.unnest($2::pg_catalog.text[]) as own where pg_catalog.starts_with(r.rolname, own))
+
+-- name: roles
+-- The project's own roles as statements that role postgres may run: no superusers, no passwords. Names and texts are quoted by
+-- the server, so that nothing in them becomes a statement. $1 and $2 as above.
+with own as (
+  select r.* from pg_catalog.pg_roles as r
+  where not r.rolsuper
+    and r.rolname operator(pg_catalog.<>) all ($1::pg_catalog.text[]) and r.rolname !~ '^pg_'
+    and not exists (select from pg_catalog.unnest($2::pg_catalog.text[]) as login where pg_catalog.starts_with(r.rolname, login))
+)
+select statement from (
+  select 1 as step, r.rolname, pg_catalog.format(
+    'create role %I with %s %s %s %s %s %s connection limit %s%s', r.rolname,
+    case when r.rolinherit then 'inherit' else 'noinherit' end,
+    case when r.rolcreaterole then 'createrole' else 'nocreaterole' end,
+    case when r.rolcreatedb then 'createdb' else 'nocreatedb' end,
+    case when r.rolcanlogin then 'login' else 'nologin' end,
+    case when r.rolreplication then 'replication' else 'noreplication' end,
+    case when r.rolbypassrls then 'bypassrls' else 'nobypassrls' end,
+    r.rolconnlimit,
+    case when r.rolvaliduntil is not null then pg_catalog.format(' valid until %L', r.rolvaliduntil) end) as statement
+  from own as r
+  union all
+  select 2, r.rolname, pg_catalog.format('comment on role %I is %L', r.rolname, d.description)
+  from own as r join pg_catalog.pg_shdescription as d on d.objoid operator(pg_catalog.=) r.oid
+    and d.classoid operator(pg_catalog.=) 'pg_catalog.pg_authid'::pg_catalog.regclass
+  union all
+  select distinct 3, granted.rolname, pg_catalog.format(
+    'grant %I to %I%s', granted.rolname, member.rolname, case when m.admin_option then ' with admin option' end)
+  from pg_catalog.pg_auth_members as m
+  join pg_catalog.pg_roles as granted on granted.oid operator(pg_catalog.=) m.roleid
+  join pg_catalog.pg_roles as member on member.oid operator(pg_catalog.=) m.member
+  where not granted.rolsuper and not member.rolsuper
+    and (granted.oid in (select oid from own) or member.oid in (select oid from own))
+    and not exists (select from pg_catalog.unnest($2::pg_catalog.text[]) as login where pg_catalog.starts_with(member.rolname, login))
+) as told
+order by step, rolname, statement
 
 -- name: rights
 -- Rights on the database itself.
-select coalesce(r.rolname::text, '') as role, a.privilege_type as privilege, a.is_grantable as may_grant
-from pg_catalog.pg_database d, pg_catalog.aclexplode(d.datacl) a
-left join pg_catalog.pg_roles r on r.oid = a.grantee
-where d.datname = pg_catalog.current_database()
+select coalesce(r.rolname::pg_catalog.text, '') as role, a.privilege_type as privilege, a.is_grantable as may_grant
+from pg_catalog.pg_database as d
+cross join pg_catalog.aclexplode(d.datacl) as a
+left join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) a.grantee
+where d.datname operator(pg_catalog.=) pg_catalog.current_database()
 
 -- name: is_empty
--- Whether a platform has nothing of its own yet.
+-- Whether a platform has nothing of its own yet: asked as role postgres, as above.
 select not exists (select from auth.users) and not exists (select from storage.objects)
   and not exists (
     select from pg_catalog.pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-      and not exists (select from pg_catalog.pg_depend d where d.objid = c.oid and d.deptype = 'e')
+    where c.relnamespace operator(pg_catalog.=) 'public'::pg_catalog.regnamespace and c.relkind in ('r', 'p')
+      and not exists (select from pg_catalog.pg_depend d where d.objid operator(pg_catalog.=) c.oid and d.deptype operator(pg_catalog.=) 'e')
   )
 
 -- name: remember
@@ -51,4 +103,36 @@ select pg_catalog.set_config($1, $2, false)
 
 -- name: extensions
 -- The extensions that this server could make.
-select name::text from pg_catalog.pg_available_extensions
+select name::pg_catalog.text from pg_catalog.pg_available_extensions
+
+-- name: is_superuser
+select coalesce((select rolsuper from pg_catalog.pg_roles where rolname operator(pg_catalog.=) $1), true)
+
+-- name: may_become
+-- Whether role postgres may give things to a role, as an owner of what the backup has does.
+select r.rolname::pg_catalog.text as name, pg_catalog.pg_has_role('postgres', r.oid, 'member') as is_member
+from pg_catalog.pg_roles as r
+where r.rolname operator(pg_catalog.=) any ($1::pg_catalog.text[]) and not r.rolsuper
+
+-- name: take_jobs
+-- Jobs of role postgres and of roles that it may become; a job of another would run with rights that a backup must not give.
+insert into cron.job (jobid, schedule, command, nodename, nodeport, database, username, active, jobname)
+select jobid, schedule, command, nodename, nodeport, database, username, active, jobname
+from pg_temp.headwater_jobs as job
+where exists (
+  select from pg_catalog.pg_roles as r
+  where r.rolname operator(pg_catalog.=) job.username and not r.rolsuper
+    and pg_catalog.pg_has_role('postgres', r.oid, 'member'))
+
+-- name: take_runs
+insert into cron.job_run_details (
+  jobid, runid, job_pid, database, username, command, status, return_message, start_time, end_time)
+select jobid, runid, job_pid, database, username, command, status, return_message, start_time, end_time
+from pg_temp.headwater_runs
+
+-- name: event_functions
+-- The project's functions of event triggers, by the names that the platform's copies of them have.
+select 'event_' || pg_catalog.md5(pg_catalog.format('%I.%I', n.nspname, p.proname)) as copy, p.oid
+from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid operator(pg_catalog.=) p.pronamespace
+where p.prorettype operator(pg_catalog.=) 'pg_catalog.event_trigger'::pg_catalog.regtype
+  and n.nspname operator(pg_catalog.<>) 'headwater'

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -14,11 +14,18 @@ _TOLD = 30
 
 
 async def run_tool(
-    name: str, url: str, words: Sequence[str], environment: Mapping[str, str] = os.environ
+    name: str,
+    url: str,
+    words: Sequence[str],
+    environment: Mapping[str, str] = os.environ,
+    *,
+    options: str = "",
+    forgives: Callable[[str], bool] = lambda _: False,
 ) -> str:
     """Run a tool on a database and give what it complained of. The password stands in no list of processes.
 
-    Raises: BackupError if it fails.
+    `options` are settings of its session (PGOPTIONS; a superuser's: superuser_options). `forgives` judges the whole of what
+    it complained of where it ended with an error. Raises: BackupError if it fails.
     """
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
@@ -26,6 +33,8 @@ async def run_tool(
     passed = {key: environment[key] for key in ("PATH", "HOME", "LD_LIBRARY_PATH") if key in environment}
     if parts.password:
         passed["PGPASSWORD"] = unquote(parts.password)
+    if options:
+        passed["PGOPTIONS"] = options
     target = urlunsplit(parts._replace(netloc=user + place))
     process = await asyncio.create_subprocess_exec(
         _program(name, environment),
@@ -44,7 +53,7 @@ async def run_tool(
             await process.wait()
         raise
     text = said.decode(errors="replace").strip()
-    if process.returncode != 0:
+    if process.returncode != 0 and not forgives(text):
         raise BackupError(f"{name} failed:\n" + "\n".join(text.splitlines()[-_TOLD:]))
     return text
 

@@ -165,15 +165,18 @@ async def login_url_as(
     role: str,
     *,
     settings: Mapping[str, str] | None = None,
+    superuser_settings: Mapping[str, str] | None = None,
     lasts_s: float = LOGIN_LASTS_S,
 ) -> AsyncIterator[str]:
     """Yield a URL whose sessions are those of `login_as`, for programs that connect themselves (`pg_restore`).
 
     The role is a startup option of the URL, so nothing has to say `set role`. Settings of the role are not added: the tools
-    choose their own. Raises: as `login_as`.
+    choose their own; `superuser_settings` are such as only a superuser may give. Raises: as `login_as`.
     """
     described = await _describe(superuser, role)
     async with _throwaway(superuser, described, lasts_s) as (login, password):
+        for name, value in (superuser_settings or {}).items():
+            await superuser.execute(f"alter role {quoted(login)} set {quoted(name)} = {quoted(value)}")
         yield login_url(url, login, password, settings={**_LOADS_NOTHING, **(settings or {}), "role": role})
 
 
@@ -259,6 +262,7 @@ async def _throwaway(
             for statement, arguments in (
                 ("create_login", (login, _CONNECTIONS, lasts_s, verifier(password))),
                 ("grant_role", (role.name, login, role.version)),
+                ("grant_connect", (login,)),
             ):
                 await superuser.execute(await superuser.fetchval(_STATEMENTS[statement], *arguments))
         yield login, password
@@ -275,6 +279,9 @@ async def _drop(superuser: asyncpg.Connection, login: str) -> None:
     try:
         await superuser.execute(f"alter role {name} nologin", timeout=_QUESTION_S)
         await superuser.fetch(_STATEMENTS["end_sessions"], login, timeout=_QUESTION_S)
+        await superuser.execute(
+            await superuser.fetchval(_STATEMENTS["revoke_connect"], login), timeout=_QUESTION_S
+        )
         try:
             await superuser.execute(f"drop role {name}", timeout=_QUESTION_S)
         except asyncpg.DependentObjectsStillExistError:

@@ -54,6 +54,13 @@ select pg_catalog.format(
   case when $3::pg_catalog.int4 >= 160000 then 'grant %I to %I with inherit false, set true' else 'grant %I to %I' end,
   $1::pg_catalog.text, $2::pg_catalog.text)
 
+-- name: grant_connect
+-- A database that is being filled is closed to everybody else (workers/project/reset.py).
+select pg_catalog.format('grant connect on database %I to %I', pg_catalog.current_database(), $1::pg_catalog.text)
+
+-- name: revoke_connect
+select pg_catalog.format('revoke connect on database %I from %I', pg_catalog.current_database(), $1::pg_catalog.text)
+
 -- name: hold
 -- Held by the session that made the login: a login whose lock can be taken was left behind by a process that is gone.
 select pg_catalog.pg_advisory_lock($1::pg_catalog.int4, $2::pg_catalog.int4)

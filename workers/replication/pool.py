@@ -42,12 +42,7 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings.realtime
     if not settings.enabled:
         return
-    replication = Replication(
-        resources.connection,
-        resources.url_of(settings.login),
-        settings,
-        resources.url,
-    )
+    replication = Replication(resources.connection, resources.url_of(settings.login), settings, resources.url)
     resources.process.on_drain(replication.close)
     replication.begin()
 

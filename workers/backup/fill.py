@@ -1,0 +1,204 @@
+"""Fill an empty database from a backup, with nothing of the backup in a superuser's session.
+
+    platform's migrations, as far as the backup's    superuser, and logins of their roles
+    roles, schemas, extensions, definitions          a login that may become role postgres and nothing else
+    rows                                             the same, while triggers and foreign keys keep still
+    rows of jobs                                     the superuser, as rows; only jobs of roles that postgres may become
+    platform's migrations to the end
+    indexes, constraints, triggers, policies         role postgres
+    publications, event triggers                     role postgres, by the functions that make them for it
+
+So check functions, generated columns, index expressions and whatever else is the project's run as the project. What belongs to
+a superuser in the dump and is not of the platform's making belongs to role postgres afterwards.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import asyncpg
+
+from schemas.settings import Settings
+from workers.backup.contents import Entry, Parts, listed, parted, read_entries
+from workers.backup.last import make_last
+from workers.backup.manifest import DATABASE, ROLES, BackupError, Manifest
+from workers.backup.properties import give_properties, give_role_settings
+from workers.backup.rows import load_jobs
+from workers.backup.save import STATEMENTS
+from workers.backup.tools import contents, run_tool, script_of
+from workers.database.migrate import migrate, read_migrations
+from workers.database.superuser import login_as, login_url_as, superuser_options
+from workers.project.door import OWNER, open_as_superuser
+from workers.project.split import split
+from workers.sql import compose
+
+Tell = Callable[[str], None]
+_EXTENSION = re.compile(r"CREATE EXTENSION IF NOT EXISTS (?P<name>\S+) WITH SCHEMA (?P<schema>\S+);?")
+_FORGIVEN = re.compile(
+    r"ALTER [^;]* OWNER TO |GRANT |REVOKE |SET SESSION AUTHORIZATION |RESET SESSION AUTHORIZATION|ALTER DEFAULT PRIVILEGES |"
+    r"SET transaction_timeout|COMMENT ON (SCHEMA|EXTENSION) "
+)
+"""What role postgres may fail at: to give things away to whom it is no member of, and rights on what is the platform's."""
+_COMMAND = re.compile(r"Command was: (.*)")
+_NO_SUPERUSER = re.compile(r"^(ALTER ROLE .* WITH) NOSUPERUSER ")
+
+
+async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Settings, tell: Tell) -> None:
+    """Fill the database of a superuser's URL. Raises: BackupError, MigrationError, the driver's errors."""
+    known = [one for one in read_migrations() if one.version <= manifest.migrations.get(one.series, 0)]
+    await migrate(url, settings, known)
+    dump = folder / DATABASE
+    async with open_as_superuser(url) as superuser:
+        parts = parted(read_entries(await contents(dump)), await _platform(url, superuser))
+        async with login_as(superuser, url, OWNER) as project:
+            made = await _roles(project, folder, tell)
+            await give_role_settings(project, manifest.role_settings, tell)
+            lent = await _membership(superuser, project, parts)
+        await _run(superuser, url, dump, parts.schemas, tell)
+        await _extensions(superuser, url, dump)
+        await _run(superuser, url, dump, parts.main, tell, "--section=pre-data")
+        await _empty(superuser, url, parts.emptied)
+        await _run(
+            superuser,
+            url,
+            dump,
+            parts.main,
+            tell,
+            "--section=data",
+            settings={"session_replication_role": "replica"},
+        )
+        await load_jobs(superuser, dump, parts.jobs)
+    await migrate(url, settings)
+    async with open_as_superuser(url) as superuser:
+        await _run(superuser, url, dump, parts.main, tell, "--section=post-data")
+        async with login_as(superuser, url, OWNER) as project:
+            await make_last(project, await _script(dump, parts.last), tell)
+            for role in {*made, *lent}:
+                await _try(
+                    project, f"revoke {compose.quoted(role)} from {OWNER} granted by {OWNER}", lambda _: None
+                )
+            await give_properties(superuser, project, manifest, tell)
+
+
+async def _platform(url: str, superuser: asyncpg.Connection) -> list[Entry]:
+    """Return what a database has whose schemas are the platform's alone: the list of its own dump."""
+    options = superuser_options(superuser.get_server_version().major * 10000)
+    with tempfile.TemporaryDirectory(prefix="headwater-restore-") as folder:
+        file = Path(folder) / "platform.dump"
+        await run_tool(
+            "pg_dump", url, ["--format=custom", "--schema-only", f"--file={file}"], options=options
+        )
+        return read_entries(await contents(file))
+
+
+async def _roles(project: asyncpg.Connection, folder: Path, tell: Tell) -> list[str]:
+    """Make the project's own roles, as role postgres; return the new ones. Those that are there stay.
+
+    What the file says is run as role postgres says it: a file of another making gives no rights that it has not.
+    """
+    if not (folder / ROLES).exists():
+        return []
+    made: list[str] = []
+    if project.get_server_version().major >= 16:  # before, whoever may create roles may become them
+        await project.execute("set createrole_self_grant = 'set, inherit'")
+    for statement in split((folder / ROLES).read_text(encoding="utf-8")):
+        text = _NO_SUPERUSER.sub(r"\1 ", statement.text)
+        before = set(await _role_names(project))
+        await _try(project, text, tell)
+        made += set(await _role_names(project)) - before
+    return made
+
+
+async def _role_names(project: asyncpg.Connection) -> list[str]:
+    return [row[0] for row in await project.fetch("select rolname::pg_catalog.text from pg_catalog.pg_roles")]
+
+
+async def _membership(superuser: asyncpg.Connection, project: asyncpg.Connection, parts: Parts) -> list[str]:
+    """Have role postgres become who owns something in the backup, where it may; return whom it was not before."""
+    owners = sorted({entry.owner for entry in (*parts.schemas, *parts.main) if entry.owner})
+    lent = []
+    for row in await superuser.fetch(STATEMENTS["may_become"], owners):
+        if not row["is_member"] and await _try(
+            project, f"grant {compose.quoted(row['name'])} to {OWNER}", lambda _: None
+        ):
+            lent.append(row["name"])
+    return lent
+
+
+async def _extensions(superuser: asyncpg.Connection, url: str, dump: Path) -> None:
+    """Make the dump's extensions, as role postgres: each script runs with what rights the server gives it."""
+    entries = [entry for entry in read_entries(await contents(dump)) if entry.kind == "EXTENSION"]
+    text = await _script(dump, entries)
+    async with login_as(superuser, url, OWNER) as project:
+        for line in text.splitlines():
+            if not (found := _EXTENSION.fullmatch(line.strip())):
+                continue
+            try:
+                await project.execute(line.strip())
+            except asyncpg.PostgresError as error:
+                raise BackupError(
+                    f"The extension {found['name']} could not be made: {error}. Leave it out, or have the server trust it."
+                ) from None
+
+
+async def _empty(superuser: asyncpg.Connection, url: str, places: list[str]) -> None:
+    """Empty the platform's tables whose rows the dump has, of what migrations put into them."""
+    names = [".".join(map(compose.quoted, place.split(" ", 1))) for place in places]
+    if names:
+        async with login_as(superuser, url, OWNER) as project:
+            await project.execute(f"truncate {', '.join(names)} cascade")
+
+
+async def _run(
+    superuser: asyncpg.Connection,
+    url: str,
+    dump: Path,
+    entries: list[Entry],
+    tell: Tell,
+    *words: str,
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """Restore entries as role postgres. Raises: BackupError for what may not fail."""
+    if not entries:
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="headwater-restore-", encoding="utf-8") as file:
+        file.write(listed(entries))
+        file.flush()
+        async with login_url_as(superuser, url, OWNER, superuser_settings=settings) as login:
+            complaints = await run_tool(
+                "pg_restore", login, [*words, f"--use-list={file.name}", str(dump)], forgives=_is_forgiven
+            )
+    for command in _COMMAND.findall(complaints):
+        tell(f"Note: role {OWNER} may not do this, so it was left out: {command}")
+
+
+def _is_forgiven(complaints: str) -> bool:
+    """Say whether pg_restore failed only at what may fail (pure)."""
+    commands = _COMMAND.findall(complaints)
+    return (
+        "errors ignored on restore: " in complaints
+        and complaints.count("pg_restore: error: ") == len(commands)
+        and all(map(_FORGIVEN.match, commands))
+    )
+
+
+async def _script(dump: Path, entries: list[Entry]) -> str:
+    if not entries:
+        return ""
+    with tempfile.NamedTemporaryFile("w", prefix="headwater-restore-", encoding="utf-8") as file:
+        file.write(listed(entries))
+        file.flush()
+        return await script_of(dump, Path(file.name))
+
+
+async def _try(project: asyncpg.Connection, statement: str, tell: Tell) -> bool:
+    """Run a statement as role postgres; where the server refuses, say so and go on."""
+    try:
+        await project.execute(statement)
+    except asyncpg.DuplicateObjectError:
+        return False
+    except asyncpg.PostgresError as error:
+        tell(f"Note: {error}; left out: {statement.splitlines()[0]}")
+        return False
+    return True
