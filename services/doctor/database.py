@@ -5,6 +5,7 @@ from msgspec import Struct
 from services.doctor.finding import Finding, Level
 
 OLDEST_SERVER = 150000
+OLDEST_WITH_WALLS = 160000
 _MIB = 1024 * 1024
 _HELD_BYTES = 1024 * _MIB
 _FULL = 0.9
@@ -48,7 +49,11 @@ def look_at_facts(facts: Facts, *, realtime: bool) -> list[Finding]:
 def _version(facts: Facts) -> Finding:
     told = f"Postgres {facts.version // 10000}.{facts.version % 10000} answers"
     if facts.version < OLDEST_SERVER:
-        return Finding("database", Level.ERROR, told, "Upgrade it to Postgres 15 or newer.")
+        return Finding("database", Level.ERROR, told, "Upgrade it to Postgres 16 or newer.")
+    if facts.version < OLDEST_WITH_WALLS:
+        told += "; in it role postgres can grant itself the right to run programs on the server"
+        cure = "Upgrade it to Postgres 16 or newer, unless whoever writes the project's SQL may do everything there."
+        return Finding("database", Level.WARNING, told, cure)
     return Finding("database", Level.OK, told)
 
 
