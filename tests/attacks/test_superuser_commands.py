@@ -289,3 +289,36 @@ def test_a_role_that_is_stored_for_the_database_is_not_that_of_a_superuser(
             superuser_url(tenant) + free,
             "alter database postgres reset role; alter database postgres reset search_path",
         )
+
+
+_LOOKALIKE = """
+create schema cron;
+create function cron.checked(text) returns text language plpgsql immutable as
+  $$ begin perform {schema}.probe('a table that looks like one of the platform'); return $1; end $$;
+create domain cron.words as text check ({schema}.probe('a domain in a table that looks like one of the platform'));
+create table cron.job (
+  jobid bigint primary key, schedule cron.words, command text, nodename text, nodeport integer, database text, username text,
+  active boolean, jobname text generated always as (cron.checked(command)) stored, check ({schema}.probe('check of a look-alike'))
+);
+create table cron.job_run_details (
+  jobid bigint, runid bigint, job_pid integer, database text, username text default {schema}.probe('default')::text, command cron.words,
+  status text, return_message text, start_time timestamptz, end_time timestamptz, check ({schema}.probe('check of a look-alike'))
+);
+insert into cron.job (jobid, schedule, command, username) values (1, 'x', 'y', 'postgres');
+insert into cron.job_run_details values (1, 1, 1, 'a', 'postgres', 'c', 'd', 'e', now(), now());
+"""
+
+
+def test_restore_takes_no_table_of_a_tenant_for_one_of_the_platform(
+    tenant: Platform, planted: Probe, tmp_path: Path
+) -> None:
+    run_sql(tenant.values["DB_URL"], "drop extension if exists pg_cron cascade")
+    planted.plant(_LOOKALIKE.format(schema=planted.schema))
+    try:
+        assert tenant.command("backup", str(tmp_path / "one")).returncode == 0
+        done = tenant.command("restore", str(tmp_path / "one"), "--force")
+        assert planted.reports() == []
+        assert done.returncode == 0, done.stderr
+        assert run_sql(tenant.values["DB_URL"], "select count(*) from cron.job").stdout.strip() == "1"
+    finally:
+        run_sql(superuser_url(tenant), "drop schema if exists cron cascade")
