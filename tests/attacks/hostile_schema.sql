@@ -138,9 +138,11 @@ begin
       'create trigger "hostile b" after insert or update or delete on %1$s for each row execute function PROBE.probe_trigger()',
       'create trigger "hostile c" before insert or update or delete on %1$s for each statement execute function PROBE.probe_trigger()',
       'create trigger "hostile d" after insert or update or delete on %1$s for each statement execute function PROBE.probe_trigger()',
+      'create constraint trigger "hostile f" after insert or update or delete on %1$s deferrable initially deferred for each row execute function PROBE.probe_trigger()',
       'create trigger "hostile e" before truncate on %1$s for each statement execute function PROBE.probe_trigger()',
       'alter table %1$s enable always trigger "hostile ''a"', 'alter table %1$s enable always trigger "hostile b"',
       'alter table %1$s enable always trigger "hostile c"', 'alter table %1$s enable always trigger "hostile d"', 'alter table %1$s enable always trigger "hostile e"',
+      'alter table %1$s enable always trigger "hostile f"',
       'alter table %1$s add constraint "hostile check" check (PROBE.probe(%1$L))',
       'create index "hostile_%2$s" on %1$s (PROBE.text_of(%1$L))',
       'create policy "hostile policy" on %1$s as restrictive using (PROBE.probe(%1$L)) with check (PROBE.probe(%1$L))']
