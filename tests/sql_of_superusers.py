@@ -17,7 +17,8 @@ from pglast.visitors import Visitor
 
 PATH = ("pg_catalog", "pg_temp")
 _OWN_SCHEMAS = ("headwater", "pg_catalog")
-"""Where a superuser may change rows: no tenant can make triggers there."""
+"""Whose tables a superuser may read and write, and whose functions it may call. Elsewhere a tenant has triggers, replaces functions,
+and makes indexes and checks whose expressions the planner evaluates when a table is only read."""
 _IDENTITY = ("role", "session_authorization")
 _STARTS = re.compile(
     r"\s*(select|with|insert|update|delete|create|alter|drop|grant|revoke|do|set|reset|lock|call|comment|truncate|copy)\b",
@@ -155,6 +156,16 @@ def _queries(node: object) -> Iterator[str]:
             yield from _queries(value)
 
 
+def _relations(items: object) -> Iterator[sql.RangeVar]:
+    """Yield the tables of a FROM, those of joins too."""
+    for item in items if isinstance(items, tuple) else ():
+        match item:
+            case sql.RangeVar():
+                yield item
+            case sql.JoinExpr():
+                yield from _relations((item.larg, item.rarg))
+
+
 class _Names(Visitor):  # type: ignore[misc]  # pglast has no types
     """Finds names without a schema, changes of the role, and rows changed where a tenant may have triggers."""
 
@@ -169,18 +180,25 @@ class _Names(Visitor):  # type: ignore[misc]  # pglast has no types
     def visit_SelectStmt(self, _: object, node: sql.SelectStmt) -> None:
         for each in node.withClause.ctes if node.withClause else ():
             self._known.add(each.ctename)
+        for relation in _relations(node.fromClause):
+            if relation.schemaname not in (None, *_OWN_SCHEMAS):
+                self.faults.append(
+                    f"reads {relation.schemaname}.{relation.relname}, whose indexes may run code"
+                )
 
     def visit_FuncCall(self, _: object, node: sql.FuncCall) -> None:
         names = [part.sval for part in node.funcname]
         if len(names) == 1:
             self.faults.append(f"function {names[0]} stands without its schema")
+        elif names[0] not in _OWN_SCHEMAS:
+            self.faults.append(f"calls {'.'.join(names)}, which may have been replaced")
         first = node.args[0] if node.args else None
         is_identity = isinstance(first, sql.A_Const) and getattr(first.val, "sval", "") in _IDENTITY
         if names[-1] == "set_config" and is_identity:
             self.faults.append("changes the role by set_config")
 
     def visit_RangeVar(self, _: object, node: sql.RangeVar) -> None:
-        if node.schemaname is None and node.relname not in self._known:
+        if node.schemaname is None and node.relname not in self._known and node.relpersistence != "t":
             self.faults.append(f"relation {node.relname} stands without its schema")
 
     def visit_VariableSetStmt(self, _: object, node: sql.VariableSetStmt) -> None:

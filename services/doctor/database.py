@@ -32,6 +32,8 @@ class Facts(Struct, frozen=True):
     slot: Slot | None = None
     newer: list[str] = []
     """System migrations that the database has, and that are not known here."""
+    copies_cluster: bool = False
+    """Role postgres may make a physical copy of the whole server."""
 
 
 def silent(reason: str) -> Finding:
@@ -42,7 +44,7 @@ def silent(reason: str) -> Finding:
 
 def look_at_facts(facts: Facts, *, realtime: bool) -> list[Finding]:
     """Tell what is wrong with a database that answers."""
-    found = [_version(facts), _pending(facts), _sessions(facts)]
+    found = [_version(facts), _pending(facts), _sessions(facts), *_copies(facts)]
     return found + (_realtime(facts) if realtime else [])
 
 
@@ -55,6 +57,14 @@ def _version(facts: Facts) -> Finding:
         cure = "Upgrade it to Postgres 16 or newer, unless whoever writes the project's SQL may do everything there."
         return Finding("database", Level.WARNING, told, cure)
     return Finding("database", Level.OK, told)
+
+
+def _copies(facts: Facts) -> list[Finding]:
+    if not facts.copies_cluster:
+        return []
+    told = "pg_hba.conf lets role postgres copy the whole server, with the verifiers of all passwords"
+    cure = "Let only the logins of your standbys and backups use `replication` in pg_hba.conf; realtime does not need it."
+    return [Finding("replication", Level.WARNING, told, cure)]
 
 
 def _pending(facts: Facts) -> Finding:
