@@ -34,8 +34,9 @@ function visited(address) {
 
 async function followed(address) {
   const ways = [new URL(API_URL).origin, new URL(PROVIDER_URL).origin]
-  let landing = await opened(address)
-  while (ways.includes(landing.origin)) landing = await opened(landing)
+  const cookies = new Map() // a sign-in comes back to the browser that began it
+  let landing = await opened(address, cookies)
+  while (ways.includes(landing.origin)) landing = await opened(landing, cookies)
   return landing
 }
 

@@ -58,9 +58,11 @@ export async function letterTo(address) {
   throw new Error(`no letter came to ${address}`)
 }
 
-/** Open a link as a browser does, and give the address that it is sent on to. */
-export async function opened(link) {
-  const answer = await fetch(link, { redirect: 'manual' })
+/** Open a link as a browser does, and give the address that it is sent on to. `cookies` is a Map that is kept between links. */
+export async function opened(link, cookies = new Map()) {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const answer = await fetch(link, { redirect: 'manual', headers: cookie ? { cookie } : {} })
+  for (const line of answer.headers.getSetCookie()) cookies.set(...line.split(';')[0].split('='))
   const location = answer.headers.get('location')
   if (!location) throw new Error(`${link} answered ${answer.status}: ${await answer.text()}`)
   return new URL(location)
