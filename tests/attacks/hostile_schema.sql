@@ -16,9 +16,12 @@ exception when others then
   insert into PROBE.planted values (kind, statement, sqlerrm);
 end $$;
 
+-- Whoever restores makes indexes before rights: then the owner of a table may not yet call the probe, and the index is made all the same.
 create function PROBE.text_of(via text) returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   perform PROBE.probe(via);
+  return via;
+exception when insufficient_privilege then
   return via;
 end $$;
 

@@ -3,7 +3,8 @@
     *.sql, strings of *.py --> statements --> bodies of functions, strings inside --> calls with guesses of their types
 
 A guess is a set: what a column of that name, a function of that name, a literal can be. Too many guesses only make overloads that
-nobody calls; a missing one would hide a call, so what cannot be guessed is any of the usual types.
+nobody calls; a missing one would hide a call, so what cannot be guessed is any of the usual types. A call that names pg_catalog is left
+out: no overload changes it.
 """
 
 import ast
@@ -186,10 +187,14 @@ class _Calls(Visitor):  # type: ignore[misc]  # pglast has no types
 
     def visit_FuncCall(self, _: object, node: sql.FuncCall) -> None:
         name = node.funcname[-1].sval
+        if node.funcname[0].sval == "pg_catalog":
+            return  # nothing of a tenant's is found by that name
         self._add(name, [_guess(one, self._catalog) for one in node.args or ()])
 
     def visit_A_Expr(self, _: object, node: sql.A_Expr) -> None:
         name = node.name[-1].sval
+        if node.name[0].sval == "pg_catalog":
+            return
         left, right = node.lexpr, node.rexpr
         if isinstance(right, tuple):  # in (...), between
             for one in right:
