@@ -8,6 +8,8 @@ Without an argument the worker's parts run in this process behind a real broker;
 import argparse
 import asyncio
 import contextlib
+import os
+import signal
 import statistics
 import time
 from pathlib import Path
@@ -51,6 +53,8 @@ async def parts() -> None:
         show("first call, p50 / p99", f"{_at(cold, 50):.0f} / {_at(cold, 99):.0f} ms")
         pids = [each.pid for each in place.worker.instances]
         show(f"memory of {len(pids)} functions", f"{memory_mb(pids):.0f} MB")
+        again = [await _again(place, number) for number in range(0, _FUNCTIONS, 4)]
+        show("cold start of a known version, p50 / p99", f"{_at(again, 50):.0f} / {_at(again, 99):.0f} ms")
         warm = [await _took(place, "/hello0") for _ in range(_WARM)]
         show("warm call through the broker, p50 / p99", f"{_at(warm, 50):.2f} / {_at(warm, 99):.2f} ms")
         show(f"{_AT_A_TIME} at a time", f"{await _many(lambda: _took(place, '/hello0')):.0f} requests/s")
@@ -64,6 +68,14 @@ async def parts() -> None:
             first.append((time.perf_counter() - began) * 1000)
             await answer.close()
         show("first byte of events, p50", f"{_at(first, 50):.1f} ms")
+
+
+async def _again(place: Site, number: int) -> float:
+    """Give the time of a call that starts a process of a version which ran before."""
+    for each in [each for each in place.worker.instances if each.function.name == f"hello{number}"]:
+        os.kill(each.pid, signal.SIGKILL)
+        await each.gone.wait()
+    return await _took(place, f"/hello{number}")
 
 
 async def whole(house: Platform) -> None:
