@@ -1,7 +1,7 @@
 """Detect that code of a tenant ran with the rights of another role, however it came to run.
 
 A probe is a function `<schema>.probe(via)` that a tenant (role postgres) plants wherever the platform might call it. It does
-nothing for a session without a superuser. Otherwise it reports in ways that a rollback does not undo:
+nothing in a session of the tenant's own roles. In one of a superuser, or of a login that has rights which the tenant has not, it reports in ways that a rollback does not undo:
 
 - `raise log`: a line in the server's log, with the current and the session user;
 - `copy ... to program`: a file beside it, if the rights of the superuser could be used (also after `reset role`). Only
@@ -26,7 +26,16 @@ from services.supervisor.binaries import find_postgres
 from services.supervisor.cluster import SUPERUSER
 from tests.platform import Platform
 
-OWNER = "postgres"
+PROTECTED = (
+    "supabase_admin",
+    "supabase_replication_admin",
+    "headwater_scheduler",
+    "supabase_etl_admin",
+    "pgbouncer",
+)
+"""The superuser, and logins whose rights role postgres has not."""
+_GUARDED = re.compile(rf"current=(?!(?:{'|'.join(PROTECTED)}) ).* reset=cannot set parameter")
+"""Postgres keeps the role of the session out of reach: in a function of its owner's rights, in an analysis, in an index."""
 _TIMEOUT_S = 120
 
 _PROBE = """
@@ -36,11 +45,12 @@ create or replace function {schema}.probe(via pg_catalog.text) returns pg_catalo
 language plpgsql set search_path = pg_catalog, pg_temp set check_function_bodies = off as $probe$
 declare
   seen constant pg_catalog.int4 := coalesce(nullif(pg_catalog.current_setting('hostile.seen', true), ''), '0')::pg_catalog.int4;
-  report constant pg_catalog.text := pg_catalog.format('{token} via=%s current=%s session=%s', via, current_user, session_user);
+  report pg_catalog.text := pg_catalog.concat('via=', via, ' current=', current_user, ' session=', session_user);
 begin
   if not exists (
     select from pg_catalog.pg_roles as r
-    where r.rolsuper and (r.rolname operator(pg_catalog.=) current_user or r.rolname operator(pg_catalog.=) session_user)
+    where (r.rolsuper or r.rolname operator(pg_catalog.=) any ('{{{protected}}}'))
+      and (r.rolname operator(pg_catalog.=) current_user or r.rolname operator(pg_catalog.=) session_user)
   ) then
     return true;
   end if;
@@ -48,13 +58,14 @@ begin
   if seen operator(pg_catalog.>) 50 then
     return true;
   end if;
-  raise log '%', report;
-  begin  -- what the session may, whatever role it has now; the exception takes the role back
+  begin  -- what the session may, whatever role it has now; the exception at the end takes the role back
     begin
       execute 'reset role';
+      report := pg_catalog.concat(report, ' reset=done');
     exception when others then
-      raise log '% reset=%', report, sqlerrm;
+      report := pg_catalog.concat(report, ' reset=', sqlerrm);
     end;
+    raise log '{token} %', report;
     execute pg_catalog.format('copy (select %L) to program %L', report, 'cat >> {evidence}');
     raise exception 'undone';
   exception when others then
@@ -88,12 +99,15 @@ class Probe:
     token: str
     evidence: Path
     read: int = 0
-    lines: list[str] = field(default_factory=list)
+    restricted: list[str] = field(default_factory=list)
+    """Executions as a role of the tenant's, from which the role of the session is out of reach."""
 
     @property
     def ddl(self) -> str:
         """The SQL that makes the probe; role postgres runs it, or a migration file."""
-        return _PROBE.format(schema=self.schema, token=self.token, evidence=self.evidence)
+        return _PROBE.format(
+            schema=self.schema, token=self.token, evidence=self.evidence, protected=",".join(PROTECTED)
+        )
 
     @property
     def call(self) -> str:
@@ -105,14 +119,15 @@ class Probe:
         run_sql(self.target.values["DB_URL"], self.ddl + sql)
 
     def reports(self) -> list[str]:
-        """Return what was reported since the last call: executions in a session of a superuser."""
-        found = []
+        """Return what was reported since the last call: executions with rights that are not the tenant's."""
+        found: list[str] = []
         log = self.target.data / "logs" / "postgres.log"
         with log.open("rb") as file:
             file.seek(self.read)
             text = file.read().decode(errors="replace")
             self.read = file.tell()
-        found += re.findall(rf"LOG:\s+({self.token} .*)", text)
+        for line in re.findall(rf"LOG:\s+{self.token} (.*)", text):
+            (self.restricted if _GUARDED.search(line) else found).append(line)
         if self.evidence.exists():
             found += [f"ran a program: {line}" for line in self.evidence.read_text().splitlines()]
             self.evidence.unlink()

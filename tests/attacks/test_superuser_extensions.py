@@ -64,3 +64,72 @@ def test_the_script_of_extension_http_calls_no_function_of_the_schema_it_is_made
             )
             run_sql(target.values["DB_URL"], "drop extension if exists http cascade;" + drops)
     assert powers(target) == before
+
+
+_OWN_FUNCTIONS = """
+select distinct p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid) <> '', pg_catalog.array_to_string(
+  array(select pg_catalog.format_type(t, null) from pg_catalog.unnest(p.proargtypes) as t), ',')
+from pg_catalog.pg_depend d join pg_catalog.pg_proc p on p.oid = d.objid and d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+join pg_catalog.pg_extension e on e.oid = d.refobjid and d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass
+where e.extname = '{name}' and p.prokind = 'f'
+"""
+_NEAR = {
+    "text": ("name", "character varying", '"char"'), "character varying": ("text", "name"), "integer": ("bigint", "smallint"),
+    "jsonb": ("json", "text"), "bytea": ("text",), "boolean": ("text",), "bigint": ("integer",), "uuid": ("text",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("extension", ["http", "pgcrypto", "uuid-ossp", "pgjwt"])
+def test_no_near_overload_of_its_own_functions_is_bound_by_an_extension(
+    target: Platform, extension: str
+) -> None:
+    """A script that calls its own functions by name, with arguments that another overload fits better, binds that one."""
+    url = target.values["DB_URL"]
+    with probe(target) as one:
+        where = run_sql(
+            url,
+            f"select extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension where extname = '{extension}'",
+        )
+        one.plant(
+            f'drop extension if exists "{extension}" cascade; create extension "{extension}" with schema {one.schema} cascade;'
+        )
+        own = [
+            line.split("|")
+            for line in run_sql(url, _OWN_FUNCTIONS.format(name=extension)).stdout.splitlines()
+        ]
+        assert own
+        run_sql(url, f'drop extension "{extension}" cascade')
+        try:
+            made = 0
+            for name, _, types in own:
+                arguments = types.split(",") if types else []
+                for place, type_ in enumerate(arguments):
+                    for near in _NEAR.get(type_, ()):
+                        others = ", ".join([*arguments[:place], near, *arguments[place + 1 :]])
+                        done = run_sql(
+                            url,
+                            f"create function {one.schema}.{name}({others}) returns text language plpgsql as"
+                            f" $$ begin perform {one.call % name}; return ''; end $$",
+                            check=False,
+                        )
+                        made += done.returncode == 0
+            assert made > 0 or not any(types for _, _, types in own)
+            done = run_sql(
+                url, f'create extension "{extension}" with schema {one.schema} cascade', check=False
+            )
+            if extension == "http":
+                run_sql(
+                    url,
+                    f"set search_path = {one.schema}; select http_set_curlopt('CURLOPT_TIMEOUT_MS', '100'); select http_get('http://127.0.0.1:1/')",
+                    check=False,
+                )
+                run_sql(
+                    url,
+                    f"set search_path = {one.schema}; select http_post('http://127.0.0.1:1/', '{{}}'::jsonb)",
+                    check=False,
+                )
+            assert one.reports() == []
+        finally:
+            run_sql(url, f'drop extension if exists "{extension}" cascade')
+            if place := where.stdout.strip():
+                run_sql(url, f'create extension if not exists "{extension}" with schema {place}')

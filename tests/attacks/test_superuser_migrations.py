@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
+from tests.attacks.probe import Probe, as_login, powers, probe, run_sql, superuser_url
 from tests.platform import Platform, platform
 
 _EVENT_TRIGGER = """
@@ -77,3 +77,41 @@ def test_no_tenant_code_runs_while_pending_system_migrations_are_applied(
         assert "to apply" in done.stdout, done.stderr  # else nothing was tried
     assert reports == []
     assert powers(tenant) == before
+
+
+_NEW_ROLES = """
+select rolname from pg_catalog.pg_roles where rolname ~ '^(headwater_|supabase_)' and not rolsuper and not pg_catalog.pg_has_role('postgres', oid, 'member')
+  and rolname !~ '^headwater_(job|http|login)_'
+"""
+
+
+def test_a_role_of_the_platform_whose_name_a_tenant_has_taken_is_not_the_tenants(tenant: Platform) -> None:
+    """An update brings roles; whoever made a role of that name before has all rights on it."""
+    url, owner = tenant.values["DB_URL"], superuser_url(tenant)
+    roles = run_sql(owner, _NEW_ROLES).stdout.split()
+    assert "headwater_scheduler" in roles
+    taken = [
+        role
+        for role in roles
+        if role
+        not in (
+            "headwater_scheduler",
+            "supabase_replication_admin",
+            "supabase_read_only_user",
+            "supabase_etl_admin",
+        )
+    ]
+    for role in taken:
+        # As it was before the version that brought it; what it owned is made again by the migrations.
+        run_sql(owner, f"set event_triggers = off; drop owned by {role} cascade; drop role {role}")
+        run_sql(url, f"create role {role} login password 'x'")
+    run_sql(owner, "set event_triggers = off; delete from headwater.migrations")
+    tenant.command("upgrade")
+    members = run_sql(
+        owner,
+        f"select rolname from pg_catalog.pg_roles where rolname = any ('{{{','.join(taken)}}}') and pg_catalog.pg_has_role('postgres', oid, 'member')",
+    ).stdout.split()
+    opened = [
+        role for role in taken if run_sql(as_login(url, role, "x"), "select 1", check=False).returncode == 0
+    ]
+    assert (members, opened) == ([], [])

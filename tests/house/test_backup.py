@@ -19,7 +19,19 @@ _SCHEMA = (
     "create role keeper nologin; create table public.notes (id int primary key, text text);"
     "alter table public.notes enable row level security; create policy all_see on public.notes for select using (true);"
     "grant select on public.notes to keeper; insert into public.notes select n, 'note ' || n from generate_series(1, 500) n;"
-    "alter database postgres set work_mem = '5MB'"
+    "alter database postgres set work_mem = '5MB';"
+    "create schema shop; grant create, usage on schema shop to keeper;"
+    "create table shop.orders (id serial primary key, note int references public.notes);"
+    "insert into shop.orders (note) values (1), (2); grant keeper to postgres; alter table shop.orders owner to keeper;"
+    "alter role keeper set work_mem = '6MB'; comment on role keeper is 'keeps; everything';"
+    "create function public.welcome() returns trigger language plpgsql as 'begin return new; end';"
+    "create trigger welcome after insert on auth.users for each row execute function public.welcome();"
+    "create policy mine on storage.objects for select to authenticated using (owner_id = 'x');"
+    "create extension pg_cron; create extension pgmq;"
+)
+_CALLS = (
+    "select cron.schedule('nightly', '0 3 * * *', 'select 1');"
+    "select pgmq.create('jobs'); select pgmq.send('jobs', '{\"a\": 1}'); select vault.create_secret('s3cret', 'key')"
 )
 
 
@@ -41,6 +53,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with platform() as one:
         one.psql(_SCHEMA)
         one.psql(_OF_POSTGRES)
+        one.psql(_CALLS)
         _call(
             one,
             "POST",
@@ -76,6 +89,7 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert _sign_in(one) == 200
         assert "5MB" in one.psql("show work_mem")
         _still_belongs_to_postgres(one)
+        _all_is_there(one)
         _put(one, "later", b"x")
         again = one.command("restore", str(saved))
         assert again.returncode == 2
@@ -85,6 +99,25 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert forced.returncode == 0, forced.stderr
         one.wait_for_catalog("notes")
         assert one.get("/storage/v1/object/public/open/later")[0] in (400, 404)
+
+
+def _all_is_there(one: Platform) -> None:
+    """What is restored by ways of its own: jobs, secrets, queues, what hangs on the platform's tables, owners, roles."""
+    asked = {
+        "select jobname || ' ' || username from cron.job": "nightly postgres",
+        "select decrypted_secret from vault.decrypted_secrets": "s3cret",
+        "select message from pgmq.read('jobs', 0)": '{"a": 1}',
+        "select tgname from pg_trigger where tgrelid = 'auth.users'::regclass and tgname = 'welcome'": "welcome",
+        "select policyname from pg_policies where schemaname = 'storage' and policyname = 'mine'": "mine",
+        "select tableowner from pg_tables where tablename = 'orders'": "keeper",
+        "select max(id) || ' of ' || nextval('shop.orders_id_seq') from shop.orders": "2 of 3",
+        "select rolconfig::text || shobj_description(oid, 'pg_authid') from pg_roles where rolname = 'keeper'": (
+            "{work_mem=6MB}keeps; everything"
+        ),
+    }
+    for sql, expected in asked.items():
+        done = one.command("psql", "-Atc", sql)
+        assert done.stdout.strip() == expected, (sql, done.stdout, done.stderr)
 
 
 def _still_belongs_to_postgres(one: Platform) -> None:

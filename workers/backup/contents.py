@@ -10,7 +10,7 @@ platform makes: what a database with the platform's schemas alone has already is
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 _KINDS = (
@@ -32,7 +32,7 @@ _LEFT_OUT = (
     "STDSTRINGS",
 )
 _LAST = re.compile(r"(EVENT TRIGGER|PUBLICATION)\b")
-_RIGHTS = ("ACL", "DEFAULT ACL")
+RIGHTS = ("ACL", "DEFAULT ACL")
 _OURS_ALONE = ("headwater", "net")
 """Schemas whose rows say how this platform stands, not the one that was saved."""
 _PARTITION = re.compile(r"realtime messages_\d")
@@ -66,6 +66,8 @@ class Parts:
     last: list[Entry]
     """Event triggers and publications."""
     jobs: list[Entry]
+    rights: list[Entry]
+    """On what is the platform's or a superuser's: extensions give their own by themselves."""
     emptied: list[str]
     """The platform's tables whose rows the dump has."""
 
@@ -80,19 +82,23 @@ def read_entries(listed: str) -> list[Entry]:
     return found
 
 
-def parted(entries: Iterable[Entry], platform: Iterable[Entry]) -> Parts:
+def parted(entries: Iterable[Entry], platform: Iterable[Entry], superusers: Container[str]) -> Parts:
     """Part the entries of a dump; `platform` are those of a database with the platform's schemas alone."""
     ours = {(entry.kind, entry.place) for entry in platform}
-    parts = Parts([], [], [], [], [])
+    parts = Parts([], [], [], [], [], [])
     for entry in entries:
         about = entry.place.partition(" ")[2] if entry.kind in ("COMMENT", "SECURITY LABEL", "ACL") else ""
-        if (entry.kind, entry.place) in ours and entry.kind not in _RIGHTS:
+        if (entry.kind, entry.place) in ours:
+            if entry.kind in RIGHTS and entry.schema not in _OURS_ALONE:
+                parts.rights.append(entry)
             continue
         if entry.kind in _LEFT_OUT or about.startswith(("EXTENSION ", "DATABASE ")):
             continue
         if entry.schema in _OURS_ALONE or _PARTITION.match(entry.place):
             continue
-        if _LAST.match(entry.kind) or _LAST.match(about):
+        if entry.kind in RIGHTS and entry.owner in superusers:
+            parts.rights.append(entry)
+        elif _LAST.match(entry.kind) or _LAST.match(about):
             parts.last.append(entry)
         elif entry.kind == "SCHEMA":
             parts.schemas.append(entry)

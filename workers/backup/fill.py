@@ -20,7 +20,7 @@ from pathlib import Path
 import asyncpg
 
 from schemas.settings import Settings
-from workers.backup.contents import Entry, Parts, listed, parted, read_entries
+from workers.backup.contents import RIGHTS, Entry, Parts, listed, parted, read_entries
 from workers.backup.last import make_last
 from workers.backup.manifest import DATABASE, ROLES, BackupError, Manifest
 from workers.backup.properties import give_properties, give_role_settings
@@ -41,6 +41,9 @@ _FORGIVEN = re.compile(
 )
 """What role postgres may fail at: to give things away to whom it is no member of, and rights on what is the platform's."""
 _COMMAND = re.compile(r"Command was: (.*)")
+_TO_ITSELF = re.compile(rf' TO "?{OWNER}"?( WITH GRANT OPTION)?;?$')
+SUPERUSER = "supabase_admin"
+"""Who owns what the platform made; the server here may have another superuser besides."""
 _NO_SUPERUSER = re.compile(r"^(ALTER ROLE .* WITH) NOSUPERUSER ")
 
 
@@ -50,14 +53,15 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
     await migrate(url, settings, known)
     dump = folder / DATABASE
     async with open_as_superuser(url) as superuser:
-        parts = parted(read_entries(await contents(dump)), await _platform(url, superuser))
+        platform, known_rights = await _platform(url, superuser)
+        parts = parted(read_entries(await contents(dump)), platform, await _superusers(superuser))
         async with login_as(superuser, url, OWNER) as project:
             made = await _roles(project, folder, tell)
             await give_role_settings(project, manifest.role_settings, tell)
             lent = await _membership(superuser, project, parts)
-        await _run(superuser, url, dump, parts.schemas, tell)
+        owners = await _run(superuser, url, dump, parts.schemas, tell)
         await _extensions(superuser, url, dump)
-        await _run(superuser, url, dump, parts.main, tell, "--section=pre-data")
+        owners += await _run(superuser, url, dump, parts.main, tell, "--section=pre-data")
         await _empty(superuser, url, parts.emptied)
         await _run(
             superuser,
@@ -71,25 +75,50 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
         await load_jobs(superuser, dump, parts.jobs)
     await migrate(url, settings)
     async with open_as_superuser(url) as superuser:
-        await _run(superuser, url, dump, parts.main, tell, "--section=post-data")
+        owners += await _run(superuser, url, dump, parts.main, tell, "--section=post-data")
         async with login_as(superuser, url, OWNER) as project:
+            for statement in _grants(await _script(dump, parts.rights)):
+                if statement not in known_rights and not _TO_ITSELF.search(statement):
+                    await _try(project, statement, tell)
+            for command in owners:
+                await _try(project, command, tell)
             await make_last(project, await _script(dump, parts.last), tell)
-            for role in {*made, *lent}:
+            for role in {*made, *lent} - _kept_memberships(folder):
                 await _try(
                     project, f"revoke {compose.quoted(role)} from {OWNER} granted by {OWNER}", lambda _: None
                 )
             await give_properties(superuser, project, manifest, tell)
 
 
-async def _platform(url: str, superuser: asyncpg.Connection) -> list[Entry]:
-    """Return what a database has whose schemas are the platform's alone: the list of its own dump."""
+async def _platform(url: str, superuser: asyncpg.Connection) -> tuple[list[Entry], set[str]]:
+    """Return what a database has whose schemas are the platform's alone: the list of its own dump, and its grants."""
     options = superuser_options(superuser.get_server_version().major * 10000)
     with tempfile.TemporaryDirectory(prefix="headwater-restore-") as folder:
         file = Path(folder) / "platform.dump"
         await run_tool(
             "pg_dump", url, ["--format=custom", "--schema-only", f"--file={file}"], options=options
         )
-        return read_entries(await contents(file))
+        entries = read_entries(await contents(file))
+        return entries, set(_grants(await _script(file, [one for one in entries if one.kind in RIGHTS])))
+
+
+async def _superusers(superuser: asyncpg.Connection) -> set[str]:
+    rows = await superuser.fetch("select rolname::pg_catalog.text from pg_catalog.pg_roles where rolsuper")
+    return {SUPERUSER, *(row[0] for row in rows)}
+
+
+def _grants(script: str) -> list[str]:
+    """Return the statements of rights that role postgres gave, or the owner of the thing (pure)."""
+    found, others = [], False
+    for statement in split(script):
+        text = statement.text[statement.head :]
+        if text.startswith("SET SESSION AUTHORIZATION "):
+            others = text.removeprefix("SET SESSION AUTHORIZATION ").strip('"; ') != OWNER
+        elif text.startswith("RESET SESSION AUTHORIZATION"):
+            others = False
+        elif not others and text.startswith(("GRANT ", "REVOKE ", "ALTER DEFAULT PRIVILEGES ")):
+            found.append(text)
+    return found
 
 
 async def _roles(project: asyncpg.Connection, folder: Path, tell: Tell) -> list[str]:
@@ -108,6 +137,15 @@ async def _roles(project: asyncpg.Connection, folder: Path, tell: Tell) -> list[
         await _try(project, text, tell)
         made += set(await _role_names(project)) - before
     return made
+
+
+def _kept_memberships(folder: Path) -> set[str]:
+    """Return the roles that role postgres gave itself, as the backup has it (pure but for the file)."""
+    if not (folder / ROLES).exists():
+        return set()
+    text = (folder / ROLES).read_text(encoding="utf-8")
+    found = re.findall(rf'^grant (?:"((?:[^"]|"")+)"|(\w+)) to {OWNER}\b', text, re.MULTILINE)
+    return {quoted.replace('""', '"') or plain for quoted, plain in found}
 
 
 async def _role_names(project: asyncpg.Connection) -> list[str]:
@@ -158,10 +196,13 @@ async def _run(
     tell: Tell,
     *words: str,
     settings: Mapping[str, str] | None = None,
-) -> None:
-    """Restore entries as role postgres. Raises: BackupError for what may not fail."""
+) -> list[str]:
+    """Restore entries as role postgres; return the changes of owners that failed, for want of rights that come later.
+
+    Raises: BackupError for what may not fail.
+    """
     if not entries:
-        return
+        return []
     with tempfile.NamedTemporaryFile("w", prefix="headwater-restore-", encoding="utf-8") as file:
         file.write(listed(entries))
         file.flush()
@@ -169,8 +210,13 @@ async def _run(
             complaints = await run_tool(
                 "pg_restore", login, [*words, f"--use-list={file.name}", str(dump)], forgives=_is_forgiven
             )
+    owners = []
     for command in _COMMAND.findall(complaints):
-        tell(f"Note: role {OWNER} may not do this, so it was left out: {command}")
+        if command.startswith("ALTER ") and " OWNER TO " in command:
+            owners.append(command)
+        else:
+            tell(f"Note: role {OWNER} may not do this, so it was left out: {command}")
+    return owners
 
 
 def _is_forgiven(complaints: str) -> bool:

@@ -123,5 +123,9 @@ async def _manifest(
                 STATEMENTS["role_settings"], sorted(PLATFORM_ROLES), list(LOGIN_PREFIXES)
             )
         ],
-        rights=[Right(**dict(row)) for row in await connection.fetch(STATEMENTS["rights"])],
+        rights=[
+            Right(**dict(row))
+            for row in await connection.fetch(STATEMENTS["rights"])
+            if not row["role"].startswith(LOGIN_PREFIXES)
+        ],
     )

@@ -74,7 +74,9 @@ select statement from (
   from pg_catalog.pg_auth_members as m
   join pg_catalog.pg_roles as granted on granted.oid operator(pg_catalog.=) m.roleid
   join pg_catalog.pg_roles as member on member.oid operator(pg_catalog.=) m.member
+  join pg_catalog.pg_roles as grantor on grantor.oid operator(pg_catalog.=) m.grantor
   where not granted.rolsuper and not member.rolsuper
+    and (member.rolname operator(pg_catalog.<>) 'postgres' or not grantor.rolsuper)  -- the server gives these back by itself
     and (granted.oid in (select oid from own) or member.oid in (select oid from own))
     and not exists (select from pg_catalog.unnest($2::pg_catalog.text[]) as login where pg_catalog.starts_with(member.rolname, login))
 ) as told
