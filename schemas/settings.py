@@ -130,7 +130,10 @@ class Db(Struct, frozen=True):
     """[db]: the one Postgres database."""
 
     url: Secret | None = None
-    """An outside Postgres (>= 15). Unset: the embedded server. Also read from `DATABASE_URL`."""
+    """An outside Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. Also read from `DATABASE_URL`."""
+    trusted_project: bool = False
+    """Whoever writes the project's SQL may do everything on the server. Postgres 15 is refused without this: there role `postgres`,
+    which may create roles, can grant itself those that run programs and read files."""
     port: Port = 54322
     """Port of the embedded server."""
     bootstrap: bool = True

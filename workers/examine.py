@@ -5,6 +5,7 @@ may be a superuser, so nothing here runs code of the database's owner (database/
 """
 
 import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ async def facts(url: str, slot: str) -> dict[str, object]:
     connection = await connect_with_fixed_settings(url, timeout_s=_CONNECT_S)
     try:
         found: dict[str, object] = json.loads(await connection.fetchval(_STATEMENTS["facts"], slot))
+        with contextlib.suppress(asyncpg.InsufficientPrivilegeError):  # for superusers alone
+            found["copies_cluster"] = await connection.fetchval(_STATEMENTS["copies_cluster"])
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):
             rows = await connection.fetch(_STATEMENTS["applied"])

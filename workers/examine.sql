@@ -18,6 +18,16 @@ select pg_catalog.json_build_object(
   )
 )::text
 
+-- name: copies_cluster
+-- Whether role postgres, which may replicate, is let in for a physical copy of the whole server. Only a superuser may ask.
+select exists (
+  select from pg_catalog.pg_hba_file_rules as rule
+  where 'replication' = any(rule.database) and rule.auth_method <> 'reject'
+    and ('all' = any(rule.user_name) or 'postgres' = any(rule.user_name))
+) and exists (
+  select from pg_catalog.pg_roles as r where r.rolname = 'postgres' and r.rolreplication and not r.rolsuper
+)
+
 -- name: has_history
 select pg_catalog.to_regclass('headwater.migrations') is not null
 

@@ -5,6 +5,7 @@ from msgspec import Struct
 from services.doctor.finding import Finding, Level
 
 OLDEST_SERVER = 150000
+OLDEST_WITH_WALLS = 160000
 _MIB = 1024 * 1024
 _HELD_BYTES = 1024 * _MIB
 _FULL = 0.9
@@ -31,6 +32,8 @@ class Facts(Struct, frozen=True):
     slot: Slot | None = None
     newer: list[str] = []
     """System migrations that the database has, and that are not known here."""
+    copies_cluster: bool = False
+    """Role postgres may make a physical copy of the whole server."""
 
 
 def silent(reason: str) -> Finding:
@@ -41,15 +44,27 @@ def silent(reason: str) -> Finding:
 
 def look_at_facts(facts: Facts, *, realtime: bool) -> list[Finding]:
     """Tell what is wrong with a database that answers."""
-    found = [_version(facts), _pending(facts), _sessions(facts)]
+    found = [_version(facts), _pending(facts), _sessions(facts), *_copies(facts)]
     return found + (_realtime(facts) if realtime else [])
 
 
 def _version(facts: Facts) -> Finding:
     told = f"Postgres {facts.version // 10000}.{facts.version % 10000} answers"
     if facts.version < OLDEST_SERVER:
-        return Finding("database", Level.ERROR, told, "Upgrade it to Postgres 15 or newer.")
+        return Finding("database", Level.ERROR, told, "Upgrade it to Postgres 16 or newer.")
+    if facts.version < OLDEST_WITH_WALLS:
+        told += "; in it role postgres can grant itself the right to run programs on the server"
+        cure = "Upgrade it to Postgres 16 or newer, unless whoever writes the project's SQL may do everything there."
+        return Finding("database", Level.WARNING, told, cure)
     return Finding("database", Level.OK, told)
+
+
+def _copies(facts: Facts) -> list[Finding]:
+    if not facts.copies_cluster:
+        return []
+    told = "pg_hba.conf lets role postgres copy the whole server, with the verifiers of all passwords"
+    cure = "Let only the logins of your standbys and backups use `replication` in pg_hba.conf; realtime does not need it."
+    return [Finding("replication", Level.WARNING, told, cure)]
 
 
 def _pending(facts: Facts) -> Finding:

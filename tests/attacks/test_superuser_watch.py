@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attacks.probe import run_sql, superuser_url
+from tests.attacks.probe import as_login, probe, run_sql, superuser_url
 from tests.platform import Platform, platform
+from workers.sql.files import read_statements
 
 _TRIGGERS = "select evtname from pg_catalog.pg_event_trigger where evtowner <> 'postgres'::regrole order by 1"
 
@@ -89,3 +90,24 @@ def test_no_drop_of_a_function_takes_event_triggers_of_the_platform_along(tenant
             taken.append(attack)
     assert taken == []
     assert run_sql(superuser_url(tenant), _TRIGGERS).stdout.split() == before
+
+
+def test_a_trigger_on_what_the_scheduler_sweeps_runs_with_no_rights(tenant: Platform) -> None:
+    with probe(tenant) as one:
+        one.plant(
+            f"create trigger {one.schema} before delete on supabase_functions.hooks for each statement"
+            f" execute function {one.schema}.probe_trigger()"
+        )
+        secret = "s" * 40
+        _set_password(tenant, "headwater_scheduler", secret)
+        url = as_login(tenant.values["DB_URL"], "headwater_scheduler", secret)
+        sweeping = read_statements("workers.scheduler", "jobs.sql")["sweep_hooks"].replace("$1", "1")
+        run_sql(url, sweeping)
+        run_sql(url, sweeping)
+        assert [
+            line for line in one.reports() if "current=headwater_scheduler" in line or "reset=done" in line
+        ] == []
+
+
+def _set_password(tenant: Platform, role: str, password: str) -> None:
+    run_sql(superuser_url(tenant), f"alter role {role} password '{password}'")

@@ -6,7 +6,14 @@ import asyncpg
 import pytest
 
 from schemas.settings import Settings
-from tests.workers.database.server import OUTSIDE, Server, connected, fresh_database, temporary_server
+from tests.workers.database.server import (
+    OUTSIDE,
+    TRUSTING,
+    Server,
+    connected,
+    fresh_database,
+    temporary_server,
+)
 from workers.database.migrate import migrate
 
 PASSWORD = Settings().db.password.reveal()
@@ -40,7 +47,7 @@ async def house(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
     """A server whose database `postgres` is bootstrapped."""
     options = {"extensions": STAND_INS} if request.param == "embedded" else {"programs": OUTSIDE}
     with temporary_server(**options) as server:
-        await migrate(server.url(), Settings())
+        await migrate(server.url(), TRUSTING)
         yield server
 
 
@@ -68,7 +75,7 @@ async def project(house: Server) -> AsyncIterator[asyncpg.Connection]:
 async def place(house: Server) -> AsyncIterator[str]:
     """Name of a bootstrapped database of a test's own."""
     async with fresh_database(house) as name:
-        await migrate(house.url(database=name), Settings())
+        await migrate(house.url(database=name), TRUSTING)
         yield name
 
 

@@ -38,6 +38,8 @@ __all__ = ["SERIES", "Migration", "MigrationError", "migrate", "read_migrations"
 
 OLDEST_SERVER = 15
 """The oldest major version of Postgres that the migrations run on."""
+OLDEST_WITH_WALLS = 16
+"""The oldest one in which who may create roles cannot grant any role: before, role postgres runs programs if it wants to."""
 
 _STATEMENTS = read_statements("workers.database", "migrate.sql")
 _COMMITS_TOGETHER = {"synchronous_commit": "off"}
@@ -93,7 +95,7 @@ async def migrate(
         if await _is_current(connection, known, settings):
             return []
         connection.add_log_listener(lambda _, message: _pass_on(message, tell))
-        await _prepare(connection)
+        await _prepare(connection, settings)
         return await bring_up_to_date(sessions, known, settings)
     finally:
         await sessions.close()
@@ -113,13 +115,13 @@ async def bring_up_to_date(sessions: Sessions, known: list[Migration], settings:
 
 @contextlib.asynccontextmanager
 async def open_for_migrations(
-    url: str, tell: Callable[[str], None] = lambda _: None
+    url: str, settings: Settings, tell: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Sessions]:
     """Connect as who may do what migrations do, alone in this database. Raises: MigrationError, the driver's errors."""
     connection = await _connect(url)
     sessions = Sessions(connection, url, tell)
     try:
-        await _prepare(connection)
+        await _prepare(connection, settings)
         yield sessions
     finally:
         await sessions.close()
@@ -172,11 +174,17 @@ async def _is_current(connection: asyncpg.Connection, known: list[Migration], se
     return not _missing(applied, known) and not changes_of(rows, settings)
 
 
-async def _prepare(connection: asyncpg.Connection) -> None:
+async def _prepare(connection: asyncpg.Connection, settings: Settings) -> None:
     """Make sure that the server will do, and that nobody else works on this database. Raises: MigrationError."""
     if (version := connection.get_server_version().major) < OLDEST_SERVER:
         raise MigrationError(
             f"the server is Postgres {version}, and {OLDEST_SERVER} is the oldest that will do"
+        )
+    if version < OLDEST_WITH_WALLS and not settings.db.trusted_project:
+        raise MigrationError(
+            f"the server is Postgres {version}, in which role postgres can grant itself pg_execute_server_program and so run "
+            f"programs as the server's user: upgrade it to {OLDEST_WITH_WALLS} or later, or set db.trusted_project "
+            "(HEADWATER_DB_TRUSTED_PROJECT) if whoever writes the project's SQL may do everything there"
         )
     await _lock(connection)
 

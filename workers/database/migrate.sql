@@ -12,7 +12,7 @@ create table if not exists headwater.migrations (
   version int not null,
   name text not null,
   checksum text not null,
-  applied_at timestamptz not null default now(),
+  applied_at timestamptz not null default pg_catalog.now(),
   primary key (series, version)
 );
 create table if not exists headwater.decisions (

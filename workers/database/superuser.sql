@@ -61,6 +61,10 @@ select pg_catalog.format('grant connect on database %I to %I', pg_catalog.curren
 -- name: revoke_connect
 select pg_catalog.format('revoke connect on database %I from %I', pg_catalog.current_database(), $1::pg_catalog.text)
 
+-- name: one_at_a_time
+-- Until the transaction ends: two sessions that grant on one database disturb each other.
+select pg_catalog.pg_advisory_xact_lock($1::pg_catalog.int4, -1)
+
 -- name: hold
 -- Held by the session that made the login: a login whose lock can be taken was left behind by a process that is gone.
 select pg_catalog.pg_advisory_lock($1::pg_catalog.int4, $2::pg_catalog.int4)

@@ -65,7 +65,7 @@ class Upgrade:
 async def rehearse(url: str, settings: Settings, known: list[Migration] | None = None) -> Upgrade:
     """Try what is missing in transactions that are rolled back. Raises: TooNew, MigrationError, the driver's errors."""
     known = read_migrations() if known is None else known
-    async with open_for_migrations(url) as sessions:
+    async with open_for_migrations(url, settings) as sessions:
         missing = await _missing(sessions.superuser, known)
         rehearsal = _Rehearsal(missing)
         # A login that is not committed cannot log in, so all of them are made before the first transaction.
@@ -80,7 +80,7 @@ async def rehearse(url: str, settings: Settings, known: list[Migration] | None =
 async def upgrade(url: str, settings: Settings, known: list[Migration] | None = None) -> Upgrade:
     """Do it: each part of a migration in a transaction of its own. Raises: as `rehearse`."""
     known = read_migrations() if known is None else known
-    async with open_for_migrations(url) as sessions:
+    async with open_for_migrations(url, settings) as sessions:
         await _missing(sessions.superuser, known)
         before = await _things(sessions.superuser)
         done = await bring_up_to_date(sessions, known, settings)
@@ -238,7 +238,6 @@ def _sorted(lines: Iterable[str]) -> list[str]:
 
 
 async def _things(connection: asyncpg.Connection) -> dict[tuple[str, str], str]:
-    await connection.execute(_STATEMENTS["name_in_full"])
     rows = await connection.fetch(_STATEMENTS["things"])
     return {(row["kind"], row["name"]): row["content"] for row in rows}
 

@@ -4,10 +4,6 @@
 -- Requests of a running platform do not wait behind a rehearsal for longer than this.
 set local lock_timeout = '4s'
 
--- name: name_in_full
--- Names are shown with their schemas, before as after.
-set search_path = ''
-
 -- name: things
 -- Everything that has a name in the schemas of the platform and of projects, with what it is made of.
 select 'schema' as kind, n.nspname::text as name, '' as content

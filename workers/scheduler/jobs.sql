@@ -62,7 +62,8 @@ order by setdatabase
 delete from cron.job_run_details where end_time < clock_timestamp() - make_interval(secs => $1)
 
 -- name: sweep_hooks
-delete from supabase_functions.hooks where created_at < clock_timestamp() - make_interval(secs => $1)
+-- The table is the project's, which may have triggers on it: they run as a role without rights (platform/0021).
+select headwater.sweep_hooks($1)
 
 -- name: forget
 -- Last runs of jobs that are gone.

@@ -2,7 +2,7 @@
 -- as: supabase_auth_admin
 
 create or replace function auth.hash_refresh_token() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if new.token !~ '^[0-9a-f]{64}$' then
     new.token := pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(new.token, 'UTF8')), 'hex');

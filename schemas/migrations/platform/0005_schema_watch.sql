@@ -2,7 +2,7 @@
 -- as: superuser
 
 create or replace function extensions.pgrst_ddl_watch() returns event_trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (
     select from pg_catalog.pg_event_trigger_ddl_commands() as done
@@ -19,7 +19,7 @@ begin
 end $$;
 
 create or replace function extensions.pgrst_drop_watch() returns event_trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (
     select from pg_catalog.pg_event_trigger_dropped_objects() as gone

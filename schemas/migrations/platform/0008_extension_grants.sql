@@ -2,7 +2,7 @@
 -- as: superuser
 
 create or replace function extensions.grant_on_extension() returns event_trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   made text;
 begin

@@ -2,7 +2,7 @@
 -- as: superuser
 
 create or replace function extensions.headwater_mark_schema() returns event_trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   -- In the log in the order of commits: rows are judged by policies that are at least as new as they.
   if tg_event = 'sql_drop' then

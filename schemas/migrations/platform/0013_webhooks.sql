@@ -23,7 +23,7 @@ comment on table supabase_functions.hooks is 'Which request each webhook has sen
 
 -- Arguments: url, method (GET or POST), headers, params (both JSON objects), timeout in milliseconds.
 create or replace function supabase_functions.http_request() returns trigger
-language plpgsql security definer set search_path = supabase_functions as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   url constant text := tg_argv[0];
   method constant text := pg_catalog.upper(coalesce(tg_argv[1], ''));

@@ -35,7 +35,7 @@ grant all on realtime.messages to postgres;
 -- Makes the partitions of yesterday to three days ahead, and drops those whose rows are all older than 72 hours. Rows that
 -- the default partition took in the meantime are moved into a new partition before it is attached: so they are not sent again.
 create or replace function realtime.keep_partitions() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   today constant date := (pg_catalog.now() at time zone 'utc')::date;
   day date;

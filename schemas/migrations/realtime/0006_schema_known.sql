@@ -8,7 +8,7 @@
 -- Not, while a transaction that changed the schema may be on its way from the log to the others' sight; one that waits for
 -- its client was not committing when the position was read. `is_marked`: schema changes are marked in the log at all.
 create or replace function realtime.schema_known(out lsn pg_lsn, out is_settled boolean, out is_marked boolean)
-language plpgsql volatile security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   lsn := pg_catalog.pg_current_wal_insert_lsn();
   perform pg_catalog.pg_stat_clear_snapshot();

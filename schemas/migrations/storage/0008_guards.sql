@@ -2,7 +2,7 @@
 -- as: supabase_storage_admin
 
 create or replace function storage.protect_delete() returns trigger
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if pg_catalog.current_setting('storage.allow_delete_query', true) is distinct from 'true' then
     raise insufficient_privilege using
@@ -13,7 +13,7 @@ begin
 end $$;
 
 create or replace function storage.enforce_bucket_name_length() returns trigger
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if pg_catalog.length(new.name) > 100 then
     raise exception 'bucket name "%" is too long (% characters). Max is 100.', new.name, pg_catalog.length(new.name);
@@ -22,7 +22,7 @@ begin
 end $$;
 
 create or replace function storage.update_updated_at_column() returns trigger
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   new.updated_at := pg_catalog.now();
   return new;

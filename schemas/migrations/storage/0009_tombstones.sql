@@ -19,7 +19,7 @@ comment on column storage.tombstones.reason is
 alter table storage.tombstones enable row level security;
 
 create or replace function storage.bury_deleted_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into storage.tombstones (bucket_id, name, version, reason)
   select bucket_id, name, version, 'deleted' from gone where version is not null;
@@ -27,7 +27,7 @@ begin
 end $$;
 
 create or replace function storage.bury_replaced_version() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into storage.tombstones (bucket_id, name, version, reason)
   values (old.bucket_id, old.name, old.version, 'replaced');
@@ -35,7 +35,7 @@ begin
 end $$;
 
 create or replace function storage.bury_all_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into storage.tombstones (bucket_id, name, version, reason)
   select bucket_id, name, version, 'truncated' from storage.objects where version is not null;

@@ -48,7 +48,7 @@ language sql stable as $$
 $$;
 
 create or replace function storage.tell_new_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told constant text := storage.creation_event(true);
 begin
@@ -57,7 +57,7 @@ begin
 end $$;
 
 create or replace function storage.tell_changed_object() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told text := 'ObjectUpdated:Metadata';
 begin
@@ -73,7 +73,7 @@ begin
 end $$;
 
 create or replace function storage.tell_deleted_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   told constant text := 'ObjectRemoved:Delete';
 begin
@@ -82,7 +82,7 @@ begin
 end $$;
 
 create or replace function storage.tell_bucket() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   bucket constant storage.buckets := coalesce(new, old);
 begin

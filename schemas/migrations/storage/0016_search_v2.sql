@@ -28,7 +28,7 @@ begin
     entries as (
       select name, id, updated_at, created_at, last_accessed_at, metadata from objects where folder is null
       union all
-      select folder, null, min(created_at), min(created_at), null, null from objects where folder is not null
+      select folder, null, pg_catalog.min(created_at), pg_catalog.min(created_at), null, null from objects where folder is not null
       group by folder
     ),
     dated as (

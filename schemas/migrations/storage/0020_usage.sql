@@ -37,7 +37,7 @@ $$;
 
 -- Add to the counts of some buckets; entries of the three lists belong together, a bucket may stand there more than once.
 create or replace function storage.add_usage(buckets text[], sizes bigint[], counts bigint[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   own constant smallint := pg_catalog.pg_backend_pid() % 32;
 begin
@@ -72,7 +72,7 @@ begin
 end $$;
 
 create or replace function storage.count_changed_objects() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   buckets text[];
   sizes bigint[];
@@ -114,7 +114,7 @@ end $$;
 
 -- Count anew, as the owner; for tables that were filled without their triggers. Writers wait.
 create or replace function storage.recount_usage() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   lock table storage.objects in share row exclusive mode;
   delete from storage.usage;
@@ -127,7 +127,7 @@ begin
 end $$;
 
 create or replace function storage.forget_usage() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_table_name = 'objects' then
     delete from storage.usage;

@@ -15,7 +15,7 @@ grant select, insert, update, delete on storage.quotas to service_role;
 
 -- As the service role: the bytes that an object of this name may have; null: no quota holds.
 create or replace function storage.room_for(bucket text, object text) returns bigint
-language sql stable set search_path = '' as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select pg_catalog.min(
     greatest(
       quotas.size - case
@@ -36,7 +36,7 @@ $$;
 -- Add to the counts, unless a bucket that grows would pass its quota, or all together theirs. Who adds to what has a quota
 -- goes one after another, each seeing what the ones before added; locks are taken in one order, before any count is.
 create or replace function storage.refuse_beyond_quota(buckets text[], sizes bigint[], counts bigint[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   quota storage.quotas;
   held bigint;

@@ -169,7 +169,9 @@ async def test_requests_that_are_none_are_refused(project: asyncpg.Connection, c
         await project.execute(f"select {call}")
 
 
-async def test_where_no_scheduler_runs_it_says_so_in_time(project: asyncpg.Connection):
+async def test_where_no_scheduler_runs_it_says_so_in_time(
+    bootstrapped: Server, name: str, project: asyncpg.Connection
+):
     await project.execute("select http_set_curlopt('CURLOPT_TIMEOUT_MS', '50')")
 
     with pytest.raises(
@@ -181,7 +183,8 @@ async def test_where_no_scheduler_runs_it_says_so_in_time(project: asyncpg.Conne
     assert caught.value.hint == (
         'Requests are sent by the pool "scheduler": see that it runs, and that scheduler.enabled is on.'
     )
-    assert await project.fetchval("select count(*) from headwater.http_queue") == 0
+    async with connected(bootstrapped.url(database=name)) as admin:
+        assert await admin.fetchval("select count(*) from headwater.http_queue") == 0
 
 
 async def test_a_statement_timeout_ends_the_wait(project: asyncpg.Connection):
@@ -194,7 +197,8 @@ async def test_a_statement_timeout_ends_the_wait(project: asyncpg.Connection):
 async def test_its_login_may_exchange_requests_and_nothing_else(
     bootstrapped: Server, name: str, project: asyncpg.Connection
 ):
-    role, password = await one_row(project, "select role, password from extensions.http_headwater_login")
+    async with connected(bootstrapped.url(database=name)) as admin:
+        role, password = await one_row(admin, "select role, password from extensions.http_headwater_login")
 
     async with connected(bootstrapped.url(role, password, name)) as login:
         for statement in (

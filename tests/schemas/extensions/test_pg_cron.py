@@ -194,9 +194,7 @@ async def test_a_table_that_a_project_made_itself_is_not_served(
             await scheduler.execute("select headwater.job_login('supabase_auth_admin', 'SCRAM-SHA-256$x')")
 
 
-@pytest.mark.parametrize(
-    "role", ["postgres", "authenticator", "supabase_auth_admin", "supabase_functions_admin"]
-)
+@pytest.mark.parametrize("role", ["postgres", "authenticator", "supabase_auth_admin"])
 async def test_only_the_scheduler_may_ask_for_logins(bootstrapped: Server, name: str, role: str):
     async with connected(bootstrapped.url(role, PASSWORD, name)) as connection:
         for call in ("job_login('postgres', 'SCRAM-SHA-256$x')", "take_over_jobs()", "scheduler_serves()"):

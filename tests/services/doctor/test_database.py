@@ -17,6 +17,8 @@ def test_good_database_has_no_findings_but_good_ones() -> None:
     ("changed", "title", "level"),
     [
         ({"version": 140002}, "database", Level.ERROR),
+        ({"version": 150002}, "database", Level.WARNING),
+        ({"copies_cluster": True}, "replication", Level.WARNING),
         ({"pending": ["auth/0001_users"]}, "migrations", Level.ERROR),
         ({"newer": ["auth/0099"]}, "migrations", Level.ERROR),
         ({"sessions": 95}, "sessions", Level.WARNING),

@@ -21,7 +21,9 @@ from typing import Any
 from urllib.parse import quote
 
 import asyncpg
+import msgspec
 
+from schemas.settings import Settings
 from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.extensions import extension_files
 from services.supervisor.system_user import SystemUser, run_as, server_user
@@ -29,6 +31,10 @@ from services.supervisor.vault_key import keep_vault_key
 
 OUTSIDE = Path(os.environ["HEADWATER_TEST_POSTGRES"]) if "HEADWATER_TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
+TRUSTING = msgspec.structs.replace(
+    Settings(), db=msgspec.structs.replace(Settings().db, trusted_project=True)
+)
+"""The default settings, for a server of any version."""
 
 _START_S = 30
 _ACCESS = """\

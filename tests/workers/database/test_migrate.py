@@ -13,7 +13,7 @@ import pytest
 from schemas.database_logins import password_variables
 from schemas.secret import Secret
 from schemas.settings import Settings
-from tests.workers.database.server import OUTSIDE, connected, fresh_database, temporary_server
+from tests.workers.database.server import OUTSIDE, TRUSTING, connected, fresh_database, temporary_server
 from workers.database import migration_files
 from workers.database.migrate import SERIES, Migration, MigrationError, migrate, read_migrations, run
 
@@ -340,7 +340,7 @@ async def test_a_superuser_of_any_name_may_migrate(database, platform_server):
 @pytest.mark.skipif(OUTSIDE is None, reason="HEADWATER_TEST_POSTGRES names no other Postgres")
 async def test_processes_may_start_at_once_on_an_outside_server():
     with temporary_server(programs=OUTSIDE) as server:
-        applied = await asyncio.gather(*(migrate(server.url(), Settings()) for _ in range(2)))
+        applied = await asyncio.gather(*(migrate(server.url(), TRUSTING) for _ in range(2)))
 
     assert sorted(map(len, applied)) == [0, len(read_migrations())]
 
@@ -376,3 +376,13 @@ def test_a_server_that_is_away_ends_the_command_with_one_sentence(capsys):
     assert code == 1
     assert told.startswith("headwater: the database could not be brought up to date: ")
     assert "word" not in told
+
+
+@pytest.mark.skipif(OUTSIDE is None, reason="HEADWATER_TEST_POSTGRES names no other Postgres")
+async def test_a_server_that_lets_role_postgres_run_programs_is_refused_unless_the_project_is_trusted():
+    with temporary_server(programs=OUTSIDE) as server:
+        version = int(str(await value(server.url(), "show server_version_num")))
+        if version < 160000:
+            with pytest.raises(MigrationError, match="can grant itself pg_execute_server_program"):
+                await migrate(server.url(), Settings())
+        assert await migrate(server.url(), TRUSTING) == read_migrations()

@@ -4,8 +4,10 @@ import asyncpg
 import pytest
 
 from schemas.settings import Settings
-from tests.workers.database.server import connected
+from tests.workers.database.released import apply_released, released_migrations
+from tests.workers.database.server import Server, connected, fresh_database
 from workers.database.migrate import Migration, MigrationError, migrate, read_migrations
+from workers.database.migration_files import read_superseded
 from workers.database.upgrade import TooNew, Upgrade, differences, rehearse, report, run, upgrade
 
 OURS = read_migrations()
@@ -18,6 +20,24 @@ SECOND = Migration(
     "create function public.twice(n int) returns int language sql as 'select n * 2'; create table public.others (id int)",
 )
 BROKEN = Migration("trial", 3, "broken", "-- Breaks.\n-- as: superuser\nselect 1 / 0")
+
+_MADE = """
+select 'function ' || p.prosecdef || ' ' || p.proowner::regrole, p.oid::regprocedure::text,
+  concat(pg_get_functiondef(p.oid))
+from pg_proc p where p.oid >= 16384 and p.prokind in ('f', 'p')
+  and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
+union all
+select 'relation', c.oid::regclass::text, concat(c.relkind, ' ', c.relowner::regrole, ' ', c.relrowsecurity,
+  (select string_agg(concat(a.attname, ' ', a.atttypid::regtype), ', ' order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))
+from pg_class c where c.oid >= 16384 and c.relkind in ('r', 'p', 'v', 'i', 'S') and c.relnamespace <> 'pg_toast'::regnamespace
+union all
+select 'event trigger', evtname::text, concat(evtevent, ' ', evtfoid::regprocedure, ' ', evtenabled) from pg_event_trigger
+union all
+select 'trigger', concat(tgrelid::regclass, ' ', tgname), concat(tgenabled, ' ', pg_get_triggerdef(oid)) from pg_trigger where not tgisinternal
+union all
+select 'schema', nspname::text, nspowner::regrole::text from pg_namespace where nspname !~ '^pg_'
+"""
+"""What a database is made of, apart from its rows and rights."""
 
 
 async def _tables(url: str) -> list[str]:
@@ -123,3 +143,49 @@ def test_server_that_is_away_ends_the_command_with_one_sentence(capsys: pytest.C
     assert code == 1
     assert said.startswith("The database could not be brought up to date:")
     assert "word" not in said
+
+
+async def test_a_database_of_the_release_before_is_brought_up_to_date(database: str) -> None:
+    before = await apply_released(database)
+
+    tried = await rehearse(database, Settings())
+    done = await upgrade(database, Settings())
+
+    there = {(each.series, each.version) for each in before}
+    assert done.migrations == [each for each in OURS if (each.series, each.version) not in there]
+    assert tried.migrations == done.migrations
+    assert "- function extensions.headwater_mark_schema()" in done.things
+    assert (await upgrade(database, Settings())).migrations == []
+
+
+async def test_an_upgraded_database_has_what_a_new_one_has(database: str, platform_server: Server) -> None:
+    await apply_released(database)
+    await migrate(database, Settings())
+    async with fresh_database(platform_server) as name:
+        await migrate(platform_server.url(database=name), Settings())
+        found = []
+        for url in (database, platform_server.url(database=name)):
+            async with connected(url) as connection:
+                rows = await connection.fetch(_MADE)
+            found.append({(row[0], row[1]): row[2] for row in rows})
+
+    upgraded, new = found
+    assert {key: (upgraded.get(key), new.get(key)) for key in upgraded.keys() ^ new.keys()} == {}
+    assert {key: (upgraded[key], new[key]) for key in new if upgraded[key] != new[key]} == {}
+
+
+def test_checksums_of_the_release_before_are_known() -> None:
+    now = {(each.series, each.version): each for each in OURS}
+    superseded = read_superseded()
+
+    for each in released_migrations():
+        kept = now[each.series, each.version]
+        assert each.name == kept.name
+        assert each.checksum == kept.checksum or each.checksum in superseded[str(kept)], str(each)
+
+
+def test_what_is_superseded_is_a_file_of_ours_in_another_form() -> None:
+    known = {str(each): each.checksum for each in OURS}
+
+    for file, checksums in read_superseded().items():
+        assert known[file] not in checksums, file

@@ -18,7 +18,7 @@ from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
 from schemas.settings import Settings
 from tests.broker.server import NatsServer
-from tests.workers.database.server import connected
+from tests.workers.database.server import TRUSTING, connected
 from workers.database.migrate import migrate
 from workers.replication.pool import Replication
 
@@ -182,7 +182,7 @@ def login_url(url: str, role: str, password: str) -> str:
 @contextlib.asynccontextmanager
 async def house_of(database: str, nats: NatsServer) -> AsyncIterator[House]:
     """Give a house on two running servers, by the superuser's URL; its replication reads the log."""
-    await migrate(database, Settings())
+    await migrate(database, TRUSTING)
     settings = Realtime()
     broker = await Connection.open(nats.url, name="replication")
     url = login_url(database, settings.login, Settings().db.password.reveal())

@@ -13,7 +13,7 @@ from schemas.realtime_settings import Realtime
 from schemas.settings import Settings
 from tests.broker.server import running_server
 from tests.workers.database.own_server import own_server
-from tests.workers.database.server import OUTSIDE, connected, temporary_server
+from tests.workers.database.server import OUTSIDE, TRUSTING, connected, temporary_server
 from tests.workers.replication.house import House, house_of
 from workers.database.migrate import migrate
 from workers.replication.outgoing import order
@@ -265,7 +265,7 @@ async def test_a_slot_that_nobody_reads_is_dropped_when_realtime_is_off(own_hous
 
 async def test_the_login_may_replicate_and_no_more_than_read():
     with temporary_server(programs=OUTSIDE) as server:
-        await migrate(server.url(), Settings())
+        await migrate(server.url(), TRUSTING)
         url = server.url(Realtime().login, Settings().db.password.reveal())
         async with connected(url) as connection:
             assert (await look_at_server(connection.fetch)).database == "postgres"
