@@ -17,6 +17,10 @@ from services.supervisor.binaries import find_postgres
 from services.supervisor.errors import SupervisorError
 
 
+_OPTIONS = "-c role=none -c search_path=pg_catalog,pg_temp"
+"""For an outside database, whose URL may be a superuser's: settings stored for the database must not make it another role."""
+
+
 @click.command()
 @platform_options
 @click.option(
@@ -75,7 +79,8 @@ def dump(
         refuse(str(error), code=error.exit_code)
     # The wheel's tools have no TLS: an outside database may need the machine's own.
     program = own if state.ports.get("db") else Path(shutil.which(what) or own)
-    _write([str(program), *options], {**os.environ, **libpq_environment(url)}, text, file)
+    environment = {**os.environ, **libpq_environment(url), "PGOPTIONS": _OPTIONS}
+    _write([str(program), *options], environment, text, file)
 
 
 def _write(

@@ -62,7 +62,7 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
         owners = await _run(superuser, url, dump, parts.schemas, tell)
         await _extensions(superuser, url, dump)
         owners += await _run(superuser, url, dump, parts.main, tell, "--section=pre-data")
-        await _empty(superuser, url, parts.emptied)
+        switched_off = await _empty(superuser, url, parts.emptied)
         await _run(
             superuser,
             url,
@@ -72,6 +72,9 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
             "--section=data",
             settings={"session_replication_role": "replica"},
         )
+        async with login_as(superuser, url, OWNER) as project:
+            for statement in switched_off:
+                await project.execute(statement)
         await load_jobs(superuser, dump, parts.jobs)
     await migrate(url, settings)
     async with open_as_superuser(url) as superuser:
@@ -180,12 +183,22 @@ async def _extensions(superuser: asyncpg.Connection, url: str, dump: Path) -> No
                 ) from None
 
 
-async def _empty(superuser: asyncpg.Connection, url: str, places: list[str]) -> None:
-    """Empty the platform's tables whose rows the dump has, of what migrations put into them."""
-    names = [".".join(map(compose.quoted, place.split(" ", 1))) for place in places]
-    if names:
-        async with login_as(superuser, url, OWNER) as project:
-            await project.execute(f"truncate {', '.join(names)} cascade")
+async def _empty(superuser: asyncpg.Connection, url: str, places: list[str]) -> list[str]:
+    """Empty the platform's tables whose rows the dump has, and switch their triggers off; return what brings these back.
+
+    Some triggers fire in every replication role: they would count, hash and queue a second time.
+    """
+    pairs = [place.split(" ", 1) for place in places]
+    if not pairs:
+        return []
+    schemas, names = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    async with login_as(superuser, url, OWNER) as project:
+        triggers = await project.fetch(STATEMENTS["triggers"], schemas, names)
+        for trigger in triggers:
+            await project.execute(trigger["off"])
+        tables = ", ".join(f"{compose.quoted(schema)}.{compose.quoted(name)}" for schema, name in pairs)
+        await project.execute(f"truncate {tables} cascade")
+    return [trigger["back"] for trigger in triggers]
 
 
 async def _run(

@@ -138,3 +138,18 @@ select 'event_' || pg_catalog.md5(pg_catalog.format('%I.%I', n.nspname, p.pronam
 from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid operator(pg_catalog.=) p.pronamespace
 where p.prorettype operator(pg_catalog.=) 'pg_catalog.event_trigger'::pg_catalog.regtype
   and n.nspname operator(pg_catalog.<>) 'headwater'
+
+-- name: triggers
+-- The triggers of tables, as statements that switch them off and back: rows of a backup are those that they made already.
+-- $1: schemas, $2: names.
+select
+  pg_catalog.format('alter table %I.%I disable trigger %I', n.nspname, c.relname, g.tgname) as off,
+  pg_catalog.format(
+    'alter table %I.%I enable%s trigger %I', n.nspname, c.relname,
+    case g.tgenabled when 'A' then ' always' when 'R' then ' replica' else '' end, g.tgname) as back
+from pg_catalog.pg_trigger as g
+join pg_catalog.pg_class as c on c.oid operator(pg_catalog.=) g.tgrelid
+join pg_catalog.pg_namespace as n on n.oid operator(pg_catalog.=) c.relnamespace
+join rows from (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[])) as named (schema, name)
+  on named.schema operator(pg_catalog.=) n.nspname and named.name operator(pg_catalog.=) c.relname
+where not g.tgisinternal and g.tgenabled <> 'D' and g.tgparentid operator(pg_catalog.=) 0

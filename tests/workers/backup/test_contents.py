@@ -10,8 +10,8 @@ _PLATFORM = """;
 13; 0 0 ACL - SCHEMA auth supabase_admin
 """
 _DUMP = """;
-2; 3079 16385 EXTENSION - pgcrypto 
-3; 0 0 COMMENT - EXTENSION pgcrypto 
+2; 3079 16385 EXTENSION - pgcrypto\x20
+3; 0 0 COMMENT - EXTENSION pgcrypto\x20
 20; 2615 9 SCHEMA - auth supabase_admin
 21; 2615 9 SCHEMA - shop postgres
 22; 1259 9 TABLE auth users supabase_auth_admin
