@@ -1,7 +1,8 @@
 -- What settings decide about the database (assertions.py): read in one question, changed where it differs.
 
 -- name: found
--- The migrations that were applied ride along, so that a start with nothing to do asks once (migrate.py). Verifiers of the
+-- The migrations that were applied ride along, and logins that a killed process may have left behind (superuser.py), so that a
+-- start with nothing to do asks once (migrate.py). Verifiers of the
 -- login roles in $1, settings of this database, and what was decided last. Superusers and the role we are keep their
 -- passwords: those are not ours to set. Then extensions of ours that an unsafe script made, with the version that mends
 -- them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql); the table tells ours from a
@@ -32,6 +33,14 @@ where installed.extname operator(pg_catalog.=) 'http' and installed.extversion o
     where login.relname operator(pg_catalog.=) 'http_headwater_login'
       and login.relnamespace operator(pg_catalog.=) installed.extnamespace
   )
+union all
+select 'throwaway login', rolname::text, null
+from pg_catalog.pg_roles
+where pg_catalog.starts_with(
+  rolname,
+  'headwater_login_'
+    || (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())::text
+    || '_')
 union all
 select 'migration', pg_catalog.format('%s/%s', series, version), checksum from headwater.migrations
 

@@ -31,7 +31,14 @@ from workers.database.migration_files import (
     read_migrations,
     read_superseded,
 )
-from workers.database.superuser import FIXED, NotSuperuser, UnknownRole, connect_as_superuser, login_as
+from workers.database.superuser import (
+    FIXED,
+    NotSuperuser,
+    UnknownRole,
+    connect_as_superuser,
+    drop_leftover_logins,
+    login_as,
+)
 from workers.sql.files import read_statements
 
 __all__ = ["SERIES", "Migration", "MigrationError", "migrate", "read_migrations"]
@@ -105,6 +112,7 @@ async def bring_up_to_date(sessions: Sessions, known: list[Migration], settings:
     """Apply what is missing, one at a time, then what the settings decide; return what was applied. Raises: as `migrate`."""
     for name, value in _COMMITS_TOGETHER.items():
         await sessions.superuser.execute("select pg_catalog.set_config($1, $2, false)", name, value)
+    await drop_leftover_logins(sessions.superuser)
     await prepare_history(sessions.superuser)
     missing = await unapplied(sessions.superuser, known)
     for migration in missing:
@@ -171,7 +179,8 @@ async def _is_current(connection: asyncpg.Connection, known: list[Migration], se
     except asyncpg.UndefinedTableError:
         return False
     applied = {row["name"]: row["value"] for row in rows if row["kind"] == "migration"}
-    return not _missing(applied, known) and not changes_of(rows, settings)
+    is_clean = not any(row["kind"] == "throwaway login" for row in rows)
+    return is_clean and not _missing(applied, known) and not changes_of(rows, settings)
 
 
 async def _prepare(connection: asyncpg.Connection, settings: Settings) -> None:

@@ -106,6 +106,17 @@ async def test_a_start_with_nothing_to_do_asks_two_questions(database, platform_
     assert platform_server.log().count(f"{name}: LOG:  execute") - before == 2
 
 
+async def test_a_start_drops_the_logins_that_a_killed_process_left_behind(database):
+    await migrate(database, Settings())
+    oid = await value(database, "select oid from pg_database where datname = current_database()")
+    login = f"headwater_login_{oid}_{'0' * 16}"
+    await execute(database, f"create role {login} login in role supabase_auth_admin")
+
+    assert await migrate(database, Settings()) == []
+
+    assert await value(database, "select count(*) from pg_roles where rolname = $1", login) == 0
+
+
 async def test_a_migration_that_fails_leaves_nothing_and_ends_the_run(database):
     broken = Migration("trial", 2, "broken", "-- as: superuser\ncreate table public.half (); select 1 / 0")
     wanted = [
