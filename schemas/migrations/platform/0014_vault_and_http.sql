@@ -93,10 +93,23 @@ end $$;
 -- Who exchanges: logins that extension http makes, one a database. A dump makes extensions before it makes this schema, so
 -- the rights are a role's, and the logins are members of it.
 do $$
+declare
+  member name;
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'headwater_http') then
-    create role headwater_http nologin noinherit;
+    create role headwater_http;
   end if;
+  -- Whoever may create roles could have made one of this name before: then it is nobody's but ours from now on.
+  alter role headwater_http nosuperuser nocreatedb nocreaterole noreplication nobypassrls nologin noinherit password null;
+  for member in
+    select member.rolname from pg_catalog.pg_auth_members as held
+    join pg_catalog.pg_roles as member on member.oid = held.member
+    where held.roleid = (select oid from pg_catalog.pg_roles where rolname = 'headwater_http')
+      and not (pg_catalog.starts_with(member.rolname, 'headwater_http_') and not exists (
+        select from pg_catalog.pg_auth_members as above where above.roleid = member.oid))
+  loop
+    execute pg_catalog.format('revoke headwater_http from %I cascade', member);
+  end loop;
 end $$;
 
 revoke all on procedure headwater.http_exchange(text, text, jsonb, bytea, integer, integer) from public;
