@@ -274,8 +274,6 @@ def _run_all(one: Hostile, folders: Path) -> None:
     one.take("start after an update", lambda: _restart(one))
     one.command("backup", "backup", str(folders / "one"))
     one.take("restore elsewhere", lambda: _elsewhere(one, folders / "one"))
-    one.command("restore", "restore", str(folders / "one"), "--force")
-    one.command("doctor after the restore", "doctor")
     one.take("migrate of compose", lambda: _compose_migrate(one))
     _store_settings(one)
     one.command("doctor with settings", "doctor")
@@ -291,7 +289,7 @@ def _run_all(one: Hostile, folders: Path) -> None:
 _NAMES = (
     "planting", "jobs", "changes", "requests", "status", "doctor", "lint", "types", "dump", "dump of rows", "dump of roles", "push",
     "migration list", "migration repair", "seed", "functions deploy", "functions list", "secrets", "storage keys", "diff", "upgrade, dry", "upgrade",
-    "start after an update", "backup", "restore elsewhere", "restore", "doctor after the restore", "migrate of compose",
+    "start after an update", "backup", "restore elsewhere",  "migrate of compose",
     "doctor with settings", "upgrade with settings", "backup with settings", "restore with settings", "migrate of compose with settings",
     "reset", "doctor after the reset",
 )  # fmt: skip
@@ -308,7 +306,9 @@ def test_no_code_of_the_tenant_ran_with_rights_that_it_has_not(hostile: Hostile,
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_command_did_its_work(hostile: Hostile, name: str) -> None:
     outcome = hostile.outcomes[name]
-    assert outcome.code in (0, 2 if name.startswith("doctor") else 0), outcome.output
+    assert outcome.code in ((0, 2) if name.startswith("doctor") else (0,)), (
+        outcome.output
+    )  # 2: the doctor warns
     assert "Traceback" not in outcome.output
 
 
