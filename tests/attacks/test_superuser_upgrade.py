@@ -7,13 +7,13 @@ could plant what this one refuses. It is made as it was from that release's own 
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
 from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
-from tests.platform import Platform
+from tests.platform import Platform, platform
 from tests.workers.database.released import apply_released
 
 _NAME = "hostile_before"
@@ -47,14 +47,21 @@ alter database {name} set session_replication_role = 'replica';
 """
 
 
+@pytest.fixture(scope="module")
+def tenant() -> Iterator[Platform]:
+    """A platform of this module's own: passwords of its server are set from other settings."""
+    with platform() as one:
+        yield one
+
+
 @pytest.fixture
-async def before(target: Platform) -> AsyncIterator[Probe]:
-    """A probe in a database of the release before; `target.values["DB_URL"]` of its copy names that database."""
-    owner = superuser_url(target)
+async def before(tenant: Platform) -> AsyncIterator[Probe]:
+    """A probe in a database of the release before; `tenant.values["DB_URL"]` of its copy names that database."""
+    owner = superuser_url(tenant)
     run_sql(owner, f"create database {_NAME} template template0")
     try:
-        copy = Platform(target.data, target.port, target.pid, {**target.values})
-        copy.values["DB_URL"] = _in(target.values["DB_URL"])
+        copy = Platform(tenant.data, tenant.port, tenant.pid, {**tenant.values})
+        copy.values["DB_URL"] = _in(tenant.values["DB_URL"])
         await apply_released(_in(owner))
         with probe(copy) as one:
             one.plant(_PLANTED.format(schema=one.schema, name=_NAME))
@@ -69,10 +76,10 @@ def _in(url: str) -> str:
 
 @pytest.mark.parametrize("words", [("upgrade", "--dry-run"), ("upgrade",), ("migrate",)], ids=" ".join)
 async def test_nothing_of_the_tenant_runs_while_its_database_is_brought_up_to_date(
-    before: Probe, target: Platform, words: tuple[str, ...]
+    before: Probe, tenant: Platform, words: tuple[str, ...]
 ) -> None:
-    owner = _in(superuser_url(target))
-    powerful = powers(target)
+    owner = _in(superuser_url(tenant))
+    powerful = powers(tenant)
     before.reports()
 
     done = subprocess.run(
@@ -83,7 +90,7 @@ async def test_nothing_of_the_tenant_runs_while_its_database_is_brought_up_to_da
 
     assert done.returncode == 0, done.stderr
     assert before.reports() == []
-    assert powers(target) == powerful
+    assert powers(tenant) == powerful
     assert (
         run_sql(
             owner,
