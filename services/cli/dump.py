@@ -16,7 +16,6 @@ from services.supervisor.addresses import libpq_environment
 from services.supervisor.binaries import find_postgres
 from services.supervisor.errors import SupervisorError
 
-
 _OPTIONS = "-c role=none -c search_path=pg_catalog,pg_temp"
 """For an outside database, whose URL may be a superuser's: settings stored for the database must not make it another role."""
 
