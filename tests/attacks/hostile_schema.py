@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.attacks.platform_sql import Call, catalog_statement, collect, read_catalog
+from tests.attacks.platform_sql import Call, collect
 from tests.attacks.probe import Probe, run_sql
+from tests.attacks.server_catalog import catalog_statement, read_catalog
 
 _HERE = Path(__file__).parent
 _FULL = ("public",)

@@ -9,15 +9,16 @@ out: no overload changes it.
 
 import ast
 import itertools
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pglast
 from pglast import ast as sql
 from pglast.visitors import Visitor
+
+from tests.attacks.server_catalog import USUAL, Catalog, Types
 
 ROOT = Path(__file__).parents[2]
 _FOLDERS = ("services", "workers", "schemas", "broker")
@@ -30,7 +31,6 @@ _MAY_HOLD = re.compile(
 )
 """What quickly tells a program that holds SQL."""
 _NAME = re.compile(r"^-- name: .*$", re.MULTILINE)
-_USUAL = frozenset({"text", "name", "oid", "int4", "int8", "bool", "jsonb", '"char"', "text[]"})
 _MOST, _MOST_OF_POOLS = 64, 4
 """How many combinations of types are tried for one call; fewer where no superuser and no command is at work."""
 _POOLS = (
@@ -42,8 +42,6 @@ _POOLS = (
     "workers/functions",
 )
 
-Types = frozenset[str]
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -52,16 +50,6 @@ class Call:
     name: str
     arguments: tuple[str, ...]
     is_operator: bool = False
-
-
-@dataclass(slots=True)
-class Catalog:
-    """What the server knows: result types of functions by name, operators, types of columns by name."""
-
-    functions: Mapping[str, Types]
-    operators: Mapping[str, tuple[tuple[str, str, str], ...]]
-    """Name -> (left, right, result)."""
-    columns: Mapping[str, Types]
 
 
 @dataclass(slots=True)
@@ -247,7 +235,7 @@ def _guess(node: object, catalog: Catalog) -> Types:
         case sql.TypeCast(typeName=name):
             return frozenset({_type_name(name)})
         case sql.FuncCall(funcname=name):
-            return catalog.functions.get(name[-1].sval, _USUAL)
+            return catalog.functions.get(name[-1].sval, USUAL)
         case sql.A_Expr(name=name, lexpr=left, rexpr=right) if not isinstance(right, tuple):
             return _result(
                 name[-1].sval, _guess(left, catalog) if left else None, _guess(right, catalog), catalog
@@ -255,7 +243,7 @@ def _guess(node: object, catalog: Catalog) -> Types:
         case sql.A_Expr():
             return frozenset({"bool"})
         case sql.ColumnRef(fields=fields) if isinstance(fields[-1], sql.String):
-            return catalog.columns.get(fields[-1].sval, _USUAL)
+            return catalog.columns.get(fields[-1].sval, USUAL)
         case sql.SubLink(subselect=select) if getattr(select, "targetList", None):
             return _guess(select.targetList[0].val, catalog)
         case sql.CoalesceExpr(args=args) | sql.MinMaxExpr(args=args):
@@ -271,7 +259,7 @@ def _guess(node: object, catalog: Catalog) -> Types:
             return frozenset({"name", "timestamptz"})
         case sql.A_Indirection(arg=arg):
             return frozenset(one.removesuffix("[]") for one in _guess(arg, catalog))
-    return _USUAL
+    return USUAL
 
 
 def _result(name: str, left: Types | None, right: Types, catalog: Catalog) -> Types:
@@ -285,61 +273,3 @@ def _type_name(name: sql.TypeName) -> str:
     base = name.names[-1].sval
     base = '"char"' if base == "char" and len(name.names) == 1 else base
     return base + ("[]" if name.arrayBounds else "")
-
-
-_CATALOG = r"""
-set search_path = pg_catalog;
-select json_build_object(
-  'functions', (select json_object_agg(name, types) from (
-    select proname as name, json_agg(distinct format_type(prorettype, null)) as types from pg_proc
-    where pronamespace = 'pg_catalog'::regnamespace group by proname) as f),
-  'operators', (select json_object_agg(name, types) from (
-    select oprname as name,
-      json_agg(json_build_array(format_type(oprleft, null), format_type(oprright, null), format_type(oprresult, null))) as types
-    from pg_operator where oprresult not in (select oid from pg_type where typtype = 'p') group by oprname) as o),
-  'columns', (select json_object_agg(name, types) from (
-    select attname as name, json_agg(distinct format_type(atttypid, null)) as types
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where a.attnum > -7 and c.relkind in ('r', 'v', 'p') and n.nspname not in ('information_schema', 'pg_toast') group by attname) as c)
-)
-"""
-
-
-def catalog_statement() -> str:
-    """Return the statement whose answer `read_catalog` takes."""
-    return _CATALOG
-
-
-def read_catalog(text: str) -> Catalog:
-    """Parse the answer of the catalog's statement. Pseudo-types stand for the usual ones."""
-    raw = json.loads(text)
-    pseudo = {
-        "anyelement", "anynonarray", "anyarray", "anycompatible", "anycompatiblearray", "record", "anyenum",
-        "internal", "void", "trigger", "event_trigger", "anyrange", "anymultirange", "anycompatiblenonarray",
-    }  # fmt: skip
-
-    def types(one: list[str]) -> Types:
-        plain = {_short(name) for name in one if name not in pseudo}
-        return frozenset(plain) if plain and len(plain) == len(set(one)) else frozenset(plain) | _USUAL
-
-    return Catalog(
-        functions={name: types(value) for name, value in raw["functions"].items()},
-        operators={
-            name: tuple((_short(left), _short(right), _short(result)) for left, right, result in rows)
-            for name, rows in raw["operators"].items()
-        },
-        columns={name: types(value) for name, value in raw["columns"].items()},
-    )
-
-
-_LONG = {
-    "integer": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool", "character varying": "varchar",
-    "timestamp with time zone": "timestamptz", "timestamp without time zone": "timestamp", "double precision": "float8",
-    "real": "float4", "time with time zone": "timetz", "time without time zone": "time", "character": "bpchar",
-    "bit varying": "varbit",
-}  # fmt: skip
-
-
-def _short(name: str) -> str:
-    base = name.removesuffix("[]")
-    return _LONG.get(base, base) + ("[]" if name.endswith("[]") else "")

@@ -12,7 +12,8 @@ def _wait(target: Platform, condition: str) -> None:
     """Wait until a condition is true in the database."""
     deadline = time.monotonic() + _WAIT_S
     while run_sql(superuser_url(target), f"select {condition}").stdout.strip() != "t":
-        assert time.monotonic() < deadline, condition
+        logged = (target.data / "logs" / "changes.log").read_text().splitlines()[-5:]
+        assert time.monotonic() < deadline, (condition, logged)
         time.sleep(0.05)
 
 
