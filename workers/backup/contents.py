@@ -37,7 +37,8 @@ _OURS_ALONE = ("headwater", "net")
 """Schemas whose rows say how this platform stands, not the one that was saved."""
 _PARTITION = re.compile(r"realtime messages_\d")
 JOBS = ("cron job", "cron job_run_details")
-"""Tables of the superuser's whose rows are the project's."""
+"""Tables of the superuser's whose rows are the project's. A dump that defines such a table has one of the project's own: what an
+extension makes is in no dump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ def read_entries(listed: str) -> list[Entry]:
 
 def parted(entries: Iterable[Entry], platform: Iterable[Entry], superusers: Container[str]) -> Parts:
     """Part the entries of a dump; `platform` are those of a database with the platform's schemas alone."""
+    entries = list(entries)
     ours = {(entry.kind, entry.place) for entry in platform}
+    spaced = {entry.place[2:] for entry in entries if entry.kind == "SCHEMA" and " " in entry.place[2:]}
+    own_tables = {entry.place for entry in entries if entry.kind == "TABLE"}
     parts = Parts([], [], [], [], [], [])
     for entry in entries:
         about = entry.place.partition(" ")[2] if entry.kind in ("COMMENT", "SECURITY LABEL", "ACL") else ""
@@ -94,7 +98,7 @@ def parted(entries: Iterable[Entry], platform: Iterable[Entry], superusers: Cont
             continue
         if entry.kind in _LEFT_OUT or about.startswith(("EXTENSION ", "DATABASE ")):
             continue
-        if entry.schema in _OURS_ALONE or _PARTITION.match(entry.place):
+        if (entry.schema in _OURS_ALONE and not _is_in(entry, spaced)) or _PARTITION.match(entry.place):
             continue
         if entry.kind in RIGHTS and entry.owner in superusers:
             parts.rights.append(entry)
@@ -102,13 +106,25 @@ def parted(entries: Iterable[Entry], platform: Iterable[Entry], superusers: Cont
             parts.last.append(entry)
         elif entry.kind == "SCHEMA":
             parts.schemas.append(entry)
-        elif entry.kind == "TABLE DATA" and entry.place in JOBS:
+        elif entry.kind == "TABLE DATA" and entry.place in JOBS and entry.place not in own_tables:
             parts.jobs.append(entry)
         else:
             if entry.kind == "TABLE DATA" and ("TABLE", entry.place) in ours:
                 parts.emptied.append(entry.place)
             parts.main.append(entry)
     return parts
+
+
+def _is_in(entry: Entry, schemas: Iterable[str]) -> bool:
+    """Return whether an entry is one of these schemas, or of what is in them (pure).
+
+    The list quotes nothing: in `net worth items` the schema may be `net` or `net worth`. Schemas of the platform hold nothing of a
+    project's, so a schema of the backup whose name has a blank is meant.
+    """
+    return any(
+        entry.place in (f"- {name}", f"SCHEMA {name}") or entry.place.startswith(f"{name} ")
+        for name in schemas
+    )
 
 
 def listed(entries: Iterable[Entry]) -> str:

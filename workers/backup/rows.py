@@ -1,6 +1,8 @@
 """Rows of the superuser's tables that are the project's: jobs and their runs.
 
-They are read from the dump as rows, never as statements, into temporary tables of ours, and from there where they belong.
+They are read from the dump as rows, never as statements, into temporary tables of ours, and from there where they belong. That
+is done where the tables are those of extension pg_cron and a superuser owns them: a project may make tables of these names,
+whose types, checks and defaults would run its code in this session.
 """
 
 import io
@@ -22,7 +24,7 @@ _TABLES = {"job": ("headwater_jobs", "take_jobs"), "job_run_details": ("headwate
 
 async def load_jobs(superuser: asyncpg.Connection, dump: Path, entries: list[Entry]) -> None:
     """Bring jobs and their runs into the database, if it has the extension. Raises: the driver's errors."""
-    if not entries or not await superuser.fetchval("select pg_catalog.to_regclass('cron.job') is not null"):
+    if not entries or not await superuser.fetchval(STATEMENTS["has_jobs"]):
         return
     with tempfile.NamedTemporaryFile("w", prefix="headwater-restore-", encoding="utf-8") as file:
         file.write(listed(entries))

@@ -116,6 +116,17 @@ select r.rolname::pg_catalog.text as name, pg_catalog.pg_has_role('postgres', r.
 from pg_catalog.pg_roles as r
 where r.rolname operator(pg_catalog.=) any ($1::pg_catalog.text[]) and not r.rolsuper
 
+-- name: has_jobs
+-- Whether both tables of jobs are those of extension pg_cron, as a superuser made them.
+select pg_catalog.count(*) operator(pg_catalog.=) 2
+from pg_catalog.pg_class as c
+join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) c.relowner and r.rolsuper
+join pg_catalog.pg_depend as d on d.objid operator(pg_catalog.=) c.oid and d.deptype operator(pg_catalog.=) 'e'
+  and d.classid operator(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+  and d.refclassid operator(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+join pg_catalog.pg_extension as e on e.oid operator(pg_catalog.=) d.refobjid and e.extname operator(pg_catalog.=) 'pg_cron'
+where c.oid in (pg_catalog.to_regclass('cron.job'), pg_catalog.to_regclass('cron.job_run_details'))
+
 -- name: take_jobs
 -- Jobs of role postgres and of roles that it may become; a job of another would run with rights that a backup must not give.
 insert into cron.job (jobid, schedule, command, nodename, nodeport, database, username, active, jobname)

@@ -45,7 +45,8 @@ union all
 select 'migration', pg_catalog.format('%s/%s', series, version), checksum from headwater.migrations
 
 -- name: be_quiet
--- Nothing of this transaction goes to the server's log, whatever the log is set to.
+-- Nothing of this transaction goes to the server's log, whatever the log is set to, nor into pg_stat_activity, where role postgres
+-- sees the statements of all sessions.
 set local log_statement = 'none';
 set local log_duration = off;
 set local log_min_duration_statement = -1;
@@ -54,7 +55,8 @@ set local log_transaction_sample_rate = 0;
 set local log_parameter_max_length = 0;
 set local log_parameter_max_length_on_error = 0;
 set local log_min_error_statement = 'panic';
-set local log_error_verbosity = 'terse'
+set local log_error_verbosity = 'terse';
+set local track_activities = off
 
 -- name: hand_over
 -- A name and a value for the next statement, which cannot take parameters.

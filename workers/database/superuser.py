@@ -46,6 +46,7 @@ FIXED = {
     "standard_conforming_strings": "on",
     "backslash_quote": "safe_encoding",
     "array_nulls": "on",
+    "quote_all_identifiers": "off",
     "transform_null_equals": "off",
     "row_security": "on",
     "check_function_bodies": "on",
