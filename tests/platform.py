@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
 
 _START_S = 90
 
@@ -38,6 +39,13 @@ class Platform:
     @property
     def url(self) -> str:
         return self.values["API_URL"]
+
+    def login_url(self, role: str) -> str:
+        """Return the database's URL for a login of the platform: each has a random password of its own."""
+        password = json.loads((self.data / "passwords.json").read_text())[role]
+        parts = urlsplit(self.values["DB_URL"])
+        place = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{role}:{quote(password, safe='')}@{place}"))
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a `headwater` command against this platform."""

@@ -97,7 +97,7 @@ def signed_up(one: Platform) -> list[tuple[str, str]]:
 
 async def sessions(database_url: str, count: int) -> list[str]:
     """Make sessions, and give a refresh token of each."""
-    connection = await asyncpg.connect(database_url.replace("//postgres:", "//supabase_auth_admin:"))
+    connection = await asyncpg.connect(database_url)
     users: list[UUID] = [row["id"] for row in await connection.fetch("select id from auth.users order by id")]
     rows, tokens = [], []
     for number in range(count):
@@ -144,7 +144,7 @@ def measure(one: Platform, options: argparse.Namespace, more: list[int]) -> None
         ]
 
     def refresh() -> list[bytes]:
-        tokens = asyncio.run(sessions(one.values["DB_URL"], int(options.seconds * 3000)))
+        tokens = asyncio.run(sessions(one.login_url("supabase_auth_admin"), int(options.seconds * 3000)))
         return [
             post(host, key, "/token?grant_type=refresh_token", {"refresh_token": each}) for each in tokens
         ]

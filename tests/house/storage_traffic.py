@@ -219,7 +219,7 @@ class Left:
 
 async def swept(platform: Platform, own: Storage | None = None) -> Left:
     """Wait until nothing is under way, sweep without grace, and give what is left. `own` says where the bytes lie."""
-    database_url = platform.values["DB_URL"].replace("//postgres:", f"//{LOGIN}:")
+    database_url = platform.login_url(LOGIN)
     blobs = BlobStore.open(own or Storage(), platform.data)
     pool = await Pool.open(database_url, 2)
     admin = await asyncpg.connect(database_url)
