@@ -16,6 +16,9 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/connection.py": {
         "int(port)": BROKER,
     },
+    "broker/metrics.py": {
+        "int(is_up)": NUMBER,
+    },
     "broker/process.py": {
         "int(number)": OWN,
     },
@@ -26,6 +29,14 @@ REASONS: dict[str, dict[str, str]] = {
         "int(parts[at + 1])": BROKER,
         "int(parts[at + 3])": BROKER,
         "int(parts[at])": BROKER,
+    },
+    "broker/token_buckets.py": {
+        "float(max(burst, 1))": NUMBER,
+    },
+    "broker/walls.py": {
+        "int(answer)": NUMBER,
+        "int(count)": OWN,
+        "int(start)": OWN,
     },
     "broker/wire.py": {
         "int(digits)": BROKER,
@@ -88,6 +99,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(bucket.file_size_limit)": OWN,
         "int(bucket.quota)": OWN,
     },
+    "services/supervisor/identity.py": {
+        "int(entry.name)": OWN,
+    },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
     },
@@ -146,6 +160,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(found[11])": PATTERN,
         "int(found[at] or 0)": PATTERN,
     },
+    "workers/auth/social/browsers.py": {
+        "float(own.saml.relay_state_validity_period if kind == SAML else own.flow_state_expiry_duration)": NUMBER,
+    },
     "workers/auth/web3/ethereum.py": {
         "int(nibble, 16)": PATTERN,
     },
@@ -155,13 +172,22 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/database/assertions.py": {
         "int(iterations)": DATABASE,
     },
+    "workers/database/superuser.py": {
+        "int(login.rpartition('_')[2][:8], 16)": OWN,
+    },
     "workers/database/views.py": {
         "int(column)": DATABASE,
         "int(number)": DATABASE,
         "int(relation)": DATABASE,
     },
+    "workers/functions/filter.py": {
+        "int(_LIBC.syscall(self._number, _SET_MODE_FILTER, ctypes.c_uint(self._flags), ctypes.byref(self._program)))": NUMBER,
+    },
     "workers/functions/http_wire.py": {
         "int(found[1])": PATTERN,
+    },
+    "workers/functions/landlock.py": {
+        "int(_LIBC.syscall(number, *arguments))": NUMBER,
     },
     "workers/functions/limits.py": {
         "int(fields[11])": OWN,
@@ -175,6 +201,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/functions/reach.py": {
         "int(answer.status)": NUMBER,
     },
+    "workers/functions/readable.py": {
+        "int(each[1])": OWN,
+    },
     "workers/functions/specifiers.py": {
         "int(code, 16)": PATTERN,
     },
@@ -183,6 +212,10 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/functions/waiting.py": {
         "int(number)": OWN,
+    },
+    "workers/functions/walls.py": {
+        "int(found[1])": PATTERN,
+        "int(found[2])": PATTERN,
     },
     "workers/graphql/plan/paging.py": {
         "int(convert(size.look_into()))": NUMBER,

@@ -34,7 +34,7 @@ class Teapot(ApiError):
         (ApiError(), Response(500, [JSON], b'{"message":""}')),
         (Unavailable("full"), Response(503, [JSON, ("retry-after", "1")], b'{"message":"full"}')),
         (Unavailable("away", 30), Response(503, [JSON, ("retry-after", "30")], b'{"message":"away"}')),
-        (DeadlineExceeded("late"), Response(504, [JSON], b'{"message":"late"}')),
+        (DeadlineExceeded("late"), Response(504, [JSON], b'{"message":"late","outcome":"unknown"}')),
         (ApiError('"Å"\n\0'), Response(500, [JSON], '{"message":"\\"Å\\"\\n\\u0000"}'.encode())),
     ],
 )
