@@ -80,9 +80,6 @@ REASONS: dict[str, dict[str, str]] = {
     "services/gateway/resuming.py": {
         "int(most)": NUMBER,
     },
-    "services/middleware/limits.py": {
-        "float(max(burst, 1))": NUMBER,
-    },
     "services/realtime/changes/filters.py": {
         "Decimal(text)": PRINTED,
     },
@@ -202,7 +199,7 @@ REASONS: dict[str, dict[str, str]] = {
         "int(answer.status)": NUMBER,
     },
     "workers/functions/readable.py": {
-        "int(each[1])": OWN,
+        "int(each[1])": PATTERN,
     },
     "workers/functions/specifiers.py": {
         "int(code, 16)": PATTERN,
@@ -214,8 +211,8 @@ REASONS: dict[str, dict[str, str]] = {
         "int(number)": OWN,
     },
     "workers/functions/walls.py": {
-        "int(found[1])": PATTERN,
-        "int(found[2])": PATTERN,
+        "int(found[1])": OWN,
+        "int(found[2])": OWN,
     },
     "workers/graphql/plan/paging.py": {
         "int(convert(size.look_into()))": NUMBER,
