@@ -23,7 +23,6 @@ and worker together take 27 us of CPU for a small request with 32 at a time (tes
 
 import asyncio
 import contextlib
-import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import msgspec
@@ -34,11 +33,12 @@ from broker.codec import Undecodable, decode_response, decoder, encode
 from broker.connection import Connection
 from broker.observations import MemberGone, RequestFailed
 from broker.observe import gauge, observe
-from broker.roll import Holding, Question, Roll
+from broker.open_calls import NotTaken, OpenCall, PoolCalls
+from broker.roll import Holding, Question
 from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
 from broker.wire import NO_RESPONDERS, Message
-from schemas.errors import ApiError, DeadlineExceeded, OutcomeUnknown, Unavailable
+from schemas.errors import ApiError, OutcomeUnknown, Unavailable
 from schemas.http import INLINE_LIMIT, Request, Response, Stream
 
 TICK_S = 0.15
@@ -51,10 +51,6 @@ _GIVE_UP_HOLDING_S = 3.0
 _READS = frozenset({"GET", "HEAD"})
 
 _decode_holding = decoder(Holding)
-
-
-class _NotTaken(Unavailable):
-    """The request reached no worker."""
 
 
 class Answer:
@@ -77,65 +73,6 @@ class Answer:
                 step()
 
 
-class _Call:
-    """One request that waits for its reply."""
-
-    __slots__ = ("budget_ms", "future", "id", "pool", "reply", "sent_at", "timer", "why")
-
-    def __init__(self, request: Request, pool: "_Pool", loop: asyncio.AbstractEventLoop) -> None:
-        self.id = request.id
-        self.pool = pool
-        self.budget_ms = request.budget_ms
-        self.future: asyncio.Future[bytes] = loop.create_future()
-        self.sent_at = loop.time()
-        self.timer = loop.call_later(request.budget_ms / 1000, self.expire)
-        self.reply = ""
-        self.why = ""
-
-    def take(self, message: Message) -> None:
-        if self.future.done():
-            return
-        if message.status == 0:
-            self.future.set_result(message.payload)
-        elif message.status == NO_RESPONDERS:
-            self.fail("no worker", _NotTaken(f"no {self.pool.name} worker is running"))
-        else:
-            self.fail("disconnected", OutcomeUnknown("the connection to the broker was lost"))
-
-    def expire(self) -> None:
-        self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
-
-    def fail(self, why: str, error: BaseException) -> None:
-        if not self.future.done():
-            self.why = why
-            self.future.set_exception(error)
-
-
-class _Pool:
-    """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
-
-    __slots__ = ("back", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll")
-
-    def __init__(self, name: str, now: float, *, is_known: bool) -> None:
-        self.name = name
-        self.calls: dict[str, _Call] = {}
-        self.held = 0
-        """Requests that wait for a worker to come back."""
-        self.roll = Roll(now)
-        self.probe = subjects.probe(name)
-        self.is_known = is_known
-        """Whether a member has ever been heard."""
-        self.back = asyncio.Event()
-        """Set when a member is heard; cleared by who waits for that."""
-        self.missing_since: float | None = None
-        self.by_name: list[str] = []
-        """Members to whom requests go by name, while another one is silent."""
-
-    def target(self, subject: str) -> str:
-        """Return the subject to publish a request on."""
-        return subjects.member(random.choice(self.by_name)) if self.by_name else subject
-
-
 class Calls:
     """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool."""
 
@@ -143,7 +80,7 @@ class Calls:
         self._connection = connection
         self._max_in_flight = max_in_flight
         self._loop = asyncio.get_running_loop()
-        self._pools: dict[str, _Pool] = {}
+        self._pools: dict[str, PoolCalls] = {}
         self._known: set[str] = set()
         self._tick: asyncio.TimerHandle | None = None
         self._answers = connection.inbox.open(self._hear)
@@ -199,14 +136,14 @@ class Calls:
             self._connection.inbox.close(reply)
 
     async def _ask(
-        self, subject: Subject, pool: _Pool, request: Request, sending: "asyncio.Task[None] | None" = None
+        self, subject: Subject, pool: PoolCalls, request: Request, sending: "asyncio.Task[None] | None" = None
     ) -> bytes:
         """Send a request and return its answer; send it again where that cannot do anything twice."""
         until = self._loop.time() + request.budget_ms / 1000
         is_read = request.method in _READS and subject.pool in subjects.READS_REPEAT and sending is None
         try:
             return await self._send(subject, pool, request, sending)
-        except _NotTaken:
+        except NotTaken:
             if not await self._hold(pool):
                 raise
         except OutcomeUnknown:
@@ -222,7 +159,7 @@ class Calls:
         except OutcomeUnknown as error:
             raise Unavailable(str(error)) if is_read else error from None
 
-    async def _hold(self, pool: _Pool) -> bool:
+    async def _hold(self, pool: PoolCalls) -> bool:
         """Wait for the broker, or for a worker of a pool that had one a moment ago; return whether to send again."""
         now = self._loop.time()
         if not self._connection.is_connected:
@@ -246,9 +183,9 @@ class Calls:
         return True
 
     async def _send(
-        self, subject: Subject, pool: _Pool, request: Request, sending: "asyncio.Task[None] | None"
+        self, subject: Subject, pool: PoolCalls, request: Request, sending: "asyncio.Task[None] | None"
     ) -> bytes:
-        """Publish a request once and return its answer. Raises: _NotTaken, OutcomeUnknown, DeadlineExceeded."""
+        """Publish a request once and return its answer. Raises: NotTaken, OutcomeUnknown, DeadlineExceeded."""
         call = self._open(pool, request)
         if sending is not None:
             sending.add_done_callback(lambda done: _pass_on(done, call))
@@ -262,12 +199,12 @@ class Calls:
             if call.why:
                 raise
             call.why = "not sent"
-            raise _NotTaken(str(error)) if isinstance(error, Unavailable) else error from None
+            raise NotTaken(str(error)) if isinstance(error, Unavailable) else error from None
         finally:
             self._close(call)
 
     async def _call_with_body(
-        self, subject: Subject, pool: _Pool, request: Request, body: AsyncIterator[bytes]
+        self, subject: Subject, pool: PoolCalls, request: Request, body: AsyncIterator[bytes]
     ) -> Answer:
         sender = bodies.Sender(self._connection)
         size = request.stream.size if request.stream else -1
@@ -297,15 +234,15 @@ class Calls:
         connection = self._connection
         return Answer(response, bodies.receive(connection, stream), lambda: bodies.refuse(connection, stream))
 
-    def _open(self, pool: _Pool, request: Request) -> _Call:
-        call = _Call(request, pool, self._loop)
+    def _open(self, pool: PoolCalls, request: Request) -> OpenCall:
+        call = OpenCall(request, pool, self._loop)
         call.reply = self._connection.inbox.open(call.take)
         pool.calls[call.reply] = call
         if self._tick is None:
             self._tick = self._loop.call_later(TICK_S, self._call_rolls)
         return call
 
-    def _close(self, call: _Call) -> None:
+    def _close(self, call: OpenCall) -> None:
         call.timer.cancel()
         self._connection.inbox.close(call.reply)
         call.pool.calls.pop(call.reply, None)
@@ -315,9 +252,9 @@ class Calls:
 
     # The roll
 
-    def _join(self, name: str) -> _Pool:
+    def _join(self, name: str) -> PoolCalls:
         """Begin to know a pool: ask who is there. The question arrives before the first request."""
-        pool = self._pools[name] = _Pool(name, self._loop.time(), is_known=name in self._known)
+        pool = self._pools[name] = PoolCalls(name, self._loop.time(), is_known=name in self._known)
         gauge("headwater_calls_in_flight", "Calls that wait for a pool.", lambda: len(pool.calls), pool=name)
         self._connection.tell(pool.probe, encode(pool.roll.ask([])), self._answers)
         return pool
@@ -345,12 +282,12 @@ class Calls:
             if (pool.calls or pool.by_name) and self._tick is None:
                 self._tick = self._loop.call_later(TICK_S, self._call_rolls)
 
-    def _question(self, pool: _Pool, question: Question) -> None:
+    def _question(self, pool: PoolCalls, question: Question) -> None:
         self._connection.tell(pool.probe, encode(question), self._answers)
         for member in list(pool.roll.members):
             self._is_there(pool, member)
 
-    def _is_there(self, pool: _Pool, member: str) -> None:
+    def _is_there(self, pool: PoolCalls, member: str) -> None:
         """Ask NATS whether a member is connected: only then does nobody answer."""
         inbox = self._connection.inbox
 
@@ -365,7 +302,7 @@ class Calls:
         self._connection.tell(subjects.member(member), b"", reply)
         self._loop.call_later(TICK_S * 4, inbox.close, reply)
 
-    def _lose(self, pool: _Pool, reply: str) -> None:
+    def _lose(self, pool: PoolCalls, reply: str) -> None:
         if (call := pool.calls.get(reply)) is not None:
             call.fail("lost", OutcomeUnknown("the worker that took this request is gone or does not answer"))
 
@@ -392,7 +329,7 @@ def _settle(future: asyncio.Future[bool], result: bool) -> None:
         future.set_result(result)
 
 
-def _pass_on(sending: asyncio.Task[None], call: _Call) -> None:
+def _pass_on(sending: asyncio.Task[None], call: OpenCall) -> None:
     """Let a call fail with what broke its body."""
     if not sending.cancelled() and (error := sending.exception()) is not None:
         call.fail("body", error)

@@ -1,0 +1,73 @@
+"""What an edge knows of the calls that wait for one pool (`broker/call.py` sends them and judges them)."""
+
+import asyncio
+import random
+
+from broker import subjects
+from broker.roll import Roll
+from broker.wire import NO_RESPONDERS, Message
+from schemas.errors import DeadlineExceeded, OutcomeUnknown, Unavailable
+from schemas.http import Request
+
+
+class NotTaken(Unavailable):
+    """The request reached no worker."""
+
+
+class OpenCall:
+    """One request that waits for its reply."""
+
+    __slots__ = ("budget_ms", "future", "id", "pool", "reply", "sent_at", "timer", "why")
+
+    def __init__(self, request: Request, pool: "PoolCalls", loop: asyncio.AbstractEventLoop) -> None:
+        self.id = request.id
+        self.pool = pool
+        self.budget_ms = request.budget_ms
+        self.future: asyncio.Future[bytes] = loop.create_future()
+        self.sent_at = loop.time()
+        self.timer = loop.call_later(request.budget_ms / 1000, self.expire)
+        self.reply = ""
+        self.why = ""
+
+    def take(self, message: Message) -> None:
+        if self.future.done():
+            return
+        if message.status == 0:
+            self.future.set_result(message.payload)
+        elif message.status == NO_RESPONDERS:
+            self.fail("no worker", NotTaken(f"no {self.pool.name} worker is running"))
+        else:
+            self.fail("disconnected", OutcomeUnknown("the connection to the broker was lost"))
+
+    def expire(self) -> None:
+        self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
+
+    def fail(self, why: str, error: BaseException) -> None:
+        if not self.future.done():
+            self.why = why
+            self.future.set_exception(error)
+
+
+class PoolCalls:
+    """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
+
+    __slots__ = ("back", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll")
+
+    def __init__(self, name: str, now: float, *, is_known: bool) -> None:
+        self.name = name
+        self.calls: dict[str, OpenCall] = {}
+        self.held = 0
+        """Requests that wait for a worker to come back."""
+        self.roll = Roll(now)
+        self.probe = subjects.probe(name)
+        self.is_known = is_known
+        """Whether a member has ever been heard."""
+        self.back = asyncio.Event()
+        """Set when a member is heard; cleared by who waits for that."""
+        self.missing_since: float | None = None
+        self.by_name: list[str] = []
+        """Members to whom requests go by name, while another one is silent."""
+
+    def target(self, subject: str) -> str:
+        """Return the subject to publish a request on."""
+        return subjects.member(random.choice(self.by_name)) if self.by_name else subject
