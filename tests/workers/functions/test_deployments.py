@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker import blobs_names
+from broker import blobs_names, subjects
 from broker.blobs import BlobStore
+from broker.streams import stream_state
 from schemas.caller import Anonymous, User
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.settings import Settings
@@ -51,13 +52,17 @@ class Worker:
 async def worker(nats: NatsServer, store: Path) -> AsyncIterator[Worker]:
     blobs = BlobStore.open(Storage(path=str(store)), Path())
     async with site(nats.url, runtime=EdgeRuntime(watch=0)) as one:
-        await keep_logs(one.connection, WHOLE)
+        keeping = asyncio.create_task(keep_logs(one.connection, WHOLE))
+        while await stream_state(one.connection, subjects.FUNCTION_LOGS) is None:
+            await asyncio.sleep(0.01)
         deployments = deployments_of(WHOLE, blobs, one.worker._around.places, one.shelf, one.connection)
         await deployments.start()
         one.worker.admin = Admin(deployments, LogReading(one.connection))
         try:
             yield Worker(one, deployments)
         finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
             await deployments.stop()
             await blobs.close()
 
