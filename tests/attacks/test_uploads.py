@@ -43,7 +43,7 @@ def files(target: Platform) -> str:
 
 @pytest.fixture(scope="module")
 def s3(target: Platform) -> Any:
-    return boto3.client(
+    client = boto3.client(
         "s3",
         endpoint_url=target.values["STORAGE_S3_URL"],
         region_name=target.values["S3_PROTOCOL_REGION"],
@@ -51,6 +51,8 @@ def s3(target: Platform) -> Any:
         aws_secret_access_key=target.values["S3_PROTOCOL_ACCESS_KEY_SECRET"],
         config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}, signature_version="s3v4"),
     )
+    yield client
+    client.close()
 
 
 def made_bucket(target: Platform, **more: object) -> str:

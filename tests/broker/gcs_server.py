@@ -111,3 +111,4 @@ def _make_bucket(url: str, pem: bytes) -> None:
     client.meta.events.register("before-send.s3", show_token)
     client.create_bucket(Bucket=BUCKET)
     client.close()
+    client.close()

@@ -1,6 +1,7 @@
 """The S3 endpoint as boto3 uses it, against a whole platform."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -68,7 +69,8 @@ def user(house: Platform, id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def s3(house: Platform) -> Any:
-    return client(house)
+    with contextlib.closing(client(house)) as one:
+        yield one
 
 
 @pytest.fixture

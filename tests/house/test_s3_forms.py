@@ -1,6 +1,7 @@
 """Uploads to the S3 endpoint by forms that boto3 has signed, keys made by the command line, and attacks on both."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import uuid
@@ -40,7 +41,8 @@ def client(house: Platform, id: str = "", secret: str = "", session: str | None 
 
 @pytest.fixture(scope="module")
 def s3(house: Platform) -> Any:
-    return client(house)
+    with contextlib.closing(client(house)) as one:
+        yield one
 
 
 @pytest.fixture
