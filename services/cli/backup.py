@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import ssl
 import subprocess
 import sys
@@ -15,14 +14,13 @@ import click
 
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor.addresses import libpq_environment, own_url
-from services.supervisor.binaries import find_postgres, own_version
+from services.supervisor.binaries import own_version, postgres_tool
 from services.supervisor.errors import SupervisorError
 from services.supervisor.folder import DataFolder
 from services.supervisor.ports import Ports
 from services.supervisor.project_work import project_of, work_environment
 from services.supervisor.state import State
 
-_TLS_MODES = ("require", "verify-ca", "verify-full")
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -103,14 +101,10 @@ def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
     folder, state = running_platform(data, project)
     try:
         environment = work_environment(project_of(state), folder, state)
-        tools = find_postgres()
+        tools = postgres_tool("pg_dump", libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    # The wheel's tools are of the newest version, and have no TLS: where the URL demands that, the machine's own are used.
-    mode = libpq_environment(environment["HEADWATER_MIGRATE_URL"]).get("PGSSLMODE", "prefer")
-    needs_tls = mode in _TLS_MODES and shutil.which("pg_dump") is not None
-    own = {} if needs_tls else {"HEADWATER_POSTGRES_TOOLS": str(tools)}
-    return {**environment, **own, "HEADWATER_VERSION": own_version()}
+    return {**environment, "HEADWATER_POSTGRES_TOOLS": str(tools), "HEADWATER_VERSION": own_version()}
 
 
 def _work(what: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
