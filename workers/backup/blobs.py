@@ -1,6 +1,7 @@
 """Copies of blobs: out of the store into a folder, and back, checked by their hashes."""
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
@@ -44,9 +45,17 @@ async def save_blobs(
 
 
 async def load_blobs(store: BlobStore, blobs: Sequence[Blob], folder: Path, tell: Tell) -> None:
-    """Write the blobs of a backup into a store; those that are there with the same size are left. Raises: BackupError."""
+    """Write the blobs of a backup into a store. Raises: BackupError.
+
+    Left as they are: versions of objects that are there with the same size, for a version is written once.
+    """
     async for _ in _each(blobs, lambda one: _load(store, one, folder), tell, len(blobs)):
         pass
+
+
+def changeable(one: Blob) -> bool:
+    """Return whether a blob of this name may be written again with other bytes: what is deployed, not versions of objects (pure)."""
+    return one.name.startswith(f"{FUNCTIONS.name}/")
 
 
 async def is_empty(store: BlobStore) -> bool:
@@ -79,11 +88,10 @@ async def _load(store: BlobStore, one: Blob, folder: Path) -> None:
     place = found(one.name)
     if place is None:
         raise BackupError(f"{one.name} is not the name of a blob: the backup is damaged.")
-    try:
-        if (await store.stat(place)).size == one.size:
-            return
-    except BlobMissing:
-        pass
+    if not changeable(one):
+        with contextlib.suppress(BlobMissing):
+            if (await store.stat(place)).size == one.size:
+                return
     hashed = hashlib.sha256()
     try:
         file = await store.run((folder / BLOBS / one.name).open, "rb")
