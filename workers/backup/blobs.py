@@ -12,7 +12,7 @@ import msgspec
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing
 from broker.blobs_names import FUNCTIONS, OBJECTS, Place, blob, found
-from workers.backup.manifest import BLOBS, INDEX, BackupError, Blob
+from workers.backup.manifest import BLOBS, INDEX, BackupError, Blob, close_safely, write_safely
 
 _AT_ONCE = 8
 _EVERY = 500
@@ -40,7 +40,7 @@ async def save_blobs(
         else:
             missing.append(one)
     lines = b"".join(msgspec.json.encode(one) + b"\n" for one in saved)
-    (folder / INDEX).write_bytes(lines)
+    await store.run(write_safely, folder / INDEX, lines)
     return len(saved), sum(one.size for one in saved), missing
 
 
@@ -77,6 +77,7 @@ async def _save(store: BlobStore, place: Place, folder: Path) -> Blob | str:
                     hashed.update(chunk)
                     size += len(chunk)
                     await store.run(file.write, chunk)
+                await store.run(close_safely, file)
             finally:
                 await store.run(file.close)
     except BlobMissing:

@@ -83,6 +83,11 @@ def names_beside(own: str) -> DatabaseNames:
     return DatabaseNames(own, NEXT + suffix, BEFORE + suffix, REPLACED + suffix)
 
 
+def database_of(url: str) -> str:
+    """Return the name of the database of a URL (pure)."""
+    return unquote(urlsplit(url).path.lstrip("/")) or _USUAL
+
+
 async def replace_beside(owner: str, fill: Callable[[str], Awaitable[None]], tell: Tell) -> None:
     """Have an empty database filled beside the one of a superuser's URL, and exchange both in one transaction.
 
@@ -134,7 +139,7 @@ async def recover(owner: str) -> bool:
 
     Nothing is done while another process is at work. Raises: Refused; the driver's errors.
     """
-    names = names_beside(_database(owner))
+    names = names_beside(database_of(owner))
     async with _aside(owner) as aside:
         lost = await aside.fetch(_STATEMENTS["lost_logins"], list(LOGIN_PREFIXES))
         if len(await _existing(aside, names)) == 1 and not lost:
@@ -156,7 +161,7 @@ def run_recover(environment: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def _replacing(owner: str) -> AsyncIterator[tuple[asyncpg.Connection, DatabaseNames]]:
     """Yield a session on template1 that holds the lock, with nothing left of an earlier replacement."""
-    names = names_beside(_database(owner))
+    names = names_beside(database_of(owner))
     async with _aside(owner) as aside:
         if not await _is_locked(aside, _LOCK_S):
             raise Refused("Another restore or reset is under way on this database server.")
@@ -321,7 +326,3 @@ async def _drop_behind(aside: asyncpg.Connection, owner: str, name: str, tell: T
             await _drop_lost_logins(aside)
     except _FAILURES as error:
         tell(f"Note: the old database is still there as {name} ({error}); the next start drops it")
-
-
-def _database(url: str) -> str:
-    return unquote(urlsplit(url).path.lstrip("/")) or _USUAL
