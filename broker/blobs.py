@@ -30,6 +30,7 @@ from broker import blobs_names
 from broker.blobs_connect import connect
 from broker.blobs_disk import DiskBlobs
 from broker.blobs_errors import BlobOffset, BlobTooLarge
+from broker.blobs_folder import store_folder
 from broker.blobs_model import Backend, Found, P, Reading, Staged, T
 from broker.blobs_names import Folder, Id, Place
 from broker.blobs_remote import RemoteBlobs
@@ -39,7 +40,6 @@ from broker.blobs_uploads import Hashes, Span, cover
 from schemas.storage_settings import Storage
 
 _THREADS = 16
-_FOLDER = "storage"
 
 
 class BlobStore:
@@ -54,7 +54,7 @@ class BlobStore:
     def open(cls, settings: Storage, data_folder: Path) -> Self:
         """Open the store that the settings name. Nothing is touched yet; `check` tells whether it is there."""
         if settings.backend == "file":
-            root = data_folder / (settings.path or _FOLDER)
+            root = store_folder(settings, data_folder)
             return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
         outside = connect(settings)
         begun = begun_uploads(settings)

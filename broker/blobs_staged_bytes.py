@@ -5,13 +5,12 @@ ones left until the sweep removes it. Between two looks a process adds up its ow
 since a file leaves the folder when it is whole.
 """
 
-import os
 import time
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
 from broker.blobs_errors import StagingFull
+from broker.blobs_folder import folder_size
 
 _LOOK_S = 2.0
 """What other processes have written is seen so late."""
@@ -36,13 +35,3 @@ class StagedBytes:
             if self._size + size > self._limit:
                 raise StagingFull(self._limit)
             self._size += size
-
-
-def folder_size(folder: Path) -> int:
-    """Return the bytes of all files that lie directly in a folder; 0 where there is no folder."""
-    size = 0
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(FileNotFoundError):  # renamed or removed since
-                size += entry.stat(follow_symlinks=False).st_size
-    return size

@@ -7,8 +7,9 @@ import pytest
 
 from broker.blobs import BlobStore
 from broker.blobs_errors import StagingFull
+from broker.blobs_folder import folder_size
 from broker.blobs_names import blob
-from broker.blobs_staged_bytes import StagedBytes, folder_size
+from broker.blobs_staged_bytes import StagedBytes
 from broker.blobs_staging import PIECE
 from schemas.setting_types import Size
 from schemas.storage_settings import Storage

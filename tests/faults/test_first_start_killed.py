@@ -124,7 +124,8 @@ def test_a_first_start_that_is_killed_at_any_stage_comes_up_whole() -> None:
 
 def _is_whole(platform: Platform) -> None:
     platform.wait_for_catalog("counted")
-    assert platform.get("/rest/v1/counted?order=text")[1] == b'[{"text":"migration"},{"text":"seed"}]'
+    status, rows = platform.get("/rest/v1/counted?order=text")
+    assert (status, json.loads(rows)) == (200, [{"text": "migration"}, {"text": "seed"}])
     assert platform.get("/health/ready")[0] == 200
     assert "2 roles" in platform.psql(
         "select count(*) || ' roles' from pg_roles where rolname in ('keeper', 'helper')"
