@@ -7,9 +7,10 @@ import uuid
 import asyncpg
 import pytest
 
+from services.supervisor.project_work import recovered
 from tests.workers.database.server import Server, connected
 from tests.workers.project.conftest import value
-from tests.workers.project.killing import kill_before_statement, run_until_killed
+from tests.workers.project.killing import die, kill_before_statement, run_until_killed
 from workers.database.superuser import login_as
 from workers.project.door import in_database, open_as_superuser
 from workers.project.errors import Refused
@@ -89,6 +90,27 @@ def test_a_kill_before_any_statement_leaves_the_old_or_the_new_database(target: 
     assert set(seen) == {"old", "new"}
     assert seen == sorted(seen, reverse=True), "an old one came back after the exchange"
     assert len(seen) > 15
+
+
+def test_the_command_puts_the_old_database_back_when_its_worker_was_killed(
+    target: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def fill() -> None:
+        await _fill(target)
+        die()
+
+    async def work() -> None:
+        await replace_in_place(target, fill, lambda _: None)
+
+    assert run_until_killed(work, lambda: None)
+    assert asyncio.run(value(target, _CONTENT)) == "new"
+
+    assert recovered(-9, {"HEADWATER_MIGRATE_URL": target}) == 1
+
+    assert asyncio.run(value(target, _CONTENT)) == "old"
+    assert asyncio.run(_left(target)) == []
+    assert "signal 9" in capfd.readouterr().err
+    assert recovered(2, {}) == 2
 
 
 async def test_a_replacement_is_left_alone_while_its_process_lives(links, project_server: Server) -> None:
