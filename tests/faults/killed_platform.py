@@ -40,8 +40,11 @@ class KilledPlatform:
         pid = int(json.loads((self.data / "state.json").read_text())["pid"])
         return Platform(self.data, self.port, pid, values)
 
-    def start_and_kill(self, condition: Callable[[], bool]) -> bool:
-        """Start it, and kill all its processes as soon as a condition holds; return whether it did before the start was done."""
+    def start_and_kill(self, condition: Callable[[], bool], *, with_children: bool = True) -> bool:
+        """Start it, and kill it as soon as a condition holds; return whether that was before the start was done.
+
+        All its processes are killed, or the supervisor alone.
+        """
         with (self.folder / "start.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "services.cli.main", "start", *self.words],
@@ -52,7 +55,10 @@ class KilledPlatform:
         while not (is_due := condition()) and process.poll() is None and not self.is_running():
             assert time.monotonic() < deadline, "the start came to no end"
             time.sleep(_POLL_S)
-        kill_tree(process.pid)
+        if with_children:
+            kill_tree(process.pid)
+        else:
+            process.kill()
         process.wait()
         return is_due
 
