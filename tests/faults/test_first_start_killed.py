@@ -64,6 +64,12 @@ class Stages:
             return any(child["name"] == "migrate" and child["status"] == "done" for child in children)
         return False
 
+    def close(self) -> None:
+        """Close the connection to the database, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def _count(self, sql: str) -> int:
         try:
             if self._connection is None or self._connection.closed:
@@ -76,6 +82,8 @@ class Stages:
             row = self._connection.execute(sql).fetchone()
             return int(row[0]) if row else 0
         except (OSError, ValueError, KeyError, psycopg.Error):
+            if self._connection is not None and self._connection.broken:
+                self.close()
             return -1
 
 
@@ -95,9 +103,8 @@ def _project(folder: Path) -> None:
 
 def test_a_first_start_that_is_killed_at_any_stage_comes_up_whole() -> None:
     most = len(read_migrations())
-    with killed_platform() as place:
+    with killed_platform() as place, contextlib.closing(Stages(place)) as stages:
         _project(place.folder)
-        stages = Stages(place)
         points: list[Callable[[], bool]] = [
             stages.makes_cluster,
             stages.has_cluster,
@@ -116,6 +123,7 @@ def test_a_first_start_that_is_killed_at_any_stage_comes_up_whole() -> None:
         for number, point in enumerate(points):
             assert place.start_and_kill(point), f"stage {number} was not met:\n{place.log('supervisor')}"
 
+        stages.close()
         platform = place.start()
 
         _is_whole(platform)
