@@ -23,6 +23,7 @@ from broker.blobs_disk_files import AppendedFile, NewFile, opened, resident, syn
 from broker.blobs_errors import BlobMissing, disk_errors
 from broker.blobs_model import Found, Reading, Run, Sink
 from broker.blobs_names import Folder, Place
+from broker.blobs_staged_bytes import StagedBytes
 
 _PRIVATE_FOLDER = 0o700
 _READ = 256 * 1024
@@ -32,8 +33,9 @@ _BATCH = 1000
 class DiskBlobs:
     """A folder of blobs; `Backend` on a local disk."""
 
-    def __init__(self, root: Path, run: Run) -> None:
+    def __init__(self, root: Path, run: Run, staging_limit: int = 0) -> None:
         self._root, self._run = root, run
+        self._staged = StagedBytes(root / blobs_names.STAGING.name, staging_limit)
 
     def staging_name(self, place: Place) -> Place:
         """Give a name of its own among what is being written."""
@@ -41,7 +43,8 @@ class DiskBlobs:
 
     def sink(self, name: Place, limit: int) -> Sink:
         """Begin a file; it is made with its first bytes."""
-        return NewFile(self._path(name), self._run, self._make_parent, partial(self._into_place, name))
+        promote = partial(self._into_place, name)
+        return NewFile(self._path(name), self._run, self._make_parent, promote, self._staged.take)
 
     def append_sink(self, upload: UUID, at: int) -> Sink:
         """Begin to write into the one file of an upload."""
@@ -111,6 +114,10 @@ class DiskBlobs:
         while batch := await self._batch(walk):
             for each in batch:
                 yield each
+
+    async def abort_begun(self, older_than: datetime) -> int:
+        """Do nothing: files that are being written are listed."""
+        return 0
 
     async def check(self) -> None:
         """Make the folder."""

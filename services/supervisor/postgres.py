@@ -10,7 +10,13 @@ from pathlib import Path
 
 from services.supervisor import shelter
 from services.supervisor.binaries import SHARED, postgres_version, reachable_postgres
-from services.supervisor.cluster import Cluster, make_cluster, make_inner_folders, reset_password
+from services.supervisor.cluster import (
+    Cluster,
+    make_cluster,
+    make_inner_folders,
+    remove_draft,
+    reset_password,
+)
 from services.supervisor.errors import StartRefused
 from services.supervisor.extensions import fill_extension_folder
 from services.supervisor.folder import DataFolder
@@ -77,6 +83,7 @@ def prepare_cluster(
     Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
     """
     if cluster.exists:
+        remove_draft(cluster)
         _check_version(cluster)
     else:
         report.say(f"Making a new database in {cluster.data}")

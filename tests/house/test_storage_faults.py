@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -113,6 +114,23 @@ async def test_an_edge_that_dies_during_an_upload(store: Storehouse) -> None:
     await _edge_is_back(store)
     assert not await store.has_row("edge")
     assert await store.rows() <= store.blobs()
+
+
+async def test_uploads_beyond_what_may_be_staged_are_told_so_and_take_no_room(store: Storehouse) -> None:
+    """An edge that died left a file as long as all uploads together may be."""
+    others, left = store.staged(), store.folder / "staging" / str(uuid4())
+    with left.open("wb") as file:
+        file.truncate(20 * 1024 * MIB)
+    try:
+        for _ in range(3):
+            status, told = await store.upload("open/beyond", b"one byte too many")
+            assert (status, told["error"], told["statusCode"]) == (507, "InsufficientStorage", "507"), told
+        assert {*store.staged()} == {left, *others}
+        assert not await store.has_row("beyond")
+    finally:
+        left.unlink()
+
+    assert (await store.upload("open/beyond", b"there is room again"))[0] == 200
 
 
 async def _edge_is_back(store: Storehouse) -> None:
