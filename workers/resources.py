@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from broker import subjects
 from broker.codec import encode
 from broker.connection import Connection
+from broker.fault_reports import FaultReporter
 from broker.metrics import answer_collect
 from broker.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observe import gauge, observe
@@ -146,6 +147,7 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
     answer_collect(connection)
+    report_faults(process, connection)
     try:
         database = await Pool.open(
             url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
@@ -161,6 +163,13 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
     await cache.load()
     return Resources(process, settings, connection, database, cache)
+
+
+def report_faults(process: Process, connection: Connection) -> None:
+    """Report the faults of this process to the edges until it drains."""
+    reporter = FaultReporter(connection)
+    process.on_drain(reporter.close)
+    reporter.start()
 
 
 def _close_with(process: Process, pool: Pool, login: str) -> None:
