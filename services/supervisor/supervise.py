@@ -12,6 +12,7 @@ there is room has nats-server restarted (`broker_store.py`).
 """
 
 import asyncio
+import re
 import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from broker.repeats import Repeats
 from services.supervisor.broker_store import BrokerStore
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
@@ -35,6 +37,9 @@ _SILENT_S = 5.0
 """A child that has given no sign of life for so long is called silent: signs come every two seconds."""
 SILENCE_S = 10.0
 """A child that gave signs of life and has given none for so long is killed and started again."""
+
+_NUMBER = re.compile(r"\b[0-9a-f]{6,}(-[0-9a-f]+)?\b|\d+")
+"""What lines of one kind may differ in: ids of requests, process ids, counts."""
 
 T = TypeVar("T")
 
@@ -59,6 +64,7 @@ class Supervisor:
         self._report = report
         self._on_change = on_change
         self._status = "starting"
+        self._repeats: Repeats[str] = Repeats()
         self._stopping = asyncio.Event()
         self._ready = {process.name: asyncio.Event() for process in plan}
         self._states = {process.name: ChildState(process.name, "waiting") for process in plan}
@@ -96,6 +102,7 @@ class Supervisor:
                 await self._until(self._stopping, keepers)
         finally:
             watchdog.cancel()
+            self._warn_counts(is_end=True)
             await self._stop(keepers)
 
     async def _watch_signs_of_life(self) -> None:
@@ -105,6 +112,7 @@ class Supervisor:
             await asyncio.sleep(min(_LOOK_S, self._silence_s / 4))
             now = time.monotonic()
             asleep, looked_at = max(0.0, now - looked_at - 2 * _LOOK_S), now
+            self._warn_counts()
             self._show_faults()
             self._heal_broker(now)
             for child in self._children:
@@ -262,6 +270,15 @@ class Supervisor:
         for child in self._children:
             child.kill()
 
+    def _warn(self, line: str) -> None:
+        """Report a line of a child, unless one like it was reported just now; then it is counted (broker/repeats.py)."""
+        if self._repeats.admit(_NUMBER.sub("", line), line, time.monotonic()):
+            self._report.warn(line)
+
+    def _warn_counts(self, *, is_end: bool = False) -> None:
+        for repeated in self._repeats.due(time.monotonic(), is_end=is_end):
+            self._report.warn(f"{repeated.line} (and {repeated.count} like it)")
+
     def _spawned(self, child: Child) -> None:
         """Write down the process id at once: should we be killed, the next start finds what we left behind."""
         if self._broker_store is not None and child.process.ready is Ready.NATS:
@@ -275,7 +292,7 @@ class Supervisor:
             if self._stopping.is_set():
                 return
             if shown := warning_in(line):
-                self._report.warn(f"{name}: {shown}")
+                self._warn(f"{name}: {shown}")
             elif told := notice_in(line):
                 self._report.say(told)
 
