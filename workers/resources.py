@@ -6,9 +6,12 @@ then serves its subject, and its health.
 
 import importlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from msgspec.json import encode as encode_json
 
 from broker import subjects
 from broker.codec import encode
@@ -89,13 +92,22 @@ class Resources:
             raise SettingsError("a worker needs db.url (DATABASE_URL)")
         return self.settings.db.url.reveal()
 
-    async def serve(self, subject: Subject, handler: Handler) -> None:
-        """Answer a subject, and its pool's health, until the process drains."""
+    async def serve(self, subject: Subject, handler: Handler, fault: Callable[[], str] = lambda: "") -> None:
+        """Answer a subject, and its pool's health, until the process drains.
+
+        `fault` returns why this pool cannot work although the database answers; empty if it can.
+        """
         pools = self.settings.pools
+
+        async def health_of_pool(request: Request, body: Body) -> Response:
+            if reason := fault():
+                return Response(503, body=encode_json({"message": reason}))
+            return await self._health(request, body)
+
         health = await serve(
             self.connection,
             subjects.health(subject.pool),
-            self._health,
+            health_of_pool,
             concurrency=_HEALTH_CONCURRENCY,
             queue=64,
         )

@@ -42,6 +42,8 @@ def _show(state: State, values: dict[str, str]) -> None:
     click.echo()
     for child in state.children:
         click.echo(f"{child.name:>18}  {_fares(child)}")
+        for part, reason in child.faults.items():
+            click.secho(f"{'':>18}  {part} {reason}", fg="yellow")
     if changed := overwritten_files():
         click.secho(
             f"\n{len(changed)} files of headwater were changed by another package, first {changed[0]}. "
@@ -58,6 +60,8 @@ def _fares(child: ChildState) -> str:
         else ""
     )
     place = f", process {child.pid}" if child.pid else ""
+    if child.status == "silent":
+        return f"does not answer since {_span(uptime(child))}{place}{times}"
     return f"{child.status} for {_span(uptime(child))}{place}{times}"
 
 
