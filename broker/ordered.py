@@ -99,7 +99,8 @@ class Ordered:
         self.confirmed = confirmed
         self._on_confirmed, self._on_stored = on_confirmed, on_stored
         self._on_refused, self._on_unanswered = on_refused, on_unanswered
-        self._is_unanswered = False
+        self._ended_at = -1
+        self._stalls = 0
         self._pending: deque[_Pending] = deque()
         self._bytes = 0
         self._room = asyncio.Event()
@@ -234,7 +235,6 @@ class Ordered:
             return
         due = self._pending[0].sent_at + _ACK_S
         if due <= self._loop.time():
-            self._is_unanswered = True
             self._break()
         else:
             self._timer = self._loop.call_at(due, self._look)
@@ -299,9 +299,7 @@ class Ordered:
         state = await stream_state(self._connection, self._stream)
         if state is None:
             raise JetStreamRefused(NO_STREAM, "the stream is gone")
-        if self._is_unanswered:  # the server answers, and what was to be stored was not
-            self._is_unanswered = False
-            self._on_unanswered()
+        await self._count_stalls(state.last_seq)
         if state.last_id:
             last = self._order(state.last_id)
             for entry in self._pending:
@@ -314,3 +312,16 @@ class Ordered:
             self._send(entry)
             if self._is_broken:
                 return
+
+    async def _count_stalls(self, last_seq: int) -> None:
+        """Notice that the stream has stored nothing since it was asked last, and wait a little before sending again.
+
+        A stream whose store is broken swallows the first message without an answer and refuses those behind it at once
+        (their predecessor is missing), so without a pause this would go round as fast as the server answers.
+        """
+        if last_seq != self._ended_at or not self._pending:
+            self._ended_at, self._stalls = last_seq, 0
+            return
+        self._stalls += 1
+        self._on_unanswered()
+        await asyncio.sleep(min(_FIRST_PAUSE_S * 2 ** min(self._stalls, 8), _LAST_PAUSE_S))
