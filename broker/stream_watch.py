@@ -133,7 +133,7 @@ class StreamWatch:
             self._silent_since = now
         limit_s = _SILENT_S if self._connection.replicas == 1 else _SILENT_REPLICAS_S
         if now - self._silent_since >= limit_s:
-            self._fail(f"does not store: {reason or self._why()}", is_sticky=is_sticky)
+            self._fail(f"does not store: {reason or self.why_silent()}", is_sticky=is_sticky)
             if is_sticky:
                 self._ask_to_step_down()
 
@@ -204,7 +204,7 @@ class StreamWatch:
         else:
             self.unanswered(is_sticky=True)
 
-    def _why(self) -> str:
+    def why_silent(self) -> str:
         """Return the reason for the silence of a store, as far as it can be known from here."""
         folder = os.environ.get("HEADWATER_DATA", "")
         with contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """`headwater status`: the addresses and keys of a running platform, and how its parts fare."""
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -8,6 +9,10 @@ from services.cli.intact import overwritten_files
 from services.cli.options import platform_options, running_platform
 from services.cli.s3_pair import s3_values
 from services.cli.show import env_lines, json_text, table
+from services.doctor.finding import Level
+from services.doctor.readiness import look_at_readiness
+from services.supervisor.errors import SupervisorError
+from services.supervisor.project_work import project_of
 from services.supervisor.state import ChildState, State, uptime
 
 
@@ -42,8 +47,8 @@ def _show(state: State, values: dict[str, str]) -> None:
     click.echo()
     for child in state.children:
         click.echo(f"{child.name:>18}  {_fares(child)}")
-        for part, reason in child.faults.items():
-            click.secho(f"{'':>18}  {part} {reason}", fg="yellow")
+    for title, told in _faults(state).items():
+        click.secho(f"{'not ready':>18}  {title} {told}", fg="yellow")
     if changed := overwritten_files():
         click.secho(
             f"\n{len(changed)} files of headwater were changed by another package, first {changed[0]}. "
@@ -51,6 +56,15 @@ def _show(state: State, values: dict[str, str]) -> None:
             fg="yellow",
             err=True,
         )
+
+
+def _faults(state: State) -> dict[str, str]:
+    """Return what does not work: by the gateway's own account, and by that of the parts. A full disk keeps the latter old."""
+    told = {part: reason for child in state.children for part, reason in child.faults.items()}
+    with contextlib.suppress(SupervisorError):
+        asked = look_at_readiness(project_of(state).settings, state)
+        told |= {each.title: each.told for each in asked if each.level is Level.ERROR}
+    return told
 
 
 def _fares(child: ChildState) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +63,6 @@ def place() -> Iterator[Place]:
             house.wait_for_catalog("measured")
             yield Place(disk, house)
         finally:
-            import shutil; shutil.copytree(data/"logs", "/tmp/health/logs", dirs_exist_ok=True) # DEBUG
             disk.free()
             headwater("stop", "--data", str(data))
 
@@ -140,13 +140,6 @@ async def _write(client: aiohttp.ClientSession, place: Place, note: str, rows: i
         return answer.status
 
 
-async def _recover(client: aiohttp.ClientSession, place: Place) -> tuple[int, dict[str, Any], float]:
-    began = time.monotonic()
-    url = f"{place.house.url}/auth/v1/recover"
-    async with client.post(url, json={"email": "a@example.com"}, headers=place.service) as answer:
-        return answer.status, await answer.json(), time.monotonic() - began
-
-
 async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
     place: Place, client: aiohttp.ClientSession
 ) -> None:
@@ -157,7 +150,9 @@ async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
         assert await _write(client, place, "before", 10) == 201
         place.disk.fill()
         answers = [await _write(client, place, "x" * 3000, 5) for _ in range(20)]
-        await _until(lambda: _faulty(client, place, "stream CHANGES"), "/health/ready does not name the stream")
+        await _until(
+            lambda: _faulty(client, place, "stream CHANGES"), "/health/ready does not name the stream"
+        )
         status, doctor = place.house.command("status").stdout, place.house.command("doctor")
         place.disk.free()
         await _until(lambda: _written(client, place, "after"), "rows are not stored again")
@@ -180,37 +175,32 @@ async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
 async def test_mails_are_refused_at_once_with_the_reason_and_taken_when_there_is_room(
     place: Place, client: aiohttp.ClientSession
 ) -> None:
-    url = f"{place.house.url}/auth/v1/signup"
-    account = {"email": "a@example.com", "password": "correct horse battery"}
-    async with client.post(url, json=account, headers=place.service) as answer:
-        assert answer.status == 200, await answer.text()
-    assert (await _recover(client, place))[0] == 200
-    place.house.psql("create table public.room as select repeat(md5(i::text), 40) from generate_series(1, 3000) i")
+    await _until(lambda: _is_ready(client, place), "the platform is not ready")
+    assert (await _request_code(client, place))[0] == 200
     place.disk.fill()
-    # Only the broker's part of the disk stays full: the database has its pages already and goes on.
-    place.house.psql("delete from public.room; vacuum public.room; update auth.users set recovery_sent_at = null")
-    refused = await _until_refused(client, place)
-    metrics = place.house.get("/metrics")[1].decode()
+    async with asyncio.timeout(_HEALS_S):
+        while (refused := await _request_code(client, place))[0] == 200:
+            pass
     place.disk.free()
-    await _until(lambda: _mailed(client, place), "mails are not taken again")
+    await _until(lambda: _taken(client, place), "mails are not taken again")
+    await _until(lambda: _is_ready(client, place), "the platform is not ready again")
 
     status, body, took_s = refused
     assert status == 503, body
-    assert "no space left" in body["msg"] or "disk is full" in body["msg"] or "did not store" in body["msg"], body
+    assert "disk is full" in body["msg"] or "no space left on device" in body["msg"], body
     assert took_s < _ANSWERED_S
-    assert 'headwater_stream_stores' in metrics
 
 
-async def _until_refused(client: aiohttp.ClientSession, place: Place) -> tuple[int, dict[str, Any], float]:
-    async with asyncio.timeout(_HEALS_S):
-        while (told := await _recover(client, place))[0] in (200, 429):
-            await asyncio.sleep(0.1)
-    return told
+async def _request_code(client: aiohttp.ClientSession, place: Place) -> tuple[int, dict[str, Any], float]:
+    """Request a code by mail for an address that is new, so that no limit of mails to one address counts."""
+    began = time.monotonic()
+    url, address = f"{place.house.url}/auth/v1/otp", f"{uuid.uuid4().hex}@example.com"
+    async with client.post(url, json={"email": address}, headers=place.service) as answer:
+        return answer.status, await answer.json(), time.monotonic() - began
 
 
-async def _mailed(client: aiohttp.ClientSession, place: Place) -> bool:
-    place.house.psql("update auth.users set recovery_sent_at = null")
-    return (await _recover(client, place))[0] == 200
+async def _taken(client: aiohttp.ClientSession, place: Place) -> bool:
+    return (await _request_code(client, place))[0] == 200
 
 
 async def _faulty(client: aiohttp.ClientSession, place: Place, part: str) -> bool:

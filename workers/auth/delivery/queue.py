@@ -84,9 +84,11 @@ class MailQueue:
                 self.watch.refused(error.code, error.description)
             raise _not_kept(f"does not store: {words_of(error.description)}") from None
         except TimeoutError:
+            why = ""
             if self.watch is not None:
                 self.watch.unanswered()
-            raise _not_kept(f"did not store it within {_TAKE_S:g} s") from None
+                why = f": {self.watch.why_silent()}"
+            raise _not_kept(f"did not store it within {_TAKE_S:g} s{why}") from None
         except Unavailable as error:
             raise _not_kept(f"cannot be reached: {error}") from None
         if self.watch is not None:
