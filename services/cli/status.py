@@ -46,7 +46,7 @@ def _show(state: State, values: dict[str, str]) -> None:
     click.echo(table(values))
     click.echo()
     for child in state.children:
-        click.echo(f"{child.name:>18}  {_fares(child)}")
+        click.echo(f"{child.name:>18}  {fares(child)}")
     for title, told in _faults(state).items():
         click.secho(f"{'not ready':>18}  {title} {told}", fg="yellow")
     if changed := overwritten_files():
@@ -67,7 +67,8 @@ def _faults(state: State) -> dict[str, str]:
     return told
 
 
-def _fares(child: ChildState) -> str:
+def fares(child: ChildState) -> str:
+    """Return how a part fares, for people."""
     times = (
         f", started again {child.restarts} {'time' if child.restarts == 1 else 'times'}"
         if child.restarts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.broker.s3_server import KEY, running_s3
-from tests.platform import Platform, platform
+from tests.platform import platform
 
 pytestmark = [pytest.mark.xdist_group("object-store"), pytest.mark.timeout(240)]
 
