@@ -19,7 +19,14 @@ from services.gateway.routes import POOLS
 from services.middleware.refusals import JSON, refusal
 
 PATHS = frozenset(
-    {"/health/live", "/health/ready", "/metrics", "/rest-admin/v1/live", "/rest-admin/v1/ready"}
+    {
+        "/health/live",
+        "/health/gateway",
+        "/health/ready",
+        "/metrics",
+        "/rest-admin/v1/live",
+        "/rest-admin/v1/ready",
+    }
 )
 _BUDGET_MS = 2000
 
@@ -55,6 +62,8 @@ class Health:
         match path:
             case "/health/live":
                 return Response(200, [JSON], b'{"status":"alive"}')
+            case "/health/gateway":
+                return self._serving()
             case "/health/ready":
                 return await self._ready()
             case "/rest-admin/v1/live":
@@ -66,6 +75,14 @@ class Health:
     def leave(self) -> None:
         """Say from now on that this edge is not ready: it is about to end, and proxies should ask others."""
         self._is_leaving = True
+
+    def _serving(self) -> Response:
+        """Return whether a proxy should send requests here: for what other parts lack, every edge would be left."""
+        if self._is_leaving:
+            return Response(503, [JSON], b'{"status":"leaving"}')
+        if not self._connection.is_connected:
+            return Response(503, [JSON], b'{"status":"not connected"}')
+        return Response(200, [JSON], b'{"status":"serving"}')
 
     async def _ready(self) -> Response:
         """Ask every pool whether it can work: 200, or 503 with what is not ready.

@@ -43,7 +43,7 @@ def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_aga
     shown = {name: fares(child) for name, child in _silent(house).items()}
     found = look_at_children(_state(house))
     _until(
-        lambda: all(pid_of(house, name) != pid for name, pid in pids.items()) and _is_ready(house),
+        lambda: _are_replaced(house, pids) and _is_ready(house),
         "the hung parts were not replaced",
     )
     after = house.command("doctor", "--json")
@@ -63,6 +63,11 @@ def _state(house: Platform) -> State:
 
 def _silent(house: Platform) -> dict[str, ChildState]:
     return {child.name: child for child in _state(house).children if child.status == "silent"}
+
+
+def _are_replaced(house: Platform, pids: dict[str, int]) -> bool:
+    children = {child.name: child for child in _state(house).children}
+    return all(children[name].status == "running" and children[name].pid != pid for name, pid in pids.items())
 
 
 def _is_ready(house: Platform) -> bool:
