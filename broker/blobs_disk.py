@@ -8,6 +8,7 @@ whole blob or none; a version is never written again, so a copy is a second name
 """
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -20,11 +21,12 @@ from uuid import UUID, uuid4
 
 from broker import blobs_names
 from broker.blobs_disk_files import AppendedFile, NewFile, opened, resident, sync_folder
-from broker.blobs_errors import BlobMissing, disk_errors
+from broker.blobs_errors import BlobMissing, BlobStoreFull, disk_errors
 from broker.blobs_model import Found, Reading, Run, Sink
 from broker.blobs_names import Folder, Place
 from broker.blobs_staged_bytes import StagedBytes
 
+_LEAST_FREE = 1024 * 1024
 _PRIVATE_FOLDER = 0o700
 _READ = 256 * 1024
 _BATCH = 1000
@@ -120,9 +122,12 @@ class DiskBlobs:
         return 0
 
     async def check(self) -> None:
-        """Make the folder."""
+        """Make the folder, and look whether there is room in it. Raises: BlobStoreDown, BlobStoreFull."""
         with disk_errors("make the folder"):
             await self._run(self._make_folder, self._root / blobs_names.STAGING.name)
+            free = (await self._run(shutil.disk_usage, self._root)).free
+        if free < _LEAST_FREE:
+            raise BlobStoreFull("write", "no space left on device")
 
     async def _batch(self, walk: Iterator[Found]) -> Sequence[Found]:
         with disk_errors("list"):

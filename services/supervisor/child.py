@@ -13,7 +13,8 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from broker.heartbeat import LOADING, SIGN
+from broker.signs import LOADING, read_sign
+from schemas.faults import Fault
 from services.supervisor.errors import StartFailed
 from services.supervisor.identity import identity
 from services.supervisor.logs import LogFile, reason_in, refusal_in
@@ -48,6 +49,8 @@ class Child:
         self.started = 0.0
         self.sign_at: float | None = None
         """When the process gave its last sign of life, by the monotonic clock; None: it gives none (yet)."""
+        self.faults: list[Fault] = []
+        """What the process reported with it: parts that do not work."""
         self._probe = probe
         self._on_line = on_line
         self._on_spawn = on_spawn
@@ -120,6 +123,10 @@ class Child:
             async with asyncio.timeout(_DRAIN_S):
                 await self._silent.wait()
 
+    def end(self) -> None:
+        """Ask the child to end, and do not wait for it."""
+        self._signal(self.process.stop_signal)
+
     def kill(self) -> None:
         """End the child at once."""
         self._signal(signal.SIGKILL)
@@ -169,7 +176,7 @@ class Child:
             os.close(its_readiness)
         self.pid = self._running.pid
         self.born = identity(self.pid)
-        self.sign_at = None
+        self.sign_at, self.faults = None, []
         self._on_spawn(self)
         self._silent = asyncio.Event()
         _follow(output, self._take, self._silent.set)
@@ -181,8 +188,8 @@ class Child:
         if b"\n" in data:
             told.set()
         last = data.splitlines()[-1] + b"\n"
-        if last == SIGN:
-            self.sign_at = time.monotonic()
+        if (faults := read_sign(last)) is not None:
+            self.sign_at, self.faults = time.monotonic(), faults
         elif last == LOADING:
             self.sign_at = None
 

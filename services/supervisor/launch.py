@@ -21,6 +21,7 @@ from schemas.database_logins import own_passwords, password_variables
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.broker_store import BrokerStore, free_bytes_at
 from services.supervisor.child import Probe
 from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.errors import SupervisorError
@@ -206,7 +207,14 @@ async def _run(prepared: Prepared, report: Reporter, began: float) -> None:
             ),
         )
 
-    supervisor = Supervisor(prepared.plan, prepared.folder.logs, _probes(prepared), report, change)
+    supervisor = Supervisor(
+        prepared.plan,
+        prepared.folder.logs,
+        _probes(prepared),
+        report,
+        change,
+        broker_store=BrokerStore(partial(free_bytes_at, prepared.folder.nats)),
+    )
     await supervisor.run(
         lambda: report.ready(values, time.monotonic() - began), _buckets_of(prepared, report)
     )
