@@ -11,12 +11,13 @@ suspended machine, a stopped supervisor) does not count, for nobody read the sig
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
+from services.supervisor.forks import ForkServer, Orphans
 from services.supervisor.logs import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
 from services.supervisor.report import Reporter
@@ -44,8 +45,12 @@ class Supervisor:
         report: Reporter,
         on_change: Callable[[str, list[ChildState]], None],
         silence_s: float = SILENCE_S,
+        forks: ForkServer | None = None,
+        inherited: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> None:
+        """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._silence_s = silence_s
+        self._orphans = Orphans() if forks is not None else None
         self._report = report
         self._on_change = on_change
         self._status = "starting"
@@ -59,6 +64,8 @@ class Supervisor:
                 probes.get(process.ready),
                 self._reader(process.name),
                 self._spawned,
+                forks,
+                (inherited or {}).get(process.name),
             )
             for process in plan
         ]
@@ -93,6 +100,8 @@ class Supervisor:
         looked_at = time.monotonic()
         while True:
             await asyncio.sleep(min(_LOOK_S, self._silence_s / 4))
+            if self._orphans is not None:
+                self._orphans.reap({child.pid for child in self._children if child.pid is not None})
             now = time.monotonic()
             asleep, looked_at = max(0.0, now - looked_at - 2 * _LOOK_S), now
             for child in self._children:
