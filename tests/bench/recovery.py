@@ -12,6 +12,7 @@ Budgets: 0.3 s for our own processes, 1 s for NATS, 3 s for Postgres. The superv
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -93,7 +94,7 @@ class Reader:
         """Return the longest time between two answers, from the last answer before a moment on."""
         before = [at for at in self.answers if at <= since]
         times = [before[-1] if before else since, *(at for at in self.answers if at > since)]
-        return max((late - early for early, late in zip(times, times[1:], strict=False)), default=0.0)
+        return max((late - early for early, late in itertools.pairwise(times)), default=0.0)
 
 
 def child(place: Platform, name: str) -> tuple[int, int]:
