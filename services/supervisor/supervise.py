@@ -50,6 +50,7 @@ class Supervisor:
     ) -> None:
         """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._silence_s = silence_s
+        self._forks = forks
         self._orphans = Orphans() if forks is not None else None
         self._report = report
         self._on_change = on_change
@@ -211,6 +212,8 @@ class Supervisor:
         for child in self._children:
             await child.drained()
             child.log.close()
+        if self._forks is not None:
+            self._forks.close()
 
     async def _end(self, child: Child) -> None:
         if child.is_running:
