@@ -13,8 +13,8 @@ and its arguments. A module `m` is `m.__main__` if there is one; its `main()` is
                                                                        | fork
     supervisor <--(pipe `born`: process id)-------------------------- the program's process, a child of the supervisor
 
-- Only a process with one thread and no event loop may be forked: another thread could hold a lock that nobody releases in the
-  copy. So this program starts neither, opens no connection, and stops if an import has started a thread.
+- Only a process with one thread and no event loop may be forked: another thread could hold a lock, and the copy of that lock
+  would stay locked for ever. So this program starts neither, opens no connection, and stops if an import has started a thread.
 - The forked process is to be the supervisor's child, not ours: it must outlive us, and the supervisor awaits its exit code.
   The supervisor is a subreaper (prctl(2), `PR_SET_CHILD_SUBREAPER`), so a process whose parent has exited becomes its child.
 - No secret comes into our memory, or each later process would have a copy: our environment holds no settings, and an order,
@@ -56,7 +56,7 @@ class ForkOrder(msgspec.Struct, frozen=True):
     """What to fork, as the forked process reads it from a descriptor (`memfd_create`)."""
 
     argv: list[str]
-    """What `ps` shows: the command that would start the same program anew."""
+    """The command that `ps` shows: it would start the same program by itself."""
     program: list[str]
     """The module and its arguments."""
     environment: dict[str, str]

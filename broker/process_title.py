@@ -25,11 +25,11 @@ def show_command(argv: Sequence[str]) -> None:
         fields = Path("/proc/self/stat").read_text().rpartition(_AFTER_NAME)[2].split()
         start, size = int(fields[_ARG_START]), int(fields[_ARG_END]) - int(fields[_ARG_START])
         if start > 0 and size > 1:
-            # Only bytes of our own argument area are written: the kernel has just told where it begins and ends.
+            # This writes over our own argument area and no further: the kernel reports where it begins and ends.
             ctypes.memmove(start, padded(argv, size), size)
 
 
 def padded(argv: Sequence[str], size: int) -> bytes:
-    """Return the words as the kernel reads a rewritten command line of so many bytes: text, zeros, a byte that is not zero."""
+    """Return the bytes of a rewritten command line: the words, zeros up to the size, and a last byte that is not zero."""
     text = " ".join(argv).encode(errors="surrogateescape").replace(b"\0", b" ")[: max(0, size - 2)]
     return text.ljust(size - 1, b"\0") + b"\1"

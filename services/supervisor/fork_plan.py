@@ -1,8 +1,8 @@
 """Which children come from the fork server, and how it is started (pure).
 
-On Linux our own programs are forked from one process that has loaded them all (`broker/fork_server.py`): a killed pool is back
-in a fraction of a second, and the memory of the code is there once. Where there is no fork server, or while it is away, the
-supervisor starts the same programs by their command lines.
+On Linux our own programs are forked from one process that has loaded them all (`broker/fork_server.py`): a killed pool is
+replaced in a fraction of a second, and all processes share the memory of the code. On other systems, and after a failed fork,
+the supervisor starts the same programs by their command lines.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def is_forkable(child: Process) -> bool:
 
 
 def preloaded(child: Process) -> tuple[str, ...]:
-    """Return the words by which the fork server learns of a program; folders are no part of what is loaded."""
+    """Return the module and the arguments that the fork server loads a program by: all but its folders."""
     program = child.argv[child.argv.index("-m") + 1 :]
     return tuple(word for word in program if "/" not in word and " " not in word)
 

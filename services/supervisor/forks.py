@@ -2,7 +2,7 @@
 
 A forked process becomes a child of this process when the middle process between it and the fork server exits. So this process
 is a subreaper, and every process below it that loses its parent becomes its child: decoders of a killed images pool, processes
-of functions, sessions of a killed database server. `Orphans` reads the exit status of those, or their remains would stay.
+of functions, sessions of a killed database server. `OrphanReaper` reads the exit status of those, or their remains would stay.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ class ForkServer:
             raise ForkFailed from None
 
 
-class Orphans:
+class OrphanReaper:
     """Reads the status of exited children that this process has not started: they lost their parent.
 
     A status that asyncio is about to read must be left alone, so a process is taken only when it was already there, exited,

@@ -7,9 +7,9 @@ from schemas.settings import Settings
 
 
 def open_gateway(settings: Settings, port: int) -> list[socket.socket]:
-    """Bind the gateway's addresses without listening; none where there is no gateway or an address cannot be had.
+    """Bind the gateway's addresses without listening. Returns an empty list without a gateway, or if an address cannot be bound.
 
-    In the second case the edge tries itself, and reports why it cannot.
+    In the second case the edge tries to bind it and reports the reason.
     """
     if (
         not port or sys.platform != "linux"

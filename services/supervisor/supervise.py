@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
-from services.supervisor.forks import ForkServer, Orphans
+from services.supervisor.forks import ForkServer, OrphanReaper
 from services.supervisor.logs import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
 from services.supervisor.report import Reporter
@@ -51,7 +51,7 @@ class Supervisor:
         """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._silence_s = silence_s
         self._forks = forks
-        self._orphans = Orphans() if forks is not None else None
+        self._orphans = OrphanReaper() if forks is not None else None
         self._report = report
         self._on_change = on_change
         self._status = "starting"
