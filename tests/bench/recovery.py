@@ -98,11 +98,11 @@ class Reader:
 
 
 def child(place: Platform, name: str) -> tuple[int, int]:
-    """Return the process id of a child and how often it was restarted."""
+    """Return the process id of a child, 0 while it is not running, and how often it was restarted."""
     state = json.loads((place.data / "state.json").read_text())
     for each in state["children"]:
         if each["name"] == name:
-            return each["pid"] or 0, each["restarts"]
+            return (each["pid"] if each["status"] == "running" else 0) or 0, each["restarts"]
     return 0, 0
 
 
