@@ -9,6 +9,7 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 
 from broker.observe import configure
 from broker.process import Process, process_settings, run_process, wait_for_go
@@ -60,8 +61,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
-    for module in _modules(names):
-        importlib.import_module(module)
+    preload(names)
     wait_for_go()
     if "migrate" in names:
         return _migrate(settings)
@@ -78,7 +78,13 @@ def main() -> int:
     return run_process("workers", start, settings)
 
 
-def _modules(names: list[str]) -> list[str]:
+def preload(names: Sequence[str]) -> None:
+    """Import what these pools, or `migrate`, are going to need."""
+    for module in _modules(names):
+        importlib.import_module(module)
+
+
+def _modules(names: Sequence[str]) -> list[str]:
     """Give what a process is going to need, so that it is loaded while the process has to wait anyway."""
     if "migrate" in names:
         return ["workers.project.replace", "workers.database.migrate", "workers.project.start"]

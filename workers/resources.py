@@ -160,14 +160,17 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     process.on_drain(connection.drain)
     answer_collect(connection)
     report_faults(process, connection)
+    cache = SchemaCache(url, settings.api, observe)
     try:
         database = await Pool.open(
-            url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
+            url,
+            settings.db.pool_size,
+            prepared=settings.api.prepared_statements,
+            on_event=_PoolObserver(on_back=cache.request_reload),
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
     _close_with(process, database, urlsplit(url).username or "")
-    cache = SchemaCache(url, settings.api, observe)
     process.on_drain(cache.close)
     cache.on_change(
         lambda catalog: _tell(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
@@ -222,9 +225,13 @@ def _tell(connection: Connection, subject: Subject, event: CatalogChanged | Conf
 
 
 class _PoolObserver:
-    """Tells of connections that break, and once when the pool's database is lost, and once when it is back."""
+    """Tells of connections that break, and once when the pool's database is lost, and once when it is back.
 
-    def __init__(self) -> None:
+    `on_back` is called then too: the schema cache waits up to half a minute between two attempts of its own.
+    """
+
+    def __init__(self, on_back: Callable[[], object] = lambda: None) -> None:
+        self._on_back = on_back
         self._lost_at: float | None = None
 
     def __call__(self, event: PoolEvent) -> None:
@@ -239,3 +246,4 @@ class _PoolObserver:
             case PoolEventKind.CONNECTED if self._lost_at is not None:
                 observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
                 self._lost_at = None
+                self._on_back()

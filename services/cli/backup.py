@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import ssl
 import subprocess
 import sys

@@ -15,7 +15,7 @@ import asyncio
 import re
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from broker.repeats import Repeats
 from services.supervisor.broker_store import BrokerStore
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
+from services.supervisor.forks import ForkServer, OrphanReaper
 from services.supervisor.logs import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
 from services.supervisor.report import Reporter
@@ -58,9 +59,14 @@ class Supervisor:
         on_change: Callable[[str, list[ChildState]], None],
         silence_s: float = SILENCE_S,
         broker_store: BrokerStore | None = None,
+        forks: ForkServer | None = None,
+        inherited: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> None:
+        """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._silence_s = silence_s
         self._broker_store = broker_store
+        self._forks = forks
+        self._orphans = OrphanReaper() if forks is not None else None
         self._report = report
         self._on_change = on_change
         self._status = "starting"
@@ -75,6 +81,8 @@ class Supervisor:
                 probes.get(process.ready),
                 self._reader(process.name),
                 self._spawned,
+                forks,
+                (inherited or {}).get(process.name),
             )
             for process in plan
         ]
@@ -110,6 +118,8 @@ class Supervisor:
         looked_at = time.monotonic()
         while True:
             await asyncio.sleep(min(_LOOK_S, self._silence_s / 4))
+            if self._orphans is not None:
+                self._orphans.reap({child.pid for child in self._children if child.pid is not None})
             now = time.monotonic()
             asleep, looked_at = max(0.0, now - looked_at - 2 * _LOOK_S), now
             self._warn_counts()
@@ -253,6 +263,8 @@ class Supervisor:
         for child in self._children:
             await child.drained()
             child.log.close()
+        if self._forks is not None:
+            self._forks.close()
 
     async def _end(self, child: Child) -> None:
         if child.is_running:

@@ -1,1 +1,1 @@
-"""Faults under load: what was acknowledged is kept, nothing is doubled, and the platform heals by itself."""
+"""The campaign of faults: `make faults MINUTES=10` (campaign.py), and a short form of it in the gate."""
