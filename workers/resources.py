@@ -5,6 +5,7 @@ then serves its subject, and its health.
 """
 
 import importlib
+import os
 import time
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -25,6 +26,7 @@ from schemas.http import Request, Response
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
 from workers.database.pool import Pool, PoolEvent, PoolEventKind
+from workers.database.row_body import BodySpace
 
 _HEALTH_CONCURRENCY = 8
 
@@ -148,7 +150,11 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     answer_collect(connection)
     try:
         database = await Pool.open(
-            url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
+            url,
+            settings.db.pool_size,
+            prepared=settings.api.prepared_statements,
+            on_event=_PoolObserver(),
+            body_space=_body_space(process, settings.api),
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
@@ -161,6 +167,25 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
     await cache.load()
     return Resources(process, settings, connection, database, cache)
+
+
+def _body_space(process: Process, api: Api) -> BodySpace:
+    """Return the space for long answers, which all pools of the process share. Raises: SettingsError."""
+    folder = api.answer_folder or None
+    if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+        raise SettingsError("api.answer_folder must be a folder that the workers can write to")
+    space = BodySpace(folder, api.answer_space, api.max_answer)
+    remove = gauge(
+        "headwater_rest_answer_bytes",
+        "Bytes on disk of answers that are being sent.",
+        lambda: space.used,
+    )
+
+    async def close() -> None:
+        remove()
+
+    process.on_drain(close)
+    return space
 
 
 def _close_with(process: Process, pool: Pool, login: str) -> None:

@@ -62,7 +62,7 @@ class PoolExhausted(RestError):
 class AnswerNotStored(RestError):
     """The rows of a long answer could not be stored while they came: the space for them, or the disk, is full."""
 
-    code, status = "PGRST004", 503
+    code, status = "HW503", 503
 
     def __init__(self, details: str, *, is_kept: bool) -> None:
         super().__init__("No space for a long answer.", details, _outcome(is_kept=is_kept))
@@ -75,7 +75,7 @@ class AnswerNotStored(RestError):
 class AnswerTooLong(RestError):
     """The rows of an answer are longer than `api.max_answer`."""
 
-    code, status = "PGRST005", 500
+    code, status = "HW500", 500
 
     def __init__(self, details: str, *, is_kept: bool) -> None:
         super().__init__("The answer is too long.", details, _outcome(is_kept=is_kept))

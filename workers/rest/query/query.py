@@ -10,6 +10,7 @@ from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
 from workers.rest.query.guard import guard_sql
 from workers.rest.query.nested import counted_sql, made_sql, nested_sql
+from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
 from workers.rest.query.write import INSERTED, returning_sql, write_sql
@@ -27,6 +28,8 @@ def query_for(plan: Plan) -> Prepared:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
+    if _counts_others(plan):
+        rows = concat(_FIRST_OF, rows, raw(") as "), T)
     shown = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
     statement = concat(source, raw("select "), shown, raw(" from "), rows)
     if plan.output.explain is not None:
@@ -42,6 +45,18 @@ def query_for(plan: Plan) -> Prepared:
     if plan.output.explain is not None:
         guard = Prepared(*render(concat(raw("select "), _guard(plan))))
     return Prepared(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
+
+
+_FIRST_OF = raw(
+    "(select case when pg_catalog.row_number() over () = 1 then pg_catalog.row_to_json(hw_t) end as hw_one from "
+)
+
+
+def _counts_others(plan: Plan) -> bool:
+    """Return whether one object is wanted of rows that may be many: only the first is made, the others are counted."""
+    if not plan.returns_rows or plan.output.shape is not Shape.SINGLE or plan.output.explain is not None:
+        return False
+    return not (plan.read.is_paged or is_scalar(plan) or gives_one_row(plan))
 
 
 def estimates(plan: Plan) -> tuple[Prepared, ...]:
@@ -195,6 +210,8 @@ def _body(plan: Plan) -> Sql:
                 "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
             )
     rows = concat(raw("pg_catalog.json_agg("), value, raw(")"))
+    if _counts_others(plan):
+        rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
     if plan.output.strips_nulls:
         rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
     if single or plan.output.shape is Shape.SINGLE:

@@ -18,9 +18,10 @@ execution plans, pages by cursor, and scalars as CSV.
 
 from workers.database.catalog import Returns
 from workers.database.session import End
-from workers.rest.model import ALL_ROWS, Action, Frame, Out, Plan, PlannedFilter, Prepared, Shape
+from workers.rest.model import ALL_ROWS, Frame, Out, Plan, Prepared, Shape
+from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.query import NO_COUNT, SCALAR_VALUE, T, answer_columns, estimates, rows_and_source
-from workers.sql.compose import Slot, Sql, concat, ident, join, raw, render
+from workers.sql.compose import Sql, concat, ident, join, raw, render
 
 _GEOJSON = b'{"type" : "FeatureCollection", "features" : ['
 _BETWEEN_ROWS, _BETWEEN_VALUES = b", \n ", b", "
@@ -76,36 +77,11 @@ def _has_rows(plan: Plan) -> bool:
         return False
     if output.shape not in (Shape.ARRAY, Shape.CSV, Shape.GEOJSON) or plan.end is End.DECIDE:
         return False
-    if call is not None and (not call.function.returns_set or call.function.returns is Returns.VOID):
+    if call is not None and call.function.returns is Returns.VOID:
         return False
-    if _is_scalar(plan) and output.shape is not Shape.ARRAY:
+    if is_scalar(plan) and output.shape is not Shape.ARRAY:
         return False
-    return not _gives_one_row(plan)
-
-
-def _gives_one_row(plan: Plan) -> bool:
-    """Return whether the rows are at most one: by their limit, their primary key, or because one is inserted."""
-    if plan.read.range.limit == 1:
-        return True
-    where, write = plan.read.where, plan.write
-    if write is not None:
-        where = write.where
-        if write.action in (Action.CREATE, Action.UPSERT) and not write.is_array:
-            return True
-    key = plan.relation.primary_key if plan.relation is not None and plan.call is None else ()
-    named = {each.field.name for each in where if isinstance(each, PlannedFilter) and _is_equality(each)}
-    return bool(key) and named.issuperset(key)
-
-
-def _is_equality(condition: PlannedFilter) -> bool:
-    is_plain = not (condition.negated or condition.quantifier or condition.aggregate)
-    field = condition.field
-    is_column = not (field.path or field.cast or field.function)
-    return condition.operator == "eq" and is_plain and is_column and isinstance(condition.operand, str | Slot)
-
-
-def _is_scalar(plan: Plan) -> bool:
-    return plan.call is not None and plan.call.function.returns is Returns.SCALAR
+    return not gives_one_row(plan)
 
 
 def _row(plan: Plan) -> tuple[Sql, Frame]:
@@ -117,7 +93,7 @@ def _row(plan: Plan) -> tuple[Sql, Frame]:
         case Shape.GEOJSON:
             return raw("extensions.st_asgeojson(hw_t)::json"), Frame(_GEOJSON, _BETWEEN_VALUES, b"]}")
     between = _BETWEEN_ROWS
-    if plan.call is not None and _is_scalar(plan):
+    if plan.call is not None and is_scalar(plan):
         row = concat(raw("coalesce(pg_catalog.to_json("), SCALAR_VALUE, raw("), 'null')"))
         name = plan.call.function.return_type[1]
         between = _BETWEEN_ROWS if name.startswith("_") or name == "record" else _BETWEEN_VALUES
