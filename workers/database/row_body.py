@@ -96,6 +96,8 @@ class RowBody:
 
     def __del__(self) -> None:
         # A caller that is cancelled between two steps drops the body: its bytes must not stay reserved.
+        if self._file is not None:
+            self._file.close()
         self._space.used -= self._reserved
         self._reserved = 0
 

@@ -252,6 +252,7 @@ def _gathered(task: Task, rows: GatheredRows) -> Result:
         total=None if total is None else int(total),
         location=() if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None])),
         inserted=None if count is None else int(count),
+        edges=_edges(trailer.get(Out.EDGES)),
         is_guarded=is_guarded,
         headers=None if headers is None else headers.decode(),
         status=None if status is None else status.decode(),

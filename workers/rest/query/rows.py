@@ -9,18 +9,20 @@ and the worker joins them (`workers/database/row_body.py`):
 
 The second half is the trailer. `Append` runs its parts in order, so what functions set for the response is read behind
 the last row, and both halves see one snapshot. The order of the rows is that of the subquery in the first half.
-The bytes are those of `query.py`: `json_agg` puts `, \\n ` between rows, `json_strip_nulls` a comma. Entity tags rely on it
-(tests/workers/rest/query/test_rows.py).
+The bytes are those of `query.py`: `json_agg` puts `, \\n ` between rows, `json_strip_nulls` a comma. Entity tags of reads rely on
+it (tests/workers/rest/test_row_answers.py). Only a set of arrays with a NULL among them differs: in white space.
 
 Not made so, because the body is one value that the server makes at once: what gives at most one row, results of media type handlers,
-execution plans, pages by cursor, and scalars as CSV.
+execution plans, and scalars as CSV.
 """
 
 from workers.database.catalog import Returns
 from workers.database.session import End
 from workers.rest.model import ALL_ROWS, Frame, Out, Plan, Prepared, Shape
 from workers.rest.query.one_row import gives_one_row, is_scalar
+from workers.rest.query.paging import page_rows
 from workers.rest.query.query import NO_COUNT, SCALAR_VALUE, T, answer_columns, estimates, rows_and_source
+from workers.rest.query.read import page_sql
 from workers.sql.compose import Sql, concat, ident, join, raw, render
 
 _GEOJSON = b'{"type" : "FeatureCollection", "features" : ['
@@ -41,8 +43,14 @@ def rows_query_for(plan: Plan) -> Prepared | None:
     counts_rows = _counts_rows(plan)
     if counts_rows:
         columns = [(name, NO_COUNT if name is Out.TOTAL else value) for name, value in columns]
-    rows, source = rows_and_source(plan)
-    row, frame = _row(plan)
+    if plan.read.is_paged:
+        row, rows, edges = page_rows(plan.read, strips_nulls=plan.output.strips_nulls)
+        source = concat(raw("with hw_page as ("), page_sql(plan.read), raw(") "))
+        frame = Frame(b"[", b"," if plan.output.strips_nulls else _BETWEEN_VALUES, b"]")
+        columns = [(name, edges if name is Out.EDGES else value) for name, value in columns]
+    else:
+        rows, source = rows_and_source(plan)
+        row, frame = _row(plan)
     names = [ident(name.value) for name, _ in columns]
     empty = [concat(raw("null as "), name) for name in names]
     trailer = [concat(value, raw(" as "), name) for (_, value), name in zip(columns, names, strict=True)]
@@ -73,13 +81,13 @@ def _counts_rows(plan: Plan) -> bool:
 
 def _has_rows(plan: Plan) -> bool:
     output, call = plan.output, plan.call
-    if not plan.returns_rows or output.explain is not None or plan.read.is_paged or plan.nested:
+    if not plan.returns_rows or output.explain is not None or plan.nested:
         return False
     if output.shape not in (Shape.ARRAY, Shape.CSV, Shape.GEOJSON) or plan.end is End.DECIDE:
         return False
     if call is not None and call.function.returns is Returns.VOID:
         return False
-    if is_scalar(plan) and output.shape is not Shape.ARRAY:
+    if (is_scalar(plan) or plan.read.is_paged) and output.shape is not Shape.ARRAY:
         return False
     return not gives_one_row(plan)
 
