@@ -80,26 +80,25 @@ class RowBody:
     Iteration raises BodyNotStored or Disconnected. Whoever does not read it to its end calls `abandon`.
     """
 
+    # Most bodies are short and need little: what only long ones use has its first value here, once.
+    count = 0
+    """Number of rows."""
+    _before = _behind = b""
+    _held_size = _stored = _read_to = _reserved = 0
+    _file: FileIO | None = None
+    _working: asyncio.Future[object] | None = None
+    _is_paused = _is_over = False
+    _failure: BodyNotStored | Disconnected | None = None
+    _timer: asyncio.TimerHandle | None = None
+
     def __init__(self, separator: bytes, space: BodySpace, transport: asyncio.ReadTransport) -> None:
-        self.count = 0
-        """Number of rows."""
         self._separator, self._space, self._transport = separator, space, transport
-        self._loop = asyncio.get_running_loop()
-        self._before = self._behind = b""
         self._held: list[bytes] = []
-        self._held_size = self._stored = self._read_to = self._reserved = 0
-        self._file: FileIO | None = None
-        self._working: asyncio.Future[object] | None = None
-        self._is_paused = self._is_over = False
-        self._failure: BodyNotStored | Disconnected | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
     def __del__(self) -> None:
         # A caller that is cancelled between two steps drops the body: its bytes must not stay reserved.
-        if self._file is not None:
-            self._file.close()
-        self._space.used -= self._reserved
-        self._reserved = 0
+        if self._reserved:
+            self._release()
 
     @property
     def size(self) -> int:
@@ -203,7 +202,7 @@ class RowBody:
         if not piece:
             raise BodyNotStored("the file of a long answer is shorter than what was written")
         piece = self._first() + piece
-        self._timer = self._loop.call_later(READER_S, self._give_up_reader)
+        self._timer = asyncio.get_running_loop().call_later(READER_S, self._give_up_reader)
         return piece
 
     def _first(self) -> bytes:
@@ -234,7 +233,7 @@ class RowBody:
         self, work: Callable[[], T], done: "Callable[[asyncio.Future[T]], None] | None" = None
     ) -> "asyncio.Future[T]":
         """Run file work in a thread. The file is closed only when no thread works on it."""
-        working = self._loop.run_in_executor(self._space.threads, work)
+        working = asyncio.get_running_loop().run_in_executor(self._space.threads, work)
         self._working = working  # type: ignore[assignment]  # its result does not matter here
 
         def over(future: "asyncio.Future[T]") -> None:
@@ -261,10 +260,13 @@ class RowBody:
         if self._timer is not None:
             self._timer.cancel()
         if self._working is None:
-            if self._file is not None:
-                self._file.close()
-            self._space.used -= self._reserved
-            self._reserved = 0
+            self._release()
+
+    def _release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._space.used -= self._reserved
+        self._reserved = 0
 
 
 def _new_file(folder: str | None) -> FileIO:

@@ -233,26 +233,34 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
 
 
 def _gathered(task: Task, rows: GatheredRows) -> Result:
-    """Read the trailer of a body that came row by row."""
-    prepared = task.prepared
-    assert prepared.frame is not None  # else nothing is gathered
-    trailer = dict(zip(prepared.columns, rows[0][1:], strict=True))
-    total, headers, status = trailer[Out.TOTAL], trailer[Out.HEADERS], trailer[Out.STATUS]
-    keys, count = trailer.get(Out.LOCATION), trailer.get(Out.INSERTED)
-    before, behind = prepared.frame.before, prepared.frame.behind
-    if Out.PREFIX in trailer:
-        before = (trailer[Out.PREFIX] or b"") + b"\n"
-    page_total = rows.body.count
-    is_guarded = trailer.get(Out.GUARDED) == b"t"
+    """Read the trailer of a body that came row by row: three columns are always the first ones behind the NULL (`query/rows.py`)."""
+    prepared, row, body = task.prepared, rows[0], rows.body
+    frame = prepared.frame
+    assert frame is not None  # else nothing is gathered
+    total, headers, status = row[1:4]
+    before = frame.before
+    location: tuple[str | None, ...] = ()
+    inserted = edges = None
+    is_guarded = False
+    if len(row) > 4:
+        further = dict(zip(prepared.columns[3:], row[4:], strict=True))
+        keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
+        location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
+        inserted = None if count is None else int(count)
+        edges = _edges(further.get(Out.EDGES))
+        is_guarded = further.get(Out.GUARDED) == b"t"
+        if Out.PREFIX in further:
+            before = (further[Out.PREFIX] or b"") + b"\n"
+    counted = None if total is None else int(total)
     if prepared.counts_rows and (task.plan.counts_exactly or is_guarded):
-        total = b"%d" % page_total
+        counted = body.count
     return Result(
-        body=rows.body.wrap(before, behind),
-        page_total=page_total,
-        total=None if total is None else int(total),
-        location=() if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None])),
-        inserted=None if count is None else int(count),
-        edges=_edges(trailer.get(Out.EDGES)),
+        body=body.wrap(before, frame.behind),
+        page_total=body.count,
+        total=counted,
+        location=location,
+        inserted=inserted,
+        edges=edges,
         is_guarded=is_guarded,
         headers=None if headers is None else headers.decode(),
         status=None if status is None else status.decode(),
