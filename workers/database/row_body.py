@@ -66,11 +66,14 @@ class BodySpace:
         return self._threads
 
     def reserve(self, size: int, stored: int) -> None:
-        """Count bytes that a body with `stored` bytes is going to store. Raises: BodyNotStored."""
+        """Count bytes that a body with `stored` bytes is going to store. Raises: BodyNotStored.
+
+        A body may have no more than what stays free beside it, so a few long ones leave room for shorter ones.
+        """
         if stored + size > self.most_each:
             raise BodyNotStored(f"an answer may have {self.most_each} bytes", is_too_long=True)
-        if self.used + size > self.most:
-            raise BodyNotStored(f"answers that are being sent take {self.used} bytes on disk already")
+        if stored + size > self.most - self.used - size:
+            raise BodyNotStored(f"answers that are being sent take {self.used} of {self.most} bytes on disk")
         self.used += size
 
 
@@ -271,5 +274,4 @@ class RowBody:
 
 def _new_file(folder: str | None) -> FileIO:
     """Return a file without a name."""
-    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-        return FileIO(os.dup(file.fileno()), "r+b")
+    return tempfile.TemporaryFile(dir=folder, buffering=0)  # the body closes it

@@ -186,6 +186,23 @@ async def test_what_exceeds_a_bound_is_not_stored(
         assert pool.state.idle == 1
 
 
+async def test_long_bodies_leave_room_for_shorter_ones() -> None:
+    space = BodySpace(None, most=10 << 20)
+    bodies = [RowBody(b"", space, Line()) for _ in range(4)]
+    for body in bodies:
+        for _ in range(9):
+            body.add([bytes(HOLD + 1)])
+            while body._working is not None:
+                await asyncio.sleep(0)
+    short = RowBody(b"", space, Line())
+    short.add([bytes(HOLD + 1)])
+
+    await short.complete()
+    assert 5 << 20 < space.used < 10 << 20
+    for body in (*bodies, short):
+        body.abandon()
+
+
 async def test_a_disk_that_takes_nothing_is_an_error(database, tmp_path) -> None:
     space = BodySpace(str(tmp_path / "missing"))
     async with opened(database.login, 1, body_space=space) as pool:
