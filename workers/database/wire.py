@@ -296,17 +296,18 @@ class Reader:
         At least one row is whole. The loop is as short as it is because it runs once for each row of a long answer.
         """
         values: list[bytes] = []
-        while end - at >= 11:
+        append, last = values.append, end - 11
+        while at <= last:
             kind, length, _, size = _read_row_head(data, at)
             stop = at + 1 + length
             if kind != _DATA_ROW or stop > end:
                 break
-            if size > length - 10 or length < 10:
-                raise Garbled("a row of another length than it says")
-            if size < 0:
+            if 0 <= size <= length - 10:
+                append(data[at + 11 : at + 11 + size])
+            elif size < 0 and length >= 10:
                 self.rows.append(read_row(data, at + 5, stop))
             else:
-                values.append(data[at + 11 : at + 11 + size])
+                raise Garbled("a row of another length than it says")
             at = stop
         if values and self.gathering is not None:
             self.gathering.add(values)
