@@ -5,7 +5,7 @@
     rows    a table's rows of about 1 KB as JSON
     thin    rows of about 90 bytes as JSON
     csv     the rows of 1 KB as CSV
-    write   PATCH of that many rows of 1 KB with return=representation
+    write   PATCH of that many rows of 1 KB with return=representation, by at most 220 MB of clients
 
 `10x200` means 10 clients that each read an answer of 200 MB at once; they keep nothing. For each line: seconds until the first
 byte and until the last one (medians of the clients), MB/s of all clients together, CPU milliseconds per MB by process,
@@ -101,27 +101,32 @@ def _figure(path: str, name: str) -> int:
         return 0
 
 
-def requests(host: str, headers: dict[str, str], megabytes: int) -> dict[str, bytes]:
-    """Return the request of each workload for an answer of about so many megabytes."""
+def requests(host: str, headers: dict[str, str], megabytes: int, client: int = 0) -> dict[str, bytes]:
+    """Return the request of each workload for an answer of about so many megabytes. Each client writes rows of its own."""
+    count = megabytes * 1000
+    first = client % max(1, _ROWS // count) * count
     csv = {**headers, "Accept": "text/csv"}
     shown = {**headers, "Prefer": "return=representation"}
     return {
         "rows": http("GET", f"/rest/v1/wide?limit={megabytes * 1000}", host, headers),
         "thin": http("GET", f"/rest/v1/thin?limit={megabytes * 12_000}", host, headers),
         "csv": http("GET", f"/rest/v1/wide?limit={megabytes * 1000}", host, csv),
-        "write": http("PATCH", f"/rest/v1/wide?id=lte.{megabytes * 1000}", host, shown, b'{"name": "new"}'),
+        "write": http(
+            "PATCH", f"/rest/v1/wide?id=gt.{first}&id=lte.{first + count}", host, shown, b'{"name": "new"}'
+        ),
     }
 
 
 def measure(one: Platform, name: str, clients: int, megabytes: int) -> None:
     """Measure one workload and print its line."""
     headers = {"apikey": one.values["SERVICE_ROLE_KEY"]}
-    request = requests(f"127.0.0.1:{one.port}", headers, megabytes)[name]
+    host, address = f"127.0.0.1:{one.port}", ("127.0.0.1", one.port)
+    sent = [requests(host, headers, megabytes, client)[name] for client in range(clients)]
     pids = cpu.groups_of([one.pid])
     spent = cpu.spent(pids)
     with Peaks(one.pid) as peaks, ThreadPoolExecutor(clients) as threads:
         began = time.perf_counter()
-        tried = list(threads.map(lambda _: _try(("127.0.0.1", one.port), request), range(clients)))
+        tried = list(threads.map(lambda request: _try(address, request), sent))
         took = time.perf_counter() - began
     runs = [run for run in tried if run is not None]
     if not runs:
