@@ -60,6 +60,13 @@ class Api(Struct, frozen=True):
     extra_search_path: list[str] = field(default_factory=lambda: ["public", "extensions"])
     max_rows: int | None = 1000
     """Upper bound on rows of every read; 0 lifts it (TOML has no null)."""
+    max_answer: Bytes = 1024 * 1024 * 1024
+    """Longest body of a REST answer that has several rows; a longer one is a 500 with the code HW500."""
+    answer_space: Bytes = 8 * 1024 * 1024 * 1024
+    """Bytes on disk that the answers which one worker process is sending may take: those above 512 KiB are kept in files
+    without names. What finds no space is a 503 with the code HW503."""
+    answer_folder: str | None = None
+    """Folder of these files; by default the system's temporary folder (TMPDIR). A folder in memory (tmpfs) costs memory."""
     auto_expose_new_tables: bool = True
     """New tables in `public` are granted to the API roles."""
     external_url: str = ""

@@ -5,6 +5,7 @@ then serves its subject, and its health.
 """
 
 import importlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from schemas.http import Request, Response
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
 from workers.database.pool import Pool, PoolEvent, PoolEventKind
+from workers.database.row_body import BodySpace
 
 _HEALTH_CONCURRENCY = 8
 
@@ -167,6 +169,7 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
             settings.db.pool_size,
             prepared=settings.api.prepared_statements,
             on_event=_PoolObserver(on_back=cache.request_reload),
+            body_space=_body_space(process, settings.api),
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
@@ -185,6 +188,25 @@ def report_faults(process: Process, connection: Connection) -> None:
     reporter = FaultReporter(connection)
     process.on_drain(reporter.close)
     reporter.start()
+
+
+def _body_space(process: Process, api: Api) -> BodySpace:
+    """Return the space for long answers, which all pools of the process share. Raises: SettingsError."""
+    folder = api.answer_folder or None
+    if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+        raise SettingsError("api.answer_folder must be a folder that the workers can write to")
+    space = BodySpace(folder, api.answer_space, api.max_answer)
+    remove = gauge(
+        "headwater_rest_answer_bytes",
+        "Bytes on disk of answers that are being sent.",
+        lambda: space.used,
+    )
+
+    async def close() -> None:
+        remove()
+
+    process.on_drain(close)
+    return space
 
 
 def _close_with(process: Process, pool: Pool, login: str) -> None:

@@ -103,9 +103,9 @@ def take(address: tuple[str, int], request: bytes) -> Taken:
 
 
 @contextlib.contextmanager
-def watched(root: int) -> Iterator[Memory]:
-    """Look at the resident memory of the edge and the worker, over and over, while the block runs."""
-    family = {pid: group for pid, group in cpu.groups_of([root]).items() if group in _WATCHED}
+def watched(root: int, groups: tuple[str, ...] = _WATCHED) -> Iterator[Memory]:
+    """Look at the resident memory of groups of processes, over and over, while the block runs."""
+    family = {pid: group for pid, group in cpu.groups_of([root]).items() if group in groups}
     processes = [(psutil.Process(pid), group) for pid, group in family.items()]
     memory, is_over = Memory(resident(processes)), threading.Event()
 
@@ -124,10 +124,12 @@ def watched(root: int) -> Iterator[Memory]:
 
 
 def resident(processes: list[tuple[psutil.Process, str]]) -> dict[str, int]:
-    """Give the resident bytes of each group."""
+    """Give the resident bytes of each group that its processes share with no other."""
     sizes: dict[str, int] = {}
     for process, group in processes:
-        sizes[group] = sizes.get(group, 0) + process.memory_info().rss
+        with contextlib.suppress(psutil.NoSuchProcess):
+            memory = process.memory_info()
+            sizes[group] = sizes.get(group, 0) + memory.rss - memory.shared
     return sizes
 
 

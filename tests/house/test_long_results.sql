@@ -15,8 +15,13 @@ begin
   return repeat('0123456789', 3000000);
 end $$;
 
+create function public.longest_text() returns public."text/plain" language sql stable as
+$$ select repeat('0123456789', 6400000) $$;
+
 create table public.wide (id int primary key, name text not null, note text not null, nothing text);
 insert into public.wide select n, 'item-' || n, repeat(lpad(n::text, 8, '0'), 120) from generate_series(1, 65000) n;
+create function public.wide_until(last int) returns setof public.wide language sql stable as
+$$ select id, name, note, (1 / (last - id))::text from public.wide order by id $$;
 analyze public.wide;
 grant select on public.wide, public.large to anon, service_role;
-grant update on public.large to service_role;
+grant update on public.large, public.wide to service_role;

@@ -180,7 +180,8 @@ class Groups:
                 member.reply.set_exception(_GoAlone())
                 continue
             messages, member.before = made
-            parts.append(Part(messages, member.before + len(work.statements) - 1, member.reply))
+            last, separator = member.before + len(work.statements) - 1, work.statements[-1].separator
+            parts.append(Part(messages, last, member.reply, separator))
             members.append(member)
         group.members = members
         if not parts:

@@ -9,7 +9,8 @@ Rules: one exchange at a time, or several that were sent together (`exchange_eac
 goes on until the server is ready; who owns the connection asks `is_settled` before it is used again. A connection that
 broke, or spoke no sense, is never used again.
 An exchange may be answered before its end, with a long value (workers/database/long_value.py): it is under way until
-the value's row and all that follows have come.
+the value's row and all that follows have come. The rows of one result may be gathered as a body instead
+(workers/database/row_body.py): then the exchange is answered at its end.
 """
 
 import asyncio
@@ -25,7 +26,8 @@ from asyncpg import connect_utils
 from workers.database import wire
 from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
 from workers.database.long_value import LongValue, Patience
-from workers.database.session import Rows
+from workers.database.row_body import BodySpace, RowBody
+from workers.database.session import GatheredRows, Rows
 from workers.database.statements import STATEMENTS_KEPT, Statements
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
@@ -57,13 +59,14 @@ class Part(NamedTuple):
     messages: Sequence[bytes]
     long_in: int
     waiter: asyncio.Future[Reply]
+    separator: bytes | None = None
 
 
 class Pipeline(asyncio.Protocol):
     """A connection to the server: `exchange` messages, `cancel` what runs, `close`.
 
     `born_at` and `idle_since` are kept here for the pool that owns the connection, which also says with how much
-    `patience` long values are given.
+    `patience` long values are given, and which `body_space` gathered rows may use.
     """
 
     def __init__(self, transport: asyncio.Transport, prepared: bool) -> None:
@@ -78,13 +81,15 @@ class Pipeline(asyncio.Protocol):
         """Some caller made temporary objects in this session (workers/database/transaction.py)."""
         self.born_at = self.idle_since = 0.0
         self.patience = Patience()
+        self.body_space = BodySpace()
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self._reader = wire.Reader()
         self._waiter: asyncio.Future[Reply] | None = None
-        self._next: deque[tuple[asyncio.Future[Reply], int]] = deque()
+        self._next: deque[tuple[asyncio.Future[Reply], int, bytes | None]] = deque()
         self._over: Callable[[], None] | None = None
         self._long: LongValue | None = None
+        self._body: RowBody | None = None
         self._onlooker: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._backend: tuple[object, object, int, int] | None = None
@@ -153,13 +158,16 @@ class Pipeline(asyncio.Protocol):
         """Give the state of the transaction: wire.IDLE, IN_TRANSACTION or FAILED."""
         return self._reader.status
 
-    def exchange(self, messages: Sequence[bytes], long_in: int = -1) -> Awaitable[Reply]:
+    def exchange(
+        self, messages: Sequence[bytes], long_in: int = -1, separator: bytes | None = None
+    ) -> Awaitable[Reply]:
         """Send messages with one Sync behind them, in one write, and give the answer.
 
-        `long_in` is the number of the result whose first row may end in a long value. Cancelling the caller does not stop the server: see `cancel`.
+        `long_in` is the number of the result whose first row may end in a long value; with a separator its rows are gathered
+        as a body, and the result is `GatheredRows`. Cancelling the caller does not stop the server: see `cancel`.
         Raises: Disconnected; DatabaseError if the server closed the connection with an error.
         """
-        return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]), long_in)
+        return self._send(b"".join([*self.statements.leave(), *messages, wire.SYNC]), long_in, separator)
 
     def exchange_each(self, parts: Sequence[Part], over: Callable[[], None]) -> None:
         """Send several exchanges in one write: each ends with a Sync, and so is a transaction of its own.
@@ -173,7 +181,7 @@ class Pipeline(asyncio.Protocol):
         for part in parts:
             data += part.messages
             data.append(wire.SYNC)
-            self._next.append((part.waiter, part.long_in))
+            self._next.append((part.waiter, part.long_in, part.separator))
         self._over = over
         self._turn_to_next()
         self._transport.write(b"".join(data))
@@ -193,7 +201,18 @@ class Pipeline(asyncio.Protocol):
         self._over = None
 
     def _turn_to_next(self) -> None:
-        self._waiter, self._reader.long_in = self._next.popleft()
+        self._waiter, result, separator = self._next.popleft()
+        self._look_in(result, separator)
+        if self._body is not None and self._waiter.done():
+            self._body.abandon()
+
+    def _look_in(self, result: int, separator: bytes | None) -> None:
+        """Say in which result of the next answer a long value may be, or the rows of a body."""
+        if separator is None:
+            self._reader.long_in = result
+        else:
+            self._body = RowBody(separator, self.body_space, self._transport)
+            self._reader.gather_in, self._reader.gathering = result, self._body
 
     def _refuse_if_unfit(self) -> None:
         if self.lost is not None:
@@ -205,11 +224,11 @@ class Pipeline(asyncio.Protocol):
         """Send one simple query, which may hold several commands, and give the answer. Raises: as `exchange`."""
         return self._send(wire.query(text))
 
-    async def _send(self, data: bytes, long_in: int = -1) -> Reply:
+    async def _send(self, data: bytes, long_in: int = -1, separator: bytes | None = None) -> Reply:
         self._refuse_if_unfit()
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
-        self._reader.long_in = long_in
+        self._look_in(long_in, separator)
         self._transport.write(data)
         try:
             return await waiter
@@ -217,6 +236,8 @@ class Pipeline(asyncio.Protocol):
             # The answer may be there: its exception is looked at, so that asyncio does not complain of it.
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
                 self._long.abandon()
+            if self._waiter is waiter and self._body is not None:
+                self._body.abandon()
             raise
 
     async def cancel(self) -> None:
@@ -301,6 +322,8 @@ class Pipeline(asyncio.Protocol):
     def _finish(self) -> None:
         reader, waiter, long = self._reader, self._waiter, self._long
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
+        if self._body is not None:
+            self._end_body(error)
         reply = Reply(reader.results, error, reader.tag, reader.columns, status=self.status)
         self.statements.settle(reader.parsed)
         reader.clear()
@@ -315,6 +338,17 @@ class Pipeline(asyncio.Protocol):
             waiter.set_result(reply)
         if self._over is not None and self._waiter is None:
             self._say_over()
+
+    def _end_body(self, error: DatabaseError | None) -> None:
+        """Put the body to its result, unless the statement failed."""
+        reader, body = self._reader, self._body
+        self._body = None
+        if body is None:
+            return
+        if error is None and reader.gather_in < len(reader.results):
+            reader.results[reader.gather_in] = GatheredRows(reader.results[reader.gather_in], body)
+        else:
+            body.abandon()
 
     def _verdict(self, reply: Reply) -> DatabaseError | None:
         """Tell what is wrong with the end of an exchange that gave a long value; None if the value stands.
@@ -344,7 +378,7 @@ class Pipeline(asyncio.Protocol):
         self.lost = reason
         if waiter is not None and not waiter.done():
             waiter.set_exception(error or Disconnected(reason.message, reason.code))
-        for later, _ in self._next:
+        for later, _, _ in self._next:
             if not later.done():
                 later.set_exception(Disconnected(reason.message, reason.code))
         self._next.clear()
@@ -352,6 +386,9 @@ class Pipeline(asyncio.Protocol):
         if self._on_lost is not None:
             self._on_lost(self)
         long, self._long = self._long, None
+        body, self._body = self._body, None
+        if body is not None:
+            body.abandon()
         if long is not None:
             long.end(error or Disconnected(reason.message, reason.code))
         if self._over is not None:

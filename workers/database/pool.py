@@ -24,6 +24,7 @@ from workers.database.groups import Groups
 from workers.database.interactive import Transaction
 from workers.database.long_value import LongValue, Patience
 from workers.database.pipeline import Pipeline
+from workers.database.row_body import BodySpace
 from workers.database.session import Decision, Found, Rows, Sessions, Work
 from workers.database.traced import traced
 from workers.database.transaction import perform, perform_long
@@ -98,6 +99,7 @@ class Pool(Sessions):
         max_waiting: int,
         times: PoolTimes,
         on_event: Callable[[PoolEvent], None] | None,
+        body_space: BodySpace,
     ) -> None:
         if size < 1:
             raise ValueError("a pool needs at least one connection")
@@ -105,6 +107,7 @@ class Pool(Sessions):
         self._acquire_timeout, self._max_waiting, self._times = acquire_timeout, max_waiting, times
         self._on_event = on_event
         self._patience = Patience(times.patience, times.settle)
+        self._body_space = body_space
         self._loop = asyncio.get_running_loop()
         self._open: set[Pipeline] = set()
         self._idle: list[Pipeline] = []
@@ -129,11 +132,12 @@ class Pool(Sessions):
         max_waiting: int = 1024,
         times: PoolTimes = PoolTimes(),
         on_event: Callable[[PoolEvent], None] | None = None,
+        body_space: BodySpace | None = None,
     ) -> Self:
         """Open a pool of at most `size` connections and make the first.
 
         A server that is away is no error: callers get `Disconnected` until it is there. `prepared=False` is for poolers
-        that do not keep prepared statements. `max_waiting` bounds the line of callers.
+        that do not keep prepared statements. `max_waiting` bounds the line of callers, `body_space` what answers may take on disk.
         Raises: ValueError if the URL cannot be read.
         """
         pool = cls(
@@ -144,6 +148,7 @@ class Pool(Sessions):
             max_waiting=max_waiting,
             times=times,
             on_event=on_event,
+            body_space=body_space or BodySpace(),
         )
         await pool._connect()
         pool._reap()
@@ -354,6 +359,7 @@ class Pool(Sessions):
             return
         self._open.add(pipeline)
         pipeline.patience = self._patience
+        pipeline.body_space = self._body_space
         self._refusal, self._pause = None, _FIRST_PAUSE
         pipeline.born_at = self._loop.time() - random.random() * self._times.lifetime / 10
         self._observe(PoolEventKind.CONNECTED)

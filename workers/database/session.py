@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from workers.database.long_value import LongValue
+from workers.database.row_body import RowBody
 
 
 class End(StrEnum):
@@ -28,11 +29,14 @@ class Statement(Struct, frozen=True):
     """A statement in the extended protocol: text with `$1`..., parameters in text format (None is NULL).
 
     `binary` are the result columns wanted in binary format (a json or text value: its bytes; bytea: raw).
+    With a `separator` the first values of the rows are the body of an answer, joined by it: the result is `GatheredRows`
+    then. Only the last statement of a work without a decision may have one.
     """
 
     text: str
     params: Sequence[bytes | None] = ()
     binary: frozenset[int] = frozenset()
+    separator: bytes | None = None
 
 
 class Work(Struct, frozen=True):
@@ -54,6 +58,16 @@ class Work(Struct, frozen=True):
 
 Row = tuple[bytes | None, ...]
 Rows = list[Row]
+
+
+class GatheredRows(list[Row]):
+    """The rows of a result whose first value is NULL, with the first values of all others as `body`."""
+
+    def __init__(self, rows: Rows, body: RowBody) -> None:
+        super().__init__(rows)
+        self.body = body
+
+
 Found = tuple[list[Rows], LongValue | None]
 """Rows of each statement, and the long value that belongs into the last place of the last row."""
 

@@ -135,7 +135,10 @@ async def _exchange(pipeline: Pipeline, work: Work, *, is_long: bool = False) ->
     for is_last in (False, True):
         await _describe(pipeline, work)
         messages, before = _messages(pipeline, work)
-        reply = await pipeline.exchange(messages, before + len(work.statements) - 1 if is_long else -1)
+        separator = work.statements[-1].separator if work.statements else None
+        is_special = is_long or separator is not None
+        last = before + len(work.statements) - 1 if is_special else -1
+        reply = await pipeline.exchange(messages, last, separator)
         if reply.error is None or is_last or not await _is_mended(pipeline, reply, before):
             break
     return reply, before

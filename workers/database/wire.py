@@ -6,7 +6,8 @@ answer and says whether a transaction is open. Parameters go as text of unspecif
 types as for quoted literals. Nothing is described: the caller knows the columns it asked for.
 
 A row is one message, however long. The last value of one row of an exchange may be given in pieces, as the network
-brings them (`Reader.long_in`); every other row is read when the whole of it is there.
+brings them (`Reader.long_in`). The first values of all rows of one result may be passed to a sink as they come
+(`Reader.gather`). Every other row is read when the whole of it is there.
 
     frontend: P Parse  B Bind  D Describe  E Execute  C Close  S Sync  Q Query  X Terminate
     backend:  1 2 3 complete  D DataRow  C CommandComplete  E Error  Z Ready  T t n descriptions  I empty
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
+from typing import Protocol
 
 from workers.database.errors import DatabaseError, unstorable_text
 from workers.database.session import Row, Rows
@@ -43,6 +45,7 @@ _pack_size = Struct("!i").pack
 _pack_count = Struct("!H").pack
 _read_head = Struct("!BI").unpack_from
 _read_size = Struct("!i").unpack_from
+_read_row_head = Struct("!BIHi").unpack_from
 _read_count = Struct("!H").unpack_from
 
 _DATA_ROW, _COMPLETE, _READY, _ERROR = b"DCZE"
@@ -152,6 +155,22 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return b"%b%b%b" % (kind, _pack_size(len(body) + 4), body)
 
 
+class RowSink(Protocol):
+    """Takes the first values of rows."""
+
+    def add(self, rows: list[bytes], /) -> None:
+        """Take whole values."""
+        ...
+
+    def begin(self, piece: bytes, /) -> None:
+        """Take the first piece of a value."""
+        ...
+
+    def go_on(self, piece: bytes, /) -> None:
+        """Take the next piece of that value."""
+        ...
+
+
 class Reader:
     """Bytes in, the answer to one exchange out, however the network has cut them.
 
@@ -162,9 +181,13 @@ class Reader:
         "_held",
         "_held_size",
         "_needed",
+        "_row_left",
+        "_row_rest",
         "asides",
         "columns",
         "failure",
+        "gather_in",
+        "gathering",
         "is_copying",
         "long_in",
         "long_left",
@@ -189,6 +212,7 @@ class Reader:
         """What has come of the long value; whoever reads them takes them away."""
         self.rest = b""
         """What stands behind the end of an answer: whoever feeds takes it away, and feeds it again."""
+        self._row_left = self._row_rest = 0
         self.clear()
 
     def clear(self) -> None:
@@ -201,6 +225,10 @@ class Reader:
         """Number of the result whose first row may end in a long value; to be set before its rows come."""
         self.long_size = self.long_left = 0
         """Bytes of the long value, and how many of them are still to come. Its place in the row holds None."""
+        self.gather_in = -1
+        """Number of the result whose rows go to a sink; to be set before its rows come."""
+        self.gathering: RowSink | None = None
+        """The sink. It gets the first value of each row, but rows in which that is NULL stay rows of the result."""
         self.failure: bytes | None = None
         """Body of the ErrorResponse."""
         self.tag = b""
@@ -219,6 +247,8 @@ class Reader:
         """
         if self.long_left:
             data = self._read_long(data)
+        elif self._row_left or self._row_rest:
+            data = self._read_rest_of_row(data)
         if self._held:
             self._held.append(data)
             self._held_size += len(data)
@@ -239,6 +269,11 @@ class Reader:
             if stop > end or length < 4:
                 break
             if kind == _DATA_ROW:
+                if len(self.results) == self.gather_in:
+                    if length < 10:
+                        raise Garbled("a row without values")
+                    at = self._gather(data, at, end)
+                    continue
                 self.rows.append(read_row(data, at + 5, stop))
             elif kind == _COMPLETE:
                 self.results.append(self.rows)
@@ -254,6 +289,41 @@ class Reader:
         if at < end:
             self._hold(data[at:] if at else data)
         return False
+
+    def _gather(self, data: bytes, at: int, end: int) -> int:
+        """Pass the first values of the whole rows from `at` on to the sink; return the place behind them.
+
+        At least one row is whole. The loop is as short as it is because it runs once for each row of a long answer.
+        """
+        values: list[bytes] = []
+        append, last = values.append, end - 11
+        while at <= last:
+            kind, length, _, size = _read_row_head(data, at)
+            stop = at + 1 + length
+            if kind != _DATA_ROW or stop > end:
+                break
+            if 0 <= size <= length - 10:
+                append(data[at + 11 : at + 11 + size])
+            elif size < 0 and length >= 10:
+                self.rows.append(read_row(data, at + 5, stop))
+            else:
+                raise Garbled("a row of another length than it says")
+            at = stop
+        if values and self.gathering is not None:
+            self.gathering.add(values)
+        return at
+
+    def _read_rest_of_row(self, data: bytes) -> bytes:
+        """Pass on what belongs to the value that the sink has begun to get; return what stands behind its row."""
+        if self._row_left:
+            piece = data[: self._row_left]
+            self._row_left -= len(piece)
+            data = data[len(piece) :]
+            if self.gathering is not None:
+                self.gathering.go_on(piece)
+        skipped = min(self._row_rest, len(data))
+        self._row_rest -= skipped
+        return data[skipped:]
 
     def _read_rarer(self, kind: int, body: bytes) -> None:
         if kind == _PARSED:
@@ -291,6 +361,11 @@ class Reader:
             if not 4 <= length <= _LONGEST_MESSAGE:
                 raise Garbled(f"a message of {length} bytes")
             self._needed = 1 + length
+            if length > LONG_VALUE and len(self.results) == self.gather_in and rest[0] == _DATA_ROW:
+                if len(rest) < 11:
+                    self._needed = 11
+                elif self._begins_row(rest, length):
+                    return
             if (
                 length > LONG_VALUE
                 and len(self.results) == self.long_in
@@ -301,6 +376,19 @@ class Reader:
                 return
         self._held.append(rest)
         self._held_size = len(rest)
+
+    def _begins_row(self, rest: bytes, length: int) -> bool:
+        """Begin to pass the first value of a long row to the sink; the other values of such a row are NULL."""
+        (size,) = _read_size(rest, 7)
+        if size < 0 or self.gathering is None:
+            return False
+        if size > length - 10:
+            raise Garbled("a row of another length than it says")
+        piece = rest[11 : 11 + size]
+        self._row_left = size - len(piece)
+        self._row_rest = length - 10 - size - (len(rest) - 11 - len(piece))
+        self.gathering.begin(piece)
+        return True
 
     def _begins_long(self, rest: bytes, stop: int) -> bool:
         """Begin with a long value, if the row that ends at `stop` is known to end in one."""

@@ -59,6 +59,34 @@ class PoolExhausted(RestError):
         super().__init__("Timed out acquiring connection from connection pool.")
 
 
+class AnswerNotStored(RestError):
+    """The rows of a long answer could not be stored while they came: the space for them, or the disk, is full."""
+
+    code, status = "HW503", 503
+
+    def __init__(self, details: str, *, is_kept: bool) -> None:
+        super().__init__("No space for a long answer.", details, _outcome(is_kept=is_kept))
+        self._is_kept = is_kept
+
+    def headers(self) -> Headers:
+        return super().headers() if self._is_kept else [*super().headers(), ("retry-after", "1")]
+
+
+class AnswerTooLong(RestError):
+    """The rows of an answer are longer than `api.max_answer`."""
+
+    code, status = "HW500", 500
+
+    def __init__(self, details: str, *, is_kept: bool) -> None:
+        super().__init__("The answer is too long.", details, _outcome(is_kept=is_kept))
+
+
+def _outcome(*, is_kept: bool) -> str:
+    if is_kept:
+        return "The statement was carried out; do not repeat it. Ask for Prefer: return=minimal, or read the rows in pages."
+    return "Read the rows in pages, with limit and offset or by cursor."
+
+
 # --- 1xx: the request ----------------------------------------------------------------------------------------
 
 

@@ -13,10 +13,13 @@ from msgspec import Struct
 from schemas.http import Request
 from workers.database.catalog import Role
 from workers.database.long_value import LongValue
-from workers.database.session import End, Rows, Sessions, Statement, Work
+from workers.database.row_body import BodyNotStored, RowBody
+from workers.database.session import End, GatheredRows, Rows, Sessions, Statement, Work
 from workers.identity import Identity
 from workers.request_settings import pre_request_call, request_settings
 from workers.rest.errors import (
+    AnswerNotStored,
+    AnswerTooLong,
     BadBody,
     NotSingular,
     PlanHidden,
@@ -73,6 +76,11 @@ class Task(Struct, frozen=True):
         for each in (*prepared.estimates, *([] if prepared.guard is None else [prepared.guard])):
             statements.append(Statement(each.text, self._bound(each)))
         explains = self.plan.output.explain is not None
+        if prepared.frame is not None:
+            statements.append(
+                Statement(prepared.text, self._bound(prepared), separator=prepared.frame.between)
+            )
+            return statements
         binary = frozenset[int]() if explains else _BODY_IN_BINARY[len(prepared.columns)]
         statements.append(Statement(prepared.text, self._bound(prepared), binary))
         return statements
@@ -88,7 +96,9 @@ class Task(Struct, frozen=True):
                 raise PlanHidden
             return Result(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
         _check_nested(plan, results)
-        result = _result(self.prepared, rows, long)
+        result = (
+            _gathered(self, rows) if isinstance(rows, GatheredRows) else _result(self.prepared, rows, long)
+        )
         check(plan, result)
         if not self.prepared.estimates:
             return result
@@ -131,15 +141,30 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
             return True
 
         return task.result(await sessions.run(work, decide))
+    long: LongValue | None = None
     if not work.read_only or work.end is not End.COMMIT or plan.output.explain is not None:
-        return task.result(await sessions.run(work))
-    results, long = await sessions.run_long(work)
+        results = await sessions.run(work)
+    else:
+        results, long = await sessions.run_long(work)
+    body = results[-1].body if isinstance(results[-1], GatheredRows) else long
     try:
+        if isinstance(body, RowBody):
+            await body.complete()
         return task.result(results, long)
+    except BodyNotStored as error:
+        raise _not_stored(error, plan) from None
     except RestError:
-        if long is not None:
-            long.abandon()
+        if body is not None:
+            body.abandon()
         raise
+
+
+def _not_stored(error: BodyNotStored, plan: Plan) -> RestError:
+    """Return the error of an answer that could not be gathered."""
+    is_kept = not plan.read_only and plan.end is End.COMMIT
+    if error.is_too_long:
+        return AnswerTooLong(error.reason, is_kept=is_kept)
+    return AnswerNotStored(error.reason, is_kept=is_kept)
 
 
 def _may_share(plan: Plan, surroundings: Surroundings) -> bool:
@@ -198,6 +223,41 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
         body=long or row[-1] or b"",
         page_total=int(page_total or 0),
         total=None if total is None else int(total),
+        location=location,
+        inserted=inserted,
+        edges=edges,
+        is_guarded=is_guarded,
+        headers=None if headers is None else headers.decode(),
+        status=None if status is None else status.decode(),
+    )
+
+
+def _gathered(task: Task, rows: GatheredRows) -> Result:
+    """Read the trailer of a body that came row by row: three columns are always the first ones behind the NULL (`query/rows.py`)."""
+    prepared, row, body = task.prepared, rows[0], rows.body
+    frame = prepared.frame
+    assert frame is not None  # else nothing is gathered
+    total, headers, status = row[1:4]
+    before = frame.before
+    location: tuple[str | None, ...] = ()
+    inserted = edges = None
+    is_guarded = False
+    if len(row) > 4:
+        further = dict(zip(prepared.columns[3:], row[4:], strict=True))
+        keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
+        location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
+        inserted = None if count is None else int(count)
+        edges = _edges(further.get(Out.EDGES))
+        is_guarded = further.get(Out.GUARDED) == b"t"
+        if Out.PREFIX in further:
+            before = (further[Out.PREFIX] or b"") + b"\n"
+    counted = None if total is None else int(total)
+    if prepared.counts_rows and (task.plan.counts_exactly or is_guarded):
+        counted = body.count
+    return Result(
+        body=body.wrap(before, frame.behind),
+        page_total=body.count,
+        total=counted,
         location=location,
         inserted=inserted,
         edges=edges,

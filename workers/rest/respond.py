@@ -13,6 +13,7 @@ from broker.serve import Streamed
 from schemas.http import Headers, Response
 from workers.database.catalog import Returns
 from workers.database.long_value import LongValue
+from workers.database.row_body import RowBody
 from workers.rest.dialect import Dialect, spelled_type
 from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable, RestError
 from workers.rest.links import links, query_text
@@ -40,11 +41,11 @@ def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect)
     return Streamed(status, headers, body, size=body.size)
 
 
-Answer = tuple[int, Headers, bytes | LongValue]
+Answer = tuple[int, Headers, bytes | LongValue | RowBody]
 
 
 def _abandon(result: Result) -> None:
-    if isinstance(result.body, LongValue):
+    if not isinstance(result.body, bytes):
         result.body.abandon()
 
 

@@ -17,6 +17,7 @@ from workers.rest.model import Action, ApiRequest, Options, Payload, Plan, Prepa
 from workers.rest.parse.request import Wanted, parse_request
 from workers.rest.plan.plan import make_plan
 from workers.rest.query.query import query_for
+from workers.rest.query.rows import rows_query_for
 
 _KEPT = 4096
 _LONGEST_KEPT = 4096
@@ -33,6 +34,8 @@ class Planned:
 
     plan: Plan
     prepared: Prepared
+    by_rows: Prepared | None = None
+    """The statement that gives the body row by row, where there is one: for answers that may be long."""
 
 
 class State:
@@ -67,7 +70,7 @@ class State:
         found = self._plans.get(whole)
         if found is None:
             plan = make_plan(asked, payload, self.catalog, self.options)
-            found = Planned(plan, query_for(plan))
+            found = Planned(plan, query_for(plan), rows_query_for(plan))
             if asked.query.nested or asked.query.cursor is not None:
                 return found  # it holds values of this request
             _keep(

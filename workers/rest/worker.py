@@ -84,13 +84,15 @@ class RestWorker:
         payload = await self._payload(state, asked, body)
         planned = state.planned(key, asked, payload)
         timing.mark("plan")
-        task = Task(planned.plan, planned.prepared, values, payload.data if payload else b"")
+        data = payload.data if payload else b""
         around = Around(request, identity, state.role(identity.role), state.surroundings)
         if is_conditional(asked, request.headers):
+            task = Task(planned.plan, planned.prepared, values, data)
             result = await execute_if(
                 self._read_for(state, asked, request, shape, values), task, around, self._sessions
             )
         else:
+            task = Task(planned.plan, planned.by_rows or planned.prepared, values, data)
             result = await execute(task, around, self._sessions)
         timing.mark("transaction")
         response = respond(planned.plan, result, values, dialect)
@@ -121,7 +123,9 @@ class RestWorker:
         key, called = state.request(call.method, call.path, "", wanted_headers(call.headers))
         planned = state.planned(key, called, None)
         around = Around(request, identity, state.role(identity.role), state.surroundings)
-        result = await execute(Task(planned.plan, planned.prepared), around, self._sessions)
+        result = await execute(
+            Task(planned.plan, planned.by_rows or planned.prepared), around, self._sessions
+        )
         return respond(planned.plan, result, [], dialect)
 
 

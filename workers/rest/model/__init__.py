@@ -54,7 +54,7 @@ from workers.rest.model.read import (
     Read,
     SpreadColumn,
 )
-from workers.rest.model.result import PAYLOAD, Edges, Options, Out, Prepared, Result
+from workers.rest.model.result import PAYLOAD, Edges, Frame, Options, Out, Prepared, Result
 
 __all__ = [
     "ALL_ROWS",
@@ -72,6 +72,7 @@ __all__ = [
     "Explain",
     "Field",
     "Filter",
+    "Frame",
     "JsonStep",
     "Logic",
     "MediaType",

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from workers.database.long_value import LongValue
+from workers.database.row_body import RowBody
 from workers.sql.compose import Param, Slot
 
 
@@ -22,6 +24,16 @@ class Out(StrEnum):
     INSERTED = "inserted"
     EDGES = "edges"
     GUARDED = "guarded"
+    PREFIX = "prefix"
+    """What stands before the first row of a body that is given row by row: the names of the columns, in CSV."""
+
+
+class Frame(NamedTuple):
+    """What is put before, between and behind the rows of a body that is given row by row."""
+
+    before: bytes
+    between: bytes
+    behind: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,10 @@ class Prepared:
     """Statements that are run before it."""
     estimates: "tuple[Prepared, ...]" = ()
     guard: "Prepared | None" = None
+    frame: Frame | None = None
+    """Each row of the result is one of the body, but the trailer, which holds the `columns` behind a NULL."""
+    counts_rows: bool = False
+    """With `frame`: the number of its rows is also the total."""
 
 
 PAYLOAD = Slot(-1)
@@ -55,9 +71,9 @@ class Edges:
 
 
 class Result(Struct, frozen=True):
-    """What the database answered. A long `body` is still on its way: somebody must read or abandon it."""
+    """What the database answered. A long `body` is read while it is sent: it must be read to its end or abandoned."""
 
-    body: bytes | LongValue = b""
+    body: bytes | LongValue | RowBody = b""
     page_total: int = 0
     total: int | None = None
     location: tuple[str | None, ...] = ()

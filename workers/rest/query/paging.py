@@ -101,6 +101,32 @@ def numbered_sql(rows: Sql) -> Sql:
     )
 
 
+def page_rows(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
+    """Return the rows of a page one by one, from `hw_page`: the value, what it is read from, and the edges of the page."""
+    limit = number(_limit(read.range))
+    is_backward = read.cursor is not None and read.cursor.is_backward
+    order = raw(" order by hw_number desc") if is_backward else raw(" order by hw_number")
+    rows = concat(
+        raw("(select hw_row from hw_page where "), _NUMBER, raw(" <= "), limit, order, raw(") as hw_t")
+    )
+    last = concat(
+        raw("(select hw_keys from hw_page where hw_number = (select least(pg_catalog.count(*), "),
+        limit,
+        raw(") from hw_page))"),
+    )
+    first = raw("(select hw_keys from hw_page where hw_number = 1)")
+    ends = [last, first] if is_backward else [first, last]
+    edges = concat(
+        raw("pg_catalog.json_build_array("),
+        join(", ", ends),
+        raw(", (select pg_catalog.count(*) from hw_page) > "),
+        limit,
+        raw(")"),
+    )
+    row = raw("pg_catalog.json_strip_nulls(hw_t.hw_row)") if strips_nulls else raw("hw_t.hw_row")
+    return row, rows, edges
+
+
 def page_columns(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
     """Give the number of rows, the body and the edges of a page."""
     limit = number(_limit(read.range))

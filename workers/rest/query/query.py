@@ -10,21 +10,26 @@ from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
 from workers.rest.query.guard import guard_sql
 from workers.rest.query.nested import counted_sql, made_sql, nested_sql
+from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
 from workers.rest.query.write import INSERTED, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, qualified, raw, render
 
-_T = raw("hw_t")
-_NO_COUNT = raw("null::bigint")
+T = raw("hw_t")
+"""The rows of an answer, in its statement."""
+NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
-_SCALAR = concat(_T, raw("."), ident(SCALAR))
+SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
+"""The value of a row of a function without columns."""
 
 
 def query_for(plan: Plan) -> Prepared:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
-    columns = _columns(plan)
-    rows, source = _rows(plan)
+    columns = answer_columns(plan)
+    rows, source = rows_and_source(plan)
+    if _counts_others(plan):
+        rows = concat(_FIRST_OF, rows, raw(") as "), T)
     shown = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
     statement = concat(source, raw("select "), shown, raw(" from "), rows)
     if plan.output.explain is not None:
@@ -39,10 +44,22 @@ def query_for(plan: Plan) -> Prepared:
     guard = None
     if plan.output.explain is not None:
         guard = Prepared(*render(concat(raw("select "), _guard(plan))))
-    return Prepared(text, params, tuple(name for name, _ in columns), before, _estimates(plan), guard)
+    return Prepared(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
 
 
-def _estimates(plan: Plan) -> tuple[Prepared, ...]:
+_FIRST_OF = raw(
+    "(select case when pg_catalog.row_number() over () = 1 then pg_catalog.row_to_json(hw_t) end as hw_one from "
+)
+
+
+def _counts_others(plan: Plan) -> bool:
+    """Return whether one object is wanted of rows that may be many: only the first is made, the others are counted."""
+    if not plan.returns_rows or plan.output.shape is not Shape.SINGLE or plan.output.explain is not None:
+        return False
+    return not (plan.read.is_paged or is_scalar(plan) or gives_one_row(plan))
+
+
+def estimates(plan: Plan) -> tuple[Prepared, ...]:
     """Return the statements that ask the planner for a count: of what was asked for, and of the bare relation."""
     if not plan.counts_by_plan or plan.output.explain is not None:
         return ()
@@ -72,18 +89,18 @@ def _explain(output: Output) -> Sql:
     return concat(raw("explain ("), join(", ", words), raw(") "))
 
 
-def _rows(plan: Plan) -> tuple[Sql, Sql]:
+def rows_and_source(plan: Plan) -> tuple[Sql, Sql]:
     """Give what stands behind FROM, and the WITH clause before the statement."""
     if plan.write is not None:
         changed = _nested_rows(plan, plan.write) if plan.nested else write_sql(plan.write)
         source = concat(raw("with "), ident(SOURCE), raw(" as ("), changed, raw(") "))
         if not plan.returns_rows:
-            return concat(ident(SOURCE), raw(" as "), _T), source
+            return concat(ident(SOURCE), raw(" as "), T), source
         return _from(plan, source)
     if plan.call is not None:
         source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
         if plan.call.function.returns is not Returns.COMPOSITE:
-            rows = concat(raw("(select * from "), ident(SOURCE), range_sql(plan.read.range), raw(") as "), _T)
+            rows = concat(raw("(select * from "), ident(SOURCE), range_sql(plan.read.range), raw(") as "), T)
             return rows, source
         return _from(plan, source)
     return _from(plan, EMPTY)
@@ -102,15 +119,15 @@ def _nested_rows(plan: Plan, write: Write) -> Sql:
 def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
     """Give the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
     if plan.read.is_paged:
-        return concat(raw("("), page_sql(plan.read), raw(") as "), _T), source
+        return concat(raw("("), page_sql(plan.read), raw(") as "), T), source
     rows = read_sql(plan.read, as_jsonb=plan.output.shape in (Shape.CSV, Shape.HANDLER))
     if plan.output.shape is not Shape.CSV:
-        return concat(raw("("), rows, raw(") as "), _T), source
+        return concat(raw("("), rows, raw(") as "), T), source
     named = concat(raw("hw_page as ("), rows, raw(") "))
-    return concat(raw("hw_page as "), _T), concat(raw("with ") if not source else source + raw(", "), named)
+    return concat(raw("hw_page as "), T), concat(raw("with ") if not source else source + raw(", "), named)
 
 
-def _columns(plan: Plan) -> list[tuple[Out, Sql]]:
+def answer_columns(plan: Plan) -> list[tuple[Out, Sql]]:
     """Give the columns of the row: the body is the last one, so that all others are known while it arrives."""
     count, body, edges = _COUNT, _body(plan), None
     if plan.read.is_paged:
@@ -141,13 +158,13 @@ def _setting(name: str) -> Sql:
 def _total(plan: Plan) -> Sql:
     """Count the whole set, where a count is wanted and the page alone does not tell."""
     if plan.write is not None:
-        return _NO_COUNT
+        return NO_COUNT
     if plan.counts_exactly:
         return _counted(plan, plan.count_limit)
     if plan.counts_by_plan and plan.output.explain is None:
         counted = _counted(plan, plan.guarded_limit)
         return concat(raw("case when "), _guard(plan), raw(" then "), counted, raw(" end"))
-    return _NO_COUNT
+    return NO_COUNT
 
 
 def _counted(plan: Plan, most: int | None) -> Sql:
@@ -181,7 +198,7 @@ def _body(plan: Plan) -> Sql:
         return raw("null::text")
     is_scalar = function is not None and function.returns is Returns.SCALAR
     single = function is not None and not function.returns_set
-    value = _SCALAR if is_scalar else _T
+    value = SCALAR_VALUE if is_scalar else T
     match plan.output.shape:
         case Shape.HANDLER:
             return _handled(plan, value)
@@ -193,6 +210,8 @@ def _body(plan: Plan) -> Sql:
                 "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
             )
     rows = concat(raw("pg_catalog.json_agg("), value, raw(")"))
+    if _counts_others(plan):
+        rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
     if plan.output.strips_nulls:
         rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
     if single or plan.output.shape is Shape.SINGLE:

@@ -20,6 +20,7 @@ from tests.workers.rest.query.requests import REQUESTS, Sent
 from workers.rest.errors import RestError
 from workers.rest.model import PAYLOAD, Out, Prepared
 from workers.rest.query.query import query_for
+from workers.rest.query.rows import rows_query_for
 from workers.sql.compose import Slot, bind
 
 _PLACEHOLDER = re.compile(r"\$\d+")
@@ -27,8 +28,14 @@ _PLACEHOLDER = re.compile(r"\$\d+")
 
 def statements(sent: Sent) -> list[Prepared]:
     """Give the statement of a request, and those beside it."""
-    prepared = query_for(ask(sent.method, sent.target, sent.body, **dict(sent.headers)).plan)
-    return [prepared, *prepared.estimates, *([] if prepared.guard is None else [prepared.guard])]
+    plan = ask(sent.method, sent.target, sent.body, **dict(sent.headers)).plan
+    prepared, by_rows = query_for(plan), rows_query_for(plan)
+    return [
+        prepared,
+        *([] if by_rows is None else [by_rows]),
+        *prepared.estimates,
+        *([] if prepared.guard is None else [prepared.guard]),
+    ]
 
 
 def is_understood(text: str) -> bool:

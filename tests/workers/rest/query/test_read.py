@@ -153,7 +153,8 @@ def test_totals(target: str, headers: dict[str, str], total: str) -> None:
     ("target", "headers", "body"),
     [
         ("/clients", {}, "coalesce(pg_catalog.json_agg(hw_t), '[]')"),
-        ("/clients", {"accept": "application/vnd.pgrst.object+json"}, "coalesce(pg_catalog.json_agg(hw_t) -> 0, 'null')"),
+        ("/clients?id=eq.1", {"accept": "application/vnd.pgrst.object+json"}, "coalesce(pg_catalog.json_agg(hw_t) -> 0, 'null')"),
+        ("/clients", {"accept": "application/vnd.pgrst.object+json"}, "coalesce(pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null) -> 0, 'null')"),
         ("/clients", {"accept": "application/vnd.pgrst.array+json;nulls=stripped"}, "coalesce(pg_catalog.json_strip_nulls(pg_catalog.json_agg(hw_t)), '[]')"),
         ("/clients", {"accept": "application/x-lines"}, '"public"."as_lines"(hw_t::"public"."clients")'),
         ("/rpc/letters", {}, "coalesce(pg_catalog.json_agg(hw_t.\"pgrst_scalar\"), '[]')"),
