@@ -5,14 +5,15 @@
     cancel ---------> all members of the pool                deadline passed, client gone, body broken
     roll call <-----> all members of the pool                only for calls older than a tick (`broker/roll.py`)
 
-At most once: a write is handed to a worker once and never again. A call fails with
+At most once: a write without an `Idempotency-Key` is handed to a worker once and never again. A call fails with
 
 - `Unavailable` (503) when the pool is full from our side (`max_in_flight`), or when the request reached no worker: nobody
   serves the pool, or the broker is not connected. Nothing was done; the client may repeat it. Before that the request
   waits up to `HOLD_S` for a worker or the broker to come back, and is sent then.
 - `OutcomeUnknown` (504) when a worker took it and its answer will not come: the worker is gone or silent (`broker/roll.py`),
   or the connection to the broker broke. A read is sent a second time instead: it changes nothing. Only areas of
-  `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code.
+  `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code. A write with an `Idempotency-Key` is sent a
+  second time too (`repeats_keyed`, areas of `subjects.KEYED_WRITES_REPEAT`): its record says whether it was carried out.
 - `DeadlineExceeded` (504) when its budget is over.
 
 While a member is silent, requests go to the others by their names: NATS would go on handing every second one to it.
@@ -39,7 +40,7 @@ from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
 from broker.wire import NO_RESPONDERS, Message
 from schemas.errors import ApiError, OutcomeUnknown, Unavailable
-from schemas.http import INLINE_LIMIT, Request, Response, Stream
+from schemas.http import INLINE_LIMIT, Request, Response, Stream, header
 
 TICK_S = 0.15
 """Age at which a call is slow, and pause between two roll calls."""
@@ -74,10 +75,16 @@ class Answer:
 
 
 class Calls:
-    """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool."""
+    """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool.
 
-    def __init__(self, connection: Connection, *, max_in_flight: int = 1024) -> None:
+    `repeats_keyed`: the workers obey `Idempotency-Key`, so that writes which carry one may be sent again.
+    """
+
+    def __init__(
+        self, connection: Connection, *, max_in_flight: int = 1024, repeats_keyed: bool = False
+    ) -> None:
         self._connection = connection
+        self._repeats_keyed = repeats_keyed
         self._max_in_flight = max_in_flight
         self._loop = asyncio.get_running_loop()
         self._pools: dict[str, PoolCalls] = {}
@@ -147,7 +154,7 @@ class Calls:
             if not await self._hold(pool):
                 raise
         except OutcomeUnknown:
-            if not is_read:
+            if not is_read and (sending is not None or not self._is_keyed(subject, request)):
                 raise
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._connection.connected(), HOLD_S)
@@ -158,6 +165,14 @@ class Calls:
             return await self._send(subject, pool, request, sending)
         except OutcomeUnknown as error:
             raise Unavailable(str(error)) if is_read else error from None
+
+    def _is_keyed(self, subject: Subject, request: Request) -> bool:
+        """Return whether a request may be sent twice because the workers recognize it."""
+        return (
+            self._repeats_keyed
+            and subject.pool in subjects.KEYED_WRITES_REPEAT
+            and header(request.headers, subjects.IDEMPOTENCY_KEY) is not None
+        )
 
     async def _hold(self, pool: PoolCalls) -> bool:
         """Wait for the broker, or for a worker of a pool that had one a moment ago; return whether to send again."""
