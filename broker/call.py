@@ -145,26 +145,31 @@ class Calls:
     async def _ask(
         self, subject: Subject, pool: PoolCalls, request: Request, sending: "asyncio.Task[None] | None" = None
     ) -> bytes:
-        """Send a request and return its answer; send it again where that cannot do anything twice."""
+        """Send a request and return its answer; send it again where that cannot do anything twice.
+
+        It waits for a worker to come back once, and is sent again once after a worker took it.
+        """
         until = self._loop.time() + request.budget_ms / 1000
         is_read = request.method in _READS and subject.pool in subjects.READS_REPEAT and sending is None
-        try:
-            return await self._send(subject, pool, request, sending)
-        except NotTaken:
-            if not await self._hold(pool):
-                raise
-        except OutcomeUnknown:
-            if not is_read and (sending is not None or not self._is_keyed(subject, request)):
-                raise
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._connection.connected(), HOLD_S)
-        left = max(1, int((until - self._loop.time()) * 1000))
-        request = msgspec.structs.replace(request, budget_ms=left)
-        pool = self._pools.get(subject.pool) or self._join(subject.pool)
-        try:
-            return await self._send(subject, pool, request, sending)
-        except OutcomeUnknown as error:
-            raise Unavailable(str(error)) if is_read else error from None
+        was_taken = has_waited = False
+        while True:
+            try:
+                return await self._send(subject, pool, request, sending)
+            except NotTaken as error:
+                if has_waited or not await self._hold(pool):
+                    raise OutcomeUnknown(str(error)) if was_taken and not is_read else error from None
+                has_waited = True
+            except OutcomeUnknown as error:
+                if was_taken:
+                    raise Unavailable(str(error)) if is_read else error from None
+                if not is_read and (sending is not None or not self._is_keyed(subject, request)):
+                    raise
+                was_taken = True
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._connection.connected(), HOLD_S)
+            left = max(1, int((until - self._loop.time()) * 1000))
+            request = msgspec.structs.replace(request, budget_ms=left)
+            pool = self._pools.get(subject.pool) or self._join(subject.pool)
 
     def _is_keyed(self, subject: Subject, request: Request) -> bool:
         """Return whether a request may be sent twice because the workers recognize it."""
