@@ -50,6 +50,8 @@ _GIVE_UP_HOLDING_S = 3.0
 """A pool that has had no worker for so long is answered for at once."""
 
 _READS = frozenset({"GET", "HEAD"})
+_KEYED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+"""Methods whose `Idempotency-Key` the workers obey."""
 
 _decode_holding = decoder(Holding)
 
@@ -175,6 +177,7 @@ class Calls:
         """Return whether a request may be sent twice because the workers recognize it."""
         return (
             self._repeats_keyed
+            and request.method in _KEYED
             and subject.pool in subjects.KEYED_WRITES_REPEAT
             and header(request.headers, subjects.IDEMPOTENCY_KEY) is not None
         )
