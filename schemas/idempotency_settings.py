@@ -15,11 +15,11 @@ class Idempotency(Struct, frozen=True):
     enabled: bool = True
     """Off: the header is ignored."""
     keep: Duration = Duration(86400)
-    """How long a key and its first answer are kept; at most a week."""
+    """How long a key and its first answer are stored; at most a week."""
     max_answer: Size = Size(1024 * 1024)
-    """Bytes of an answer that is kept; at most 16 MiB. Of a longer one a repeat gets status and headers without a body."""
+    """Bytes of an answer that is stored; at most 16 MiB. A repeat of a longer one gets status and headers, no body."""
     max_keys: Count = 100_000
-    """Keys that are kept for one caller (a user; all clients without a token; all with the secret key). Beyond, a write with a new
-    key is answered 429. Each worker counts anew at least every 10 seconds, so that it may be exceeded by a few."""
+    """Keys of one caller: a user, all clients without a token, all with the secret key. Beyond, a write with a new key is
+    answered 429. Each worker counts again at least every 10 seconds, so a few more may be stored."""
     max_bytes: Size = Size(64 * 1024 * 1024)
-    """Bytes of answers that are kept for one caller; beyond, answers are kept without their bodies."""
+    """Bytes of answers that are stored for one caller; beyond, answers are stored without their bodies."""

@@ -40,7 +40,7 @@ _decode = msgspec.msgpack.Decoder(StoredAnswer).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where the record of a key lies, and whose it is; both are keyed hashes."""
 
     slot: bytes
@@ -56,19 +56,19 @@ class RecordSealer:
         self._cipher = AESGCM(HKDF(SHA256(), 32, None, _SEALS).derive(secret))
         self._names = HKDF(SHA256(), 32, None, _NAMES).derive(secret)
 
-    def place(self, request: KeyedRequest) -> Place:
+    def place(self, request: KeyedRequest) -> RecordPlace:
         """Return the place of a request's record."""
         slot = self._name(b"slot", request.caller, request.key.encode())
-        return Place(slot, self._name(b"caller", request.caller))
+        return RecordPlace(slot, self._name(b"caller", request.caller))
 
-    def seal(self, place: Place, request: KeyedRequest, response: Response, max_body: int) -> bytes:
+    def seal(self, place: RecordPlace, request: KeyedRequest, response: Response, max_body: int) -> bytes:
         """Return the record of an answer; a body of more than `max_body` bytes is left out."""
         body = response.body if len(response.body) <= max_body else None
         record = StoredAnswer(request.fingerprint, response.status, response.headers, body)
         nonce = os.urandom(_NONCE)
         return nonce + self._cipher.encrypt(nonce, _encode(record), place.slot)
 
-    def open(self, place: Place, sealed: bytes) -> StoredAnswer | None:
+    def open(self, place: RecordPlace, sealed: bytes) -> StoredAnswer | None:
         """Return what a record holds; None for one that was not made here, for this place."""
         try:
             return _decode(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], place.slot))

@@ -29,7 +29,7 @@ from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.idempotency import statements
 from workers.idempotency.errors import KeyInUse, KeyReused, KeysUnavailable, TooManyKeys
 from workers.idempotency.key import KeyedRequest
-from workers.idempotency.record import Place, RecordSealer, StoredAnswer
+from workers.idempotency.record import RecordPlace, RecordSealer, StoredAnswer
 from workers.idempotency.usage import UsageOfCallers
 
 REPLAYED = ("idempotency-replayed", "true")
@@ -92,7 +92,7 @@ class KeyedWrites:
                 pause = following
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))
 
-    async def _attempt(self, place: Place, request: KeyedRequest, prepare: Prepare) -> Response | None:
+    async def _attempt(self, place: RecordPlace, request: KeyedRequest, prepare: Prepare) -> Response | None:
         """Run the transaction, or return the first answer; None while another transaction has the key. Raises: as `run`."""
         work, answering = prepare()
         recording = _Recording(self._seal_for(place, request), answering)
@@ -121,7 +121,7 @@ class KeyedWrites:
                 while swept >= _SWEPT_AT_ONCE:
                     swept = int((await self._sessions.run(work))[0][0][0] or 0)
 
-    async def _check_room(self, place: Place) -> None:
+    async def _check_room(self, place: RecordPlace) -> None:
         """See that the caller may have another key, or that this one is stored. Raises: TooManyKeys."""
         if not self._usage.is_full(place.caller):
             return
@@ -131,7 +131,7 @@ class KeyedWrites:
         if self._usage.is_full(place.caller) and await self._read(place) is None:
             raise TooManyKeys(self._settings.max_keys)
 
-    async def _replay(self, place: Place, request: KeyedRequest) -> Response | None:
+    async def _replay(self, place: RecordPlace, request: KeyedRequest) -> Response | None:
         """Return the first answer, None if there is none any more. Raises: KeyReused, KeysUnavailable."""
         sealed = await self._read(place)
         if sealed is None:
@@ -147,11 +147,11 @@ class KeyedWrites:
             response = Response(record.status, record.headers, record.body)
         return msgspec.structs.replace(response, headers=[*response.headers, REPLAYED])
 
-    async def _read(self, place: Place) -> bytes | None:
+    async def _read(self, place: RecordPlace) -> bytes | None:
         rows = await self._sessions.run(Work((), [statements.read(place.slot)], read_only=True))
         return rows[0][0][0]
 
-    def _seal_for(self, place: Place, request: KeyedRequest) -> "_Seal":
+    def _seal_for(self, place: RecordPlace, request: KeyedRequest) -> "_Seal":
         counts = self._usage.is_old(place.caller)
 
         def seal(response: Response) -> tuple[int, list[Statement]]:
@@ -178,7 +178,7 @@ class _Recording:
         """Bytes of the record."""
         self.counted: tuple[int, int] | None = None
 
-    def around(self, work: Work, place: Place) -> Work:
+    def around(self, work: Work, place: RecordPlace) -> Work:
         """Return the work with the claim before its own statements."""
         if work.end is not End.DECIDE:
             raise ValueError("a keyed write ends by a decision")

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.http import Response
 from workers.idempotency.key import KeyedRequest
-from workers.idempotency.record import Place, RecordSealer, StoredAnswer
+from workers.idempotency.record import RecordPlace, RecordSealer, StoredAnswer
 
 _URL = "postgresql://authenticator:p%40ss@127.0.0.1:5432/postgres"
 _REQUEST = KeyedRequest(b"ada", "key", b"f" * 32)
@@ -16,7 +16,7 @@ def sealer() -> RecordSealer:
     return RecordSealer("jwt secret", _URL)
 
 
-def sealed(sealer: RecordSealer, most: int = 1 << 20) -> tuple[Place, bytes]:
+def sealed(sealer: RecordSealer, most: int = 1 << 20) -> tuple[RecordPlace, bytes]:
     place = sealer.place(_REQUEST)
     return place, sealer.seal(place, _REQUEST, _ANSWER, most)
 
