@@ -5,14 +5,15 @@
     cancel ---------> all members of the pool                deadline passed, client gone, body broken
     roll call <-----> all members of the pool                only for calls older than a tick (`broker/roll.py`)
 
-At most once: a write is handed to a worker once and never again. A call fails with
+At most once: a write without an `Idempotency-Key` is handed to a worker once and never again. A call fails with
 
 - `Unavailable` (503) when the pool is full from our side (`max_in_flight`), or when the request reached no worker: nobody
   serves the pool, or the broker is not connected. Nothing was done; the client may repeat it. Before that the request
   waits up to `HOLD_S` for a worker or the broker to come back, and is sent then.
 - `OutcomeUnknown` (504) when a worker took it and its answer will not come: the worker is gone or silent (`broker/roll.py`),
   or the connection to the broker broke. A read is sent a second time instead: it changes nothing. Only areas of
-  `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code.
+  `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code. A write with an `Idempotency-Key` is sent a
+  second time too (`repeats_keyed`, areas of `subjects.KEYED_WRITES_REPEAT`): its record says whether it was carried out.
 - `DeadlineExceeded` (504) when its budget is over.
 
 A read that was sent while the members were all others than now is sent again as soon as those are known to be gone; a write
@@ -41,7 +42,7 @@ from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
 from broker.wire import NO_RESPONDERS, Message
 from schemas.errors import ApiError, OutcomeUnknown, Unavailable
-from schemas.http import INLINE_LIMIT, Request, Response, Stream
+from schemas.http import INLINE_LIMIT, Request, Response, Stream, header
 
 TICK_S = 0.15
 """Age at which a call is slow, and pause between two roll calls."""
@@ -53,6 +54,8 @@ _GIVE_UP_HOLDING_S = 3.0
 """A pool that has had no worker for so long is answered for at once."""
 
 _READS = frozenset({"GET", "HEAD"})
+_KEYED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+"""Methods whose `Idempotency-Key` the workers obey."""
 
 _decode_holding = decoder(Holding)
 
@@ -78,10 +81,16 @@ class Answer:
 
 
 class Calls:
-    """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool."""
+    """Asks the pools. One for each connection; `max_in_flight` bounds the calls that wait for one pool.
 
-    def __init__(self, connection: Connection, *, max_in_flight: int = 1024) -> None:
+    `repeats_keyed`: the workers obey `Idempotency-Key`, so that writes which carry one may be sent again.
+    """
+
+    def __init__(
+        self, connection: Connection, *, max_in_flight: int = 1024, repeats_keyed: bool = False
+    ) -> None:
         self._connection = connection
+        self._repeats_keyed = repeats_keyed
         self._max_in_flight = max_in_flight
         self._loop = asyncio.get_running_loop()
         self._pools: dict[str, PoolCalls] = {}
@@ -142,20 +151,34 @@ class Calls:
     async def _ask(
         self, subject: Subject, pool: PoolCalls, request: Request, sending: "asyncio.Task[None] | None" = None
     ) -> bytes:
-        """Send a request and return its answer; send it again where that cannot do anything twice."""
+        """Send a request and return its answer; send it again where that cannot do anything twice.
+
+        It waits for a worker to come back once, and is sent again once after a worker took it.
+        """
         until = self._loop.time() + request.budget_ms / 1000
         is_read = _is_repeatable(subject, request, sending)
         try:
             return await self._send_held(subject, request, sending, until)
         except OutcomeUnknown:
-            if not is_read:
+            if not is_read and (sending is not None or not self._is_keyed(subject, request)):
                 raise
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._connection.connected(), HOLD_S)
         try:
             return await self._send_held(subject, request, sending, until)
+        except NotTaken as error:  # the second time; the first worker may have carried it out
+            raise error if is_read else OutcomeUnknown(str(error)) from None
         except OutcomeUnknown as error:
             raise Unavailable(str(error)) if is_read else error from None
+
+    def _is_keyed(self, subject: Subject, request: Request) -> bool:
+        """Return whether a request may be sent twice because the workers recognize it."""
+        return (
+            self._repeats_keyed
+            and request.method in _KEYED
+            and subject.pool in subjects.KEYED_WRITES_REPEAT
+            and header(request.headers, subjects.IDEMPOTENCY_KEY) is not None
+        )
 
     async def _send_held(
         self, subject: Subject, request: Request, sending: "asyncio.Task[None] | None", until: float

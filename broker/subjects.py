@@ -66,6 +66,10 @@ ASKED_BY_POOLS = (IMAGES, FUNCTIONS)
 READS_REPEAT = frozenset({"rest", "graphql", "storage"})
 """Pools in which GET and HEAD change nothing, so that a request whose answer was lost can be sent again."""
 
+KEYED_WRITES_REPEAT = frozenset({"rest", "graphql"})
+"""Pools in which a write that carries `IDEMPOTENCY_KEY` is carried out once, however often it is sent (workers/idempotency)."""
+IDEMPOTENCY_KEY = "idempotency-key"
+
 CATALOG_CHANGED = Subject("events.catalog")
 """schemas.events.CatalogChanged"""
 CONFIG_CHANGED = Subject("events.config")

@@ -13,6 +13,7 @@ from schemas.auth_settings import Auth as Auth
 from schemas.functions_settings import EdgeRuntime as EdgeRuntime
 from schemas.functions_settings import FunctionSettings as FunctionSettings
 from schemas.graphql_settings import Graphql as Graphql
+from schemas.idempotency_settings import Idempotency as Idempotency
 from schemas.observability_settings import Observability as Observability
 from schemas.realtime_settings import Realtime as Realtime
 from schemas.scheduler_settings import Net as Net
@@ -109,6 +110,7 @@ class Api(Struct, frozen=True):
     legacy_target_names: bool = True
     app_settings: dict[str, str] = field(default_factory=dict)
     """Extra `app.settings.*` of each transaction."""
+    idempotency: Idempotency = field(default_factory=Idempotency)
 
 
 class Pooler(Struct, frozen=True):

@@ -10,6 +10,7 @@ import msgspec
 
 from schemas.auth_settings_checks import auth_fault, settled
 from schemas.functions_settings import POLICIES
+from schemas.idempotency_settings import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
 from schemas.setting_types import MOST
 from schemas.settings import Gateway, Settings, SettingsError, Tls
 from schemas.settings_spelling import Spelling
@@ -29,6 +30,7 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         or _network_fault(settings.gateway)
         or _drain_fault(settings)
         or _tls_fault(settings.api.tls)
+        or _idempotency_fault(settings.api.idempotency)
         or _key_fault(settings)
         or auth_fault(settings.auth)
         or storage_fault(settings.storage)
@@ -95,6 +97,14 @@ def _tls_fault(tls: Tls) -> str | None:
     for name, path in (("cert_path", tls.cert_path), ("key_path", tls.key_path)):
         if tls.enabled and not path:
             return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or switch it off and let a proxy speak TLS"
+    return None
+
+
+def _idempotency_fault(idempotency: Idempotency) -> str | None:
+    if not 1 <= idempotency.keep <= LONGEST_KEEP_S:
+        return "{api.idempotency.keep} must be 1s to 168h, a week"
+    if idempotency.max_answer > LARGEST_ANSWER:
+        return "{api.idempotency.max_answer} must be 16MiB or less"
     return None
 
 

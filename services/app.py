@@ -69,7 +69,11 @@ async def _serve_gateway(process: Process, settings: Settings) -> None:
     )
     process.on_drain(connection.drain)
     answer_collect(connection)
-    calls = Calls(connection, max_in_flight=settings.gateway.max_in_flight)
+    calls = Calls(
+        connection,
+        max_in_flight=settings.gateway.max_in_flight,
+        repeats_keyed=settings.api.idempotency.enabled,
+    )
     own = OwnKeys(settings.auth)
     keeper = doorkeeper(settings, own)
     publications = Publications()

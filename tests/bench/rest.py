@@ -10,8 +10,10 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import jwt
@@ -24,12 +26,28 @@ from tests.platform import Platform, platform
 BUDGET_MS = {"by_pk": 0.30, "embed": 0.36}
 """CPU per request that the design allows, in milliseconds."""
 
-_ROWS = {"insert1": 1, "insert1000": 1000}
+_ROWS = {"insert1": 1, "insert1_keyed": 1, "insert1000": 1000}
+_KEY = b"00000000-0000-0000-0000-000000000000"
 
 
-def workloads(host: str, headers: dict[str, str]) -> dict[str, Callable[[], list[bytes]]]:
+class FreshKeys(Sequence[bytes]):
+    """Requests that carry an Idempotency-Key, each time another one."""
+
+    def __init__(self, requests: Sequence[bytes]) -> None:
+        self._parts = [request.partition(_KEY) for request in requests]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        head, _, tail = self._parts[index]
+        return head + str(uuid.uuid4()).encode() + tail
+
+
+def workloads(host: str, headers: dict[str, str]) -> dict[str, Callable[[], Sequence[bytes]]]:
     """Give the requests of each workload."""
     quiet = {**headers, "Prefer": "return=minimal"}
+    keyed = {**quiet, "Idempotency-Key": _KEY.decode()}
 
     def get(path: str) -> bytes:
         return http("GET", f"/rest/v1{path}", host, headers)
@@ -51,6 +69,7 @@ def workloads(host: str, headers: dict[str, str]) -> dict[str, Callable[[], list
         ],
         "rls": lambda: [get("/notes?select=id,body&order=id.asc&limit=10")],
         "insert1": lambda: [post("/sink", _row(n), quiet) for n in range(200)],
+        "insert1_keyed": lambda: FreshKeys([post("/sink", _row(n), keyed) for n in range(200)]),
         "insert1000": lambda: [post("/sink", [_row(n) for n in range(1000)], quiet)],
         "rpc": lambda: [post("/rpc/add_them", {"a": n, "b": 2}, headers) for n in range(200)],
     }

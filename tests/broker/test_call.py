@@ -283,6 +283,50 @@ async def test_reads_and_new_requests_go_past_a_stopped_worker(
     assert {one.response.body for one in [*reads, *writes]} == {b"from this process"}
 
 
+async def test_a_write_with_an_idempotency_key_goes_past_a_stopped_worker(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    stopped = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url), repeats_keyed=True)
+    await calls.call(REST, Request("0", "GET", "/"))
+    other = await connect(own_nats.url)
+    seen: list[str] = []
+
+    async def answer(request: Request, _: Body) -> Response:
+        seen.append(request.id)
+        return Response(200, [], b"from this process")
+
+    serving = await serve(other, REST, answer, concurrency=64, queue=64)
+    stopped.send_signal(signal.SIGSTOP)
+    keyed = [Request(f"w{n}", "POST", "/", headers=[("idempotency-key", f"k{n}")]) for n in range(20)]
+    plain = [Request(f"p{n}", "POST", "/") for n in range(20)]
+    results = await asyncio.gather(
+        *(calls.call(REST, request) for request in (*keyed, *plain)), return_exceptions=True
+    )
+    stopped.send_signal(signal.SIGCONT)
+    await serving.stop()
+
+    assert {one.response.body for one in results[:20] if isinstance(one, Answer)} == {b"from this process"}
+    assert all(isinstance(one, Answer) for one in results[:20])
+    assert any(isinstance(one, OutcomeUnknown) for one in results[20:])
+    assert len(seen) == len(set(seen))
+
+
+async def test_a_write_with_an_idempotency_key_that_nobody_answers_has_an_unknown_outcome(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    worker = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url), repeats_keyed=True)
+    request = Request("1", "POST", "/hang", headers=[("idempotency-key", "k")])
+    asked = asyncio.ensure_future(calls.call(REST, request))
+    await asyncio.wait([asked], timeout=0.3)
+
+    worker.kill()
+    error = await asyncio.wait_for(refusal(asked), 15)
+
+    assert isinstance(error, OutcomeUnknown)
+
+
 async def test_a_request_waits_a_moment_for_the_next_worker_of_a_pool(
     nats: NatsServer, connect: Open
 ) -> None:

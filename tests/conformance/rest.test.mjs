@@ -10,6 +10,7 @@ import './rest-functions.test.mjs'
 import './rest-schemas.test.mjs'
 import './rest-errors.test.mjs'
 import './rest-wire.test.mjs'
+import './rest-idempotency.test.mjs'
 
 const embedded = ['referencedTable', 'foreignTable']
 const options = {

@@ -3,7 +3,7 @@
 import http.client
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "graphql.md").read_text()
 _SETUP = re.compile(r"```sql\n(.*?)```", re.DOTALL)
 _EXAMPLE = re.compile(r"```graphql\n(.*?)```\n```json\n(.*?)```", re.DOTALL)
 _VARIABLES = re.compile(r"^# variables: (.*)$", re.MULTILINE)
+_HEADERS = re.compile(r"^# headers: (.*)$", re.MULTILINE)
 _SETTING = re.compile(r"^\| `(\w+)` \| ([\d]+) ?(KiB)?", re.MULTILINE)
 EXAMPLES = _EXAMPLE.findall(PAGE)
 
@@ -27,10 +28,16 @@ def place() -> Iterator[Platform]:
         yield one
 
 
-def _answer(place: Platform, method: str, target: str, body: str | None = None) -> bytes:
+def _answer(
+    place: Platform,
+    method: str,
+    target: str,
+    body: str | None = None,
+    more: Mapping[str, str] | None = None,
+) -> bytes:
     connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
     headers = {"apikey": place.values["SERVICE_ROLE_KEY"], "Content-Type": "application/json"}
-    connection.request(method, target, body, headers)
+    connection.request(method, target, body, {**headers, **(more or {})})
     answer = connection.getresponse()
     data = answer.read()
     connection.close()
@@ -47,7 +54,10 @@ def test_an_example_gives_what_the_page_says(place: Platform, query: str, expect
     variables = _VARIABLES.search(query)
     body = json.dumps({"query": query, "variables": json.loads(variables[1]) if variables else {}})
 
-    assert json.loads(_answer(place, "POST", "/graphql/v1", body)) == json.loads(expected)
+    headers = _HEADERS.search(query)
+    more = json.loads(headers[1]) if headers else {}
+
+    assert json.loads(_answer(place, "POST", "/graphql/v1", body, more)) == json.loads(expected)
 
 
 def test_the_definition_can_be_fetched(place: Platform) -> None:

@@ -13,7 +13,7 @@ from workers.database.errors import DatabaseError
 from workers.database.long_value import LongValue
 from workers.database.pool import Pool
 from workers.database.renewal import renewal
-from workers.database.session import Statement, Work
+from workers.database.session import End, Rows, Statement, Work
 from workers.database.settings_text import UNLOCK
 from workers.graphql.compiled import Compiled, Prepared, Ready
 from workers.graphql.errors import GraphQLFailure, StaleSchema
@@ -83,17 +83,43 @@ async def execute(operation: Compiled, bound: Bound, outcome: Outcome, around: A
         await _read(bound, outcome, around, pool)
 
 
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """The fields of a mutation as one transaction: all of them happen, or none."""
+
+    statements: "list[Statement]"
+    places: "list[_Place]"
+    around: Around
+
+    def work(self, end: End = End.COMMIT) -> Work:
+        """Return the transaction."""
+        return Work(self.around.settings, self.statements, isolation=self.around.isolation, end=end)
+
+    def take(self, results: Sequence[Rows], outcome: Outcome) -> None:
+        """Put the values of the fields into the outcome; the last statement of a field gives its value."""
+        for place, rows in zip(self.places, results, strict=True):
+            if place.is_own:
+                outcome.values[place.number] = _value(rows[0][0])
+
+    def fail(self, error: DatabaseError, outcome: Outcome) -> None:
+        """Put an error into the outcome, at the field that failed. Raises: StaleSchema."""
+        _check_stale(error, self.around)
+        outcome.failures[self.places[error.statement_index or 0].number] = failure_of(error)
+
+
+def mutation_of(bound: Bound, around: Around) -> Mutation:
+    """Return the transaction of a mutation's fields."""
+    return Mutation(*_separated(bound, around, may_write=True), around)
+
+
 async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
-    statements, places = _separated(bound, around, may_write=True)
+    mutation = mutation_of(bound, around)
     try:
-        results = await pool.run(Work(around.settings, statements, isolation=around.isolation))
+        results = await pool.run(mutation.work())
     except DatabaseError as error:
-        _check_stale(error, around)
-        outcome.failures[places[error.statement_index or 0].number] = failure_of(error)
+        mutation.fail(error, outcome)
         return
-    for place, rows in zip(places, results, strict=True):
-        if place.is_own:
-            outcome.values[place.number] = _value(rows[0][0])  # the last one of a field stays
+    mutation.take(results, outcome)
 
 
 async def _read(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:

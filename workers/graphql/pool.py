@@ -8,10 +8,12 @@ from broker.subjects import GRAPHQL
 from schemas.settings import SettingsError
 from workers.database.configuration import OptionsIgnored
 from workers.graphql.following.service import SubscribableWorker
+from workers.graphql.keyed import without_body
 from workers.graphql.parse.limits import limits_of
 from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.state import Documents, State
 from workers.graphql.worker import GraphQLWorker
+from workers.idempotency.opening import keyed_writes
 from workers.resources import Resources
 
 _RENEWAL_S = 3.0
@@ -61,6 +63,7 @@ async def serve_pool(resources: Resources) -> None:
         renewed,
         PersistedQueries(settings.graphql.persisted_queries),
         has_page=settings.graphql.page,
+        keyed_writes=keyed_writes(resources, without_body),
     )
     whole = SubscribableWorker(worker, resources.database, settings.gateway.max_body, lambda: state, renewed)
     await resources.serve(GRAPHQL, whole.answer)

@@ -19,6 +19,7 @@ from workers.database.pool import Pool
 from workers.graphql.around import around
 from workers.graphql.errors import GraphQLFailure, Refused, StaleSchema, WrongMethod
 from workers.graphql.execute import Outcome, bind, execute, failure_of
+from workers.graphql.keyed import execute_keyed, keyed_mutation
 from workers.graphql.parse.body import Asked, asked_in_body, asked_in_url
 from workers.graphql.parse.document import is_mutation
 from workers.graphql.parse.persisted import PersistedQueries
@@ -26,6 +27,7 @@ from workers.graphql.plan.operation import Introspect
 from workers.graphql.respond import failed, respond
 from workers.graphql.role import Known, RoleState, kept_plan
 from workers.graphql.state import State
+from workers.idempotency.writes import KeyedWrites
 
 _PAGE = resources.files("workers.graphql").joinpath("page.html").read_bytes()
 _PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -51,9 +53,11 @@ class GraphQLWorker:
         persisted: PersistedQueries,
         *,
         has_page: bool,
+        keyed_writes: KeyedWrites | None = None,
     ) -> None:
         self._pool, self._max_body, self._state, self._renewed = pool, max_body, state, renewed
         self._persisted, self._has_page = persisted, has_page
+        self._keyed_writes = keyed_writes
         self._aside = ThreadPoolExecutor(1, "graphql")
         """Where large documents are worked on, one after the other: requests that come meanwhile do not wait."""
 
@@ -67,7 +71,7 @@ class GraphQLWorker:
             if request.method != "POST":
                 raise WrongMethod("Send a query by POST or GET", "GET, POST")
             data = await body.read(self._max_body)
-            return await self._answer(request, asked_in_body(data), is_large=len(data) > _LARGE)
+            return await self._answer(request, asked_in_body(data), data)
         except GraphQLFailure as failure:
             return failed(failure.every)
         except DatabaseError as error:
@@ -104,24 +108,25 @@ class GraphQLWorker:
         headers = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")]
         return Response(200, headers, text.encode())
 
-    async def _answer(self, request: Request, asked: Asked, *, is_large: bool = False) -> Response | Streamed:
+    async def _answer(self, request: Request, asked: Asked, data: bytes = b"") -> Response | Streamed:
         text = self._persisted.document(asked)
         state = self._state()
         try:
-            return await self._run(request, asked, text, state, is_large)
+            return await self._run(request, asked, text, state, data)
         except StaleSchema as stale:
             await self._renewed(state)
             state, message = self._state(), stale.failure.message
         if len(state.known_missing) < _MOST_MISSING:
             state.known_missing.add(message)
         try:
-            return await self._run(request, asked, text, state, is_large)
+            return await self._run(request, asked, text, state, data)
         except StaleSchema as stale:
             return failed([stale.failure])
 
     async def _run(
-        self, request: Request, asked: Asked, text: str, state: State, is_large: bool
+        self, request: Request, asked: Asked, text: str, state: State, data: bytes
     ) -> Response | Streamed:
+        is_large = len(data) > _LARGE
         identity = state.identities.of(request.caller)
         role = await state.role(identity.role)
         known = role.known(text, asked.operation)
@@ -139,6 +144,10 @@ class GraphQLWorker:
         settings = around(
             request, identity, state.database_role(identity.role), state.api, state.known_missing
         )
+        if operation.is_mutation and self._keyed_writes is not None:
+            keyed = keyed_mutation(request, identity, data)
+            if keyed is not None:
+                return await execute_keyed(self._keyed_writes, keyed, bound, outcome, settings)
         await execute(operation, bound, outcome, settings, self._pool)
         return respond(outcome, is_mutation=operation.is_mutation)
 

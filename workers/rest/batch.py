@@ -5,7 +5,7 @@ refers to. What an operation leaves in the session besides its rows (settings, t
 before the next one starts (`workers/database/renewal.py`). Source: docs/rest-additions.md, "Several operations, one transaction".
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from broker.serve import Streamed
 from schemas.http import Headers, Request, Response
 from workers.database.renewal import renewal
 from workers.database.session import End, Rows, Sessions, Statement, Work
+from workers.idempotency.writes import Answering, Finished, Prepare
 from workers.identity import Identity
 from workers.rest.dialect import Dialect
 from workers.rest.errors import BadBody
@@ -33,6 +34,9 @@ _READS_ONLY = ("savepoint hw_operation", "select pg_catalog.set_config('transact
 _READ = "release savepoint hw_operation"
 
 
+RunKeyed = Callable[[Prepare], Awaitable[Response]]
+
+
 class OperationFailed(Exception):
     """A function answered an operation with an error of its own making: nothing of the whole is kept."""
 
@@ -49,14 +53,24 @@ async def run_batch(
     dialect: Dialect,
     sessions: Sessions,
     most: int,
+    run_keyed: RunKeyed | None = None,
 ) -> Response:
     """Do the operations of a body and answer with a list of their answers; `most` bounds those, in bytes.
 
-    A failure is answered as that of the operation alone would be, with its number. Raises: BadBody.
+    A failure is answered as that of the operation alone would be, with its number. `run_keyed` carries out a batch that has an
+    Idempotency-Key. Raises: BadBody; what `run_keyed` raises for the key.
     """
     operations = parse_batch(body)
     batch = _Batch(state, request, identity, dialect, operations, most)
+
+    def prepare() -> tuple[Work, Answering]:
+        nonlocal batch
+        batch = _Batch(state, request, identity, dialect, operations, most)
+        return batch.begin(), batch.answering
+
     try:
+        if run_keyed is not None and batch.is_kept:
+            return await run_keyed(prepare)
         await sessions.run(batch.begin(), batch)
     except OperationFailed as failed:
         return failed.response
@@ -68,7 +82,7 @@ async def run_batch(
             is_minimal=state.api.error_verbosity == "minimal",
             operation=batch.number,
         )
-    return Response(200, [_JSON, ("vary", "Accept, Prefer, Range")], b"[" + b",".join(batch.answers) + b"]")
+    return batch.response()
 
 
 class _Batch:
@@ -90,13 +104,23 @@ class _Batch:
         end, _ = end_of(
             state.options.tx_end, parse_preferences([v for n, v in request.headers if n == "prefer"]).tx
         )
-        self._keeps = end is not End.ROLLBACK
+        self.is_kept = end is not End.ROLLBACK
         self._results: dict[str, object] = {}
         self._task: Task | None = None
         self._around_it = (0, 0)
         self.number = 0
         """Number of the operation under way."""
         self.answers: list[bytes] = []
+
+    def response(self) -> Response:
+        """Return the answer of all operations, when they are done."""
+        headers = [_JSON, ("vary", "Accept, Prefer, Range")]
+        return Response(200, headers, b"[" + b",".join(self.answers) + b"]")
+
+    def answering(self, results: list[Rows]) -> Finished | Sequence[Statement]:
+        """Look at results as a keyed write does."""
+        following = self(results)
+        return Finished(self.response(), following) if isinstance(following, bool) else following
 
     def begin(self) -> Work:
         """Give the transaction with the first operation. Raises: RestError."""
@@ -106,7 +130,7 @@ class _Batch:
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         self._take(results)
         if len(self.answers) == len(self._operations):
-            return self._keeps
+            return self.is_kept
         self.number += 1
         settings, statements = self._prepare()
         first = renewal(settings)

@@ -34,24 +34,21 @@ async def execute_if(read: Task, write: Task, around: Around, sessions: Sessions
 
     Raises: PreconditionFailed; DatabaseError and its siblings; what `Task.result` raises.
     """
-    guarded = _Guarded(read, write, around)
-    work = Work(
-        settings=settings_of(write.plan, around),
-        statements=guarded.reads(),
-        isolation="serializable" if around.role.isolation == "serializable" else "repeatable read",
-        end=End.DECIDE,
-    )
+    guarded = GuardedWrite(read, write, around)
     try:
-        await sessions.run(work, guarded)
+        await sessions.run(guarded.work(), guarded)
     except DatabaseError as error:
-        if error.code == _COLLISION:
-            raise PreconditionFailed from None
-        raise
+        raise error_of(error) from None
     assert guarded.result is not None  # else it raised
     return guarded.result
 
 
-class _Guarded:
+def error_of(error: DatabaseError) -> DatabaseError | PreconditionFailed:
+    """Return the error that a client sees: rows that changed meanwhile are not those of its condition."""
+    return PreconditionFailed() if error.code == _COLLISION else error
+
+
+class GuardedWrite:
     """Decides: first on the rows that are there, then on what the write did."""
 
     def __init__(self, read: Task, write: Task, around: Around) -> None:
@@ -60,7 +57,17 @@ class _Guarded:
         self._before = 0
         self.result: Result | None = None
 
-    def reads(self) -> list[Statement]:
+    def work(self) -> Work:
+        """Return the transaction with the statements of the read."""
+        is_serializable = self._around.role.isolation == "serializable"
+        return Work(
+            settings=settings_of(self._write.plan, self._around),
+            statements=self._reads(),
+            isolation="serializable" if is_serializable else "repeatable read",
+            end=End.DECIDE,
+        )
+
+    def _reads(self) -> list[Statement]:
         """Return the statements of the read: the pre-request function, then the others behind a savepoint."""
         whole, own = self._read.statements(self._around.surroundings), self._read.statements(Surroundings())
         before = whole[: len(whole) - len(own)]

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from schemas.caller import Refusal, Rejected
 from schemas.errors import ApiError
 from schemas.http import Headers
+from workers.idempotency.errors import IdempotencyError
 
 
 class RestError(ApiError):
@@ -337,6 +338,18 @@ class PreconditionFailed(RestError):
             "If-Match or If-None-Match does not hold",
             "Read them again, and repeat the change with the new ETag",
         )
+
+
+class KeyRejected(RestError):
+    """A write with an Idempotency-Key that is not carried out."""
+
+    def __init__(self, error: IdempotencyError) -> None:
+        super().__init__(str(error), None, error.hint)
+        self.code, self.status = error.code, error.status
+        self._headers = error.headers()
+
+    def headers(self) -> Headers:
+        return [*super().headers(), *self._headers]
 
 
 # --- 2xx: the schema cache -----------------------------------------------------------------------------------

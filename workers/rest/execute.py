@@ -125,15 +125,7 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
     its end or abandoned. Only where nothing was written: a write is told of when it is committed.
     Raises: DatabaseError and its siblings; what `Task.result` raises, after a rollback.
     """
-    plan = task.plan
-    work = Work(
-        settings=settings_of(plan, around),
-        statements=task.statements(around.surroundings),
-        read_only=plan.read_only,
-        isolation=plan.isolation or around.role.isolation,
-        end=plan.end,
-        may_share=_may_share(plan, around.surroundings),
-    )
+    plan, work = task.plan, work_of(task, around)
     if work.end is End.DECIDE:
 
         def decide(results: list[Rows]) -> bool:
@@ -165,6 +157,19 @@ def _not_stored(error: BodyNotStored, plan: Plan) -> RestError:
     if error.is_too_long:
         return AnswerTooLong(error.reason, is_kept=is_kept)
     return AnswerNotStored(error.reason, is_kept=is_kept)
+
+
+def work_of(task: Task, around: Around) -> Work:
+    """Return the transaction of a planned request."""
+    plan = task.plan
+    return Work(
+        settings=settings_of(plan, around),
+        statements=task.statements(around.surroundings),
+        read_only=plan.read_only,
+        isolation=plan.isolation or around.role.isolation,
+        end=plan.end,
+        may_share=_may_share(plan, around.surroundings),
+    )
 
 
 def _may_share(plan: Plan, surroundings: Surroundings) -> bool:

@@ -4,7 +4,9 @@ from broker.observe import observe
 from broker.subjects import REST
 from schemas.settings import SettingsError
 from workers.database.configuration import OptionsIgnored
+from workers.idempotency.opening import keyed_writes
 from workers.resources import Resources
+from workers.rest.keyed import without_body
 from workers.rest.state import State
 from workers.rest.worker import RestWorker
 
@@ -25,5 +27,6 @@ async def serve_pool(resources: Resources) -> None:
 
     resources.cache.on_change(renew)
     resources.cache.on_config(renew)
-    worker = RestWorker(resources.database, resources.settings.gateway.max_body, lambda: state)
+    max_body = resources.settings.gateway.max_body
+    worker = RestWorker(resources.database, max_body, lambda: state, keyed_writes(resources, without_body))
     await resources.serve(REST, worker.answer)

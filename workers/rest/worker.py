@@ -13,6 +13,7 @@ from broker.serve import Body, Streamed
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions
+from workers.idempotency.writes import KeyedWrites
 from workers.identity import Identity
 from workers.rest.batch import run_batch
 from workers.rest.conditional import execute_if, is_conditional
@@ -20,7 +21,8 @@ from workers.rest.describe import describe
 from workers.rest.dialect import Dialect, dialect_of
 from workers.rest.etags import with_tag
 from workers.rest.execute import Around, Task, execute
-from workers.rest.model import Action, ApiRequest, Payload
+from workers.rest.keyed import execute_keyed, run_with_key, takes_key
+from workers.rest.model import Action, ApiRequest
 from workers.rest.options import allowed
 from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.query import shape_of
@@ -35,10 +37,17 @@ _READS = frozenset({"GET", "HEAD"})
 class RestWorker:
     """Answers REST requests with the state it is given. `max_body` bounds what it reads, in bytes."""
 
-    def __init__(self, sessions: Sessions, max_body: int, state: Callable[[], State]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        max_body: int,
+        state: Callable[[], State],
+        keyed_writes: KeyedWrites | None = None,
+    ) -> None:
         self._sessions = sessions
         self._max_body = max_body
         self._state = state
+        self._keyed_writes = keyed_writes
 
     async def answer(self, request: Request, body: Body) -> Response | Streamed:
         """Answer one request. Every refusal is an answer; only defects raise."""
@@ -70,7 +79,10 @@ class RestWorker:
     ) -> Response | Streamed:
         if request.method == "POST" and request.path in ("", "/"):
             data = await body.read(self._max_body)
-            return await run_batch(state, request, data, identity, dialect, self._sessions, self._max_body)
+            run_keyed = run_with_key(self._keyed_writes, request, identity, data)
+            return await run_batch(
+                state, request, data, identity, dialect, self._sessions, self._max_body, run_keyed
+            )
         is_call = is_call_path(request.path)
         shape, values = shape_of(request.query, is_call=is_call and request.method in _READS)
         key, asked = state.request(request.method, request.path, shape, wanted_headers(request.headers))
@@ -81,23 +93,32 @@ class RestWorker:
             if state.options.root_spec:
                 return await self._root_function(state, request, identity, dialect)
             return await describe(state, request, asked, identity, self._sessions)
-        payload = await self._payload(state, asked, body)
+        has_body = state.reads_body(asked)
+        sent = await body.read(self._max_body) if has_body else b""
+        payload = parse_payload(asked, sent) if has_body else None
         planned = state.planned(key, asked, payload)
         timing.mark("plan")
         data = payload.data if payload else b""
         around = Around(request, identity, state.role(identity.role), state.surroundings)
+        read, run_keyed = None, None
         if is_conditional(asked, request.headers):
-            task = Task(planned.plan, planned.prepared, values, data)
-            result = await execute_if(
-                self._read_for(state, asked, request, shape, values), task, around, self._sessions
+            read = self._read_for(state, asked, request, shape, values)
+        if takes_key(planned.plan, request.method):
+            run_keyed = run_with_key(self._keyed_writes, request, identity, sent)
+        by_rows = planned.by_rows if read is None and run_keyed is None else None
+        plan, task = planned.plan, Task(planned.plan, by_rows or planned.prepared, values, data)
+        if run_keyed is not None:
+            return await execute_keyed(
+                run_keyed, task, read, around, lambda result: respond(plan, result, values, dialect)
             )
+        if read is not None:
+            result = await execute_if(read, task, around, self._sessions)
         else:
-            task = Task(planned.plan, planned.by_rows or planned.prepared, values, data)
             result = await execute(task, around, self._sessions)
         timing.mark("transaction")
-        response = respond(planned.plan, result, values, dialect)
+        response = respond(plan, result, values, dialect)
         if asked.action is Action.READ and isinstance(response, Response):
-            return with_tag(planned.plan, response, header(request.headers, "if-none-match"))
+            return with_tag(plan, response, header(request.headers, "if-none-match"))
         return response
 
     def _read_for(
@@ -108,11 +129,6 @@ class RestWorker:
         key, reads = state.request("GET", request.path, shape, wanted)
         planned = state.planned(key, reads, None)
         return Task(planned.plan, planned.prepared, values)
-
-    async def _payload(self, state: State, asked: ApiRequest, body: Body) -> Payload | None:
-        if not state.reads_body(asked):
-            return None
-        return parse_payload(asked, await body.read(self._max_body))
 
     async def _root_function(
         self, state: State, request: Request, identity: Identity, dialect: Dialect

@@ -1,0 +1,1 @@
+"""Tests of writes with an Idempotency-Key."""
