@@ -24,7 +24,7 @@ from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from broker.observations import RequestAnswered, RequestFailed
+from broker.observations import RequestAnswered, RequestFailed, RequestRefused
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -51,7 +51,9 @@ class _State:
         self.process = ""
         self.answered: dict[tuple[str, int], int] = {}
         self.durations: dict[str, _Series] = {}
+        self.waits: dict[str, _Series] = {}
         self.failed: dict[tuple[str, str], int] = {}
+        self.refused: dict[tuple[str, str], int] = {}
         self.others: dict[str, int] = {}
         self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
 
@@ -96,6 +98,11 @@ def observe(seen: Struct) -> None:
             return
     fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
     getattr(structlog.get_logger(), level)(_text(type(seen)), kind=type(seen).__name__, **fields)
+
+
+def observe_wait(queue: str, seconds: float) -> None:
+    """Count a request that waited, and how long, by the name of the queue. One that did not wait is not counted."""
+    _add(_STATE.waits, queue, seconds)
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
@@ -144,11 +151,15 @@ def watch_loop(loop: asyncio.AbstractEventLoop) -> None:
 def _count_answer(seen: RequestAnswered) -> None:
     key = (seen.pool, seen.status)
     _STATE.answered[key] = _STATE.answered.get(key, 0) + 1
-    series = _STATE.durations.get(seen.pool)
+    _add(_STATE.durations, seen.pool, seen.duration_s)
+
+
+def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
+    series = every.get(name)
     if series is None:
-        series = _STATE.durations[seen.pool] = _Series()
-    series.counts[bisect.bisect_left(BUCKETS_S, seen.duration_s)] += 1
-    series.sum += seen.duration_s
+        series = every[name] = _Series()
+    series.counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+    series.sum += seconds
 
 
 def _count(seen: Struct) -> None:
@@ -157,6 +168,9 @@ def _count(seen: Struct) -> None:
     if type(seen) is RequestFailed:
         key = (seen.pool, seen.reason)
         _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
+    elif type(seen) is RequestRefused:
+        key = (seen.pool, seen.reason)
+        _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
 
 
 def _text(kind: type[Struct]) -> str:
@@ -203,21 +217,32 @@ class _Collector(Collector):
         )
         for key, count in _STATE.failed.items():
             failed.add_metric(key, count)
+        refused = CounterMetricFamily(
+            "headwater_requests_refused", "Requests refused before they were begun.", labels=["pool", "reason"]
+        )
+        for key, count in _STATE.refused.items():
+            refused.add_metric(key, count)
         others = CounterMetricFamily(
             "headwater_observations", "Everything else that was observed.", labels=["kind"]
         )
         for name, count in _STATE.others.items():
             others.add_metric([name], count)
-        return [answered, _histogram(), failed, others, *_gauges()]
+        durations = _histogram(
+            "headwater_request_duration_seconds",
+            "From the arrival of a request at its pool to the answer.",
+            _STATE.durations,
+        )
+        waits = _histogram(
+            "headwater_queue_wait_seconds",
+            "How long requests that had to wait waited to be begun, or for a database connection.",
+            _STATE.waits,
+        )
+        return [answered, durations, waits, failed, refused, others, *_gauges()]
 
 
-def _histogram() -> Metric:
-    family = HistogramMetricFamily(
-        "headwater_request_duration_seconds",
-        "From the arrival of a request at its pool to the answer.",
-        labels=["pool"],
-    )
-    for pool, series in _STATE.durations.items():
+def _histogram(name: str, help: str, every: dict[str, _Series]) -> Metric:
+    family = HistogramMetricFamily(name, help, labels=["pool"])
+    for pool, series in every.items():
         total, buckets = 0, []
         for end, count in zip((*map(str, BUCKETS_S), "+Inf"), series.counts, strict=True):
             total += count
