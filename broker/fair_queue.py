@@ -137,7 +137,9 @@ class FairQueue(Generic[T]):
         else:
             caller.mean_s = seconds
 
-    def wait(self, key: str, item: T, now: float, *, longest_s: float, deadline: float = math.inf) -> Entry[T]:
+    def wait(
+        self, key: str, item: T, now: float, *, longest_s: float, deadline: float = math.inf
+    ) -> Entry[T]:
         """Let a request wait for a place: for `longest_s` at most, and so that it can be done before `deadline`.
 
         Raises: QueueFull.
@@ -199,7 +201,9 @@ class FairQueue(Generic[T]):
                 last, ahead = next(reversed(caller.waiting)), len(caller.waiting) - 1
                 if now + self._wait_s(caller, ahead, now) <= last.start_by:
                     break
-                refused.append((last, QueueFull("late", self._retry_after(caller, ahead, now, last.start_by))))
+                refused.append(
+                    (last, QueueFull("late", self._retry_after(caller, ahead, now, last.start_by)))
+                )
                 self.discard(last)
         return refused
 

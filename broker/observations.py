@@ -77,6 +77,15 @@ class RequestRefused(Observation, frozen=True):
     """`full`: the queue is; `share`: the caller has its part of it; `late`: it would be begun too late; `waited`: it was not begun in time."""
 
 
+class ConnectionRefused(Observation, frozen=True):
+    """A request got no connection to the database."""
+
+    level: ClassVar[str] = "debug"
+    login: str
+    reason: str
+    """As that of `RequestRefused`."""
+
+
 class RequestCancelled(Observation, frozen=True):
     """A request was given up before it was answered."""
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from broker.observations import RequestAnswered, RequestFailed, RequestRefused
+from broker.observations import ConnectionRefused, RequestAnswered, RequestFailed, RequestRefused
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -52,8 +52,10 @@ class _State:
         self.answered: dict[tuple[str, int], int] = {}
         self.durations: dict[str, _Series] = {}
         self.waits: dict[str, _Series] = {}
+        self.connection_waits: dict[str, _Series] = {}
         self.failed: dict[tuple[str, str], int] = {}
         self.refused: dict[tuple[str, str], int] = {}
+        self.no_connection: dict[tuple[str, str], int] = {}
         self.others: dict[str, int] = {}
         self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
 
@@ -100,9 +102,14 @@ def observe(seen: Struct) -> None:
     getattr(structlog.get_logger(), level)(_text(type(seen)), kind=type(seen).__name__, **fields)
 
 
-def observe_wait(queue: str, seconds: float) -> None:
-    """Count a request that waited, and how long, by the name of the queue. One that did not wait is not counted."""
-    _add(_STATE.waits, queue, seconds)
+def observe_wait(pool: str, seconds: float) -> None:
+    """Count a request that waited to be begun. Those that did not wait are not counted."""
+    _add(_STATE.waits, pool, seconds)
+
+
+def observe_connection_wait(login: str, seconds: float) -> None:
+    """Count a request that waited for a connection to the database. Those that did not wait are not counted."""
+    _add(_STATE.connection_waits, login, seconds)
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
@@ -171,6 +178,9 @@ def _count(seen: Struct) -> None:
     elif type(seen) is RequestRefused:
         key = (seen.pool, seen.reason)
         _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
+    elif type(seen) is ConnectionRefused:
+        key = (seen.login, seen.reason)
+        _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
 
 
 def _text(kind: type[Struct]) -> str:
@@ -218,7 +228,9 @@ class _Collector(Collector):
         for key, count in _STATE.failed.items():
             failed.add_metric(key, count)
         refused = CounterMetricFamily(
-            "headwater_requests_refused", "Requests refused before they were begun.", labels=["pool", "reason"]
+            "headwater_requests_refused",
+            "Requests refused before they were begun.",
+            labels=["pool", "reason"],
         )
         for key, count in _STATE.refused.items():
             refused.add_metric(key, count)
@@ -230,24 +242,40 @@ class _Collector(Collector):
         durations = _histogram(
             "headwater_request_duration_seconds",
             "From the arrival of a request at its pool to the answer.",
+            "pool",
             _STATE.durations,
         )
         waits = _histogram(
             "headwater_queue_wait_seconds",
-            "How long requests that had to wait waited to be begun, or for a database connection.",
+            "Waiting of requests that were not begun at once.",
+            "pool",
             _STATE.waits,
         )
-        return [answered, durations, waits, failed, refused, others, *_gauges()]
+        connection_waits = _histogram(
+            "headwater_database_wait_seconds",
+            "Waiting of requests that got no database connection at once.",
+            "login",
+            _STATE.connection_waits,
+        )
+        no_connection = CounterMetricFamily(
+            "headwater_database_refused",
+            "Requests that got no database connection.",
+            labels=["login", "reason"],
+        )
+        for key, count in _STATE.no_connection.items():
+            no_connection.add_metric(key, count)
+        waiting: list[Metric] = [waits, refused, connection_waits, no_connection]
+        return [answered, durations, *waiting, failed, others, *_gauges()]
 
 
-def _histogram(name: str, help: str, every: dict[str, _Series]) -> Metric:
-    family = HistogramMetricFamily(name, help, labels=["pool"])
-    for pool, series in every.items():
+def _histogram(name: str, help: str, label: str, every: dict[str, _Series]) -> Metric:
+    family = HistogramMetricFamily(name, help, labels=[label])
+    for value, series in every.items():
         total, buckets = 0, []
         for end, count in zip((*map(str, BUCKETS_S), "+Inf"), series.counts, strict=True):
             total += count
             buckets.append((end, total))
-        family.add_metric([pool], buckets, series.sum)
+        family.add_metric([value], buckets, series.sum)
     return family
 
 

@@ -24,7 +24,8 @@ from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
-from workers.database.pool import Pool, PoolEvent, PoolEventKind
+from workers.database.connections import PoolEvent, PoolEventKind
+from workers.database.pool import Pool
 
 _HEALTH_CONCURRENCY = 8
 

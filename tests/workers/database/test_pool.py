@@ -11,8 +11,9 @@ import uvloop
 
 from tests.workers.database.own_server import own_server
 from tests.workers.database.sessions import Events, backend, opened, session_database, until, value, work
+from workers.database.connections import PoolTimes
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.pool import Pool, PoolState, PoolTimes
+from workers.database.pool import Pool, PoolState
 from workers.database.session import End
 
 SLEEP = "select pg_sleep(60)"
@@ -142,11 +143,11 @@ async def test_a_caller_cancelled_in_the_line_takes_nothing_along(database):
 
 async def test_a_caller_cancelled_when_its_connection_comes_gives_it_back(database):
     async with opened(database.login, 1) as pool:
-        held = pool._idle.pop()
+        held = await pool.lend_later("")
         waiting = asyncio.ensure_future(value(pool, "select 1"))
         await asyncio.sleep(0)
 
-        pool._release(held)
+        pool.take_back(held)
         waiting.cancel()
         await asyncio.wait([waiting])
 
