@@ -17,10 +17,11 @@ class NotTaken(Unavailable):
 class OpenCall:
     """One request that waits for its reply."""
 
-    __slots__ = ("budget_ms", "future", "id", "pool", "reply", "sent_at", "timer", "why")
+    __slots__ = ("budget_ms", "caller_key", "future", "id", "pool", "reply", "sent_at", "timer", "why")
 
     def __init__(self, request: Request, pool: "PoolCalls", loop: asyncio.AbstractEventLoop) -> None:
         self.id = request.id
+        self.caller_key = request.caller_key
         self.pool = pool
         self.budget_ms = request.budget_ms
         self.future: asyncio.Future[bytes] = loop.create_future()
@@ -51,11 +52,15 @@ class OpenCall:
 class PoolCalls:
     """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
 
-    __slots__ = ("back", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll")
+    __slots__ = (
+        "back", "by_caller", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll",
+    )  # fmt: skip
 
     def __init__(self, name: str, now: float, *, is_known: bool) -> None:
         self.name = name
         self.calls: dict[str, OpenCall] = {}
+        self.by_caller: dict[str, int] = {}
+        """How many of the calls are of which caller."""
         self.held = 0
         """Requests that wait for a worker to come back."""
         self.roll = Roll(now)
@@ -67,6 +72,25 @@ class PoolCalls:
         self.missing_since: float | None = None
         self.by_name: list[str] = []
         """Members to whom requests go by name, while another one is silent."""
+
+    def add(self, call: OpenCall) -> None:
+        """Note a call that is sent."""
+        self.calls[call.reply] = call
+        self.by_caller[call.caller_key] = self.by_caller.get(call.caller_key, 0) + 1
+
+    def remove(self, call: OpenCall) -> None:
+        """Note that a call is over."""
+        if self.calls.pop(call.reply, None) is None:
+            return
+        left = self.by_caller[call.caller_key] - 1
+        if left:
+            self.by_caller[call.caller_key] = left
+        else:
+            del self.by_caller[call.caller_key]
+
+    def others(self, member: str, now: float) -> list[str]:
+        """Return the members that may take a request that this one did not begin."""
+        return [each for each in self.roll.answering(now) if each != member]
 
     def target(self, subject: str) -> str:
         """Return the subject to publish a request on."""

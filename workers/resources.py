@@ -71,6 +71,7 @@ class Resources:
             self.settings.db.pool_size,
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
+            name=role,
         )
         _close_with(self.process, pool, role)
         self.logins.append(pool)
@@ -100,7 +101,12 @@ class Resources:
             queue=64,
         )
         serving = await serve(
-            self.connection, subject, handler, concurrency=pools.concurrency, queue=pools.queue
+            self.connection,
+            subject,
+            handler,
+            concurrency=pools.concurrency,
+            queue=pools.queue,
+            longest_wait=pools.longest_wait,
         )
 
         async def drain() -> None:
@@ -149,7 +155,11 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     answer_collect(connection)
     try:
         database = await Pool.open(
-            url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
+            url,
+            settings.db.pool_size,
+            prepared=settings.api.prepared_statements,
+            on_event=_PoolObserver(),
+            name=urlsplit(url).username or "database",
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None

@@ -58,6 +58,22 @@ class PoolExhausted(RestError):
     def __init__(self) -> None:
         super().__init__("Timed out acquiring connection from connection pool.")
 
+    def headers(self) -> Headers:
+        return [*super().headers(), ("retry-after", "1")]
+
+
+class TooMuchToDo(RestError):
+    """The request was not begun: no connection would have become free in time."""
+
+    code, status = "PGRST003", 503
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    def headers(self) -> Headers:
+        return [*super().headers(), ("retry-after", str(self.retry_after_s))]
+
 
 # --- 1xx: the request ----------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ Source: reference page "rest", section 20 ("Database errors", "Full control from
 
 import msgspec
 
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, status_of
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout, status_of
 from workers.rest.errors import (
     BadRaise,
     ConnectionFailed,
@@ -13,6 +13,7 @@ from workers.rest.errors import (
     PoolExhausted,
     RaisedError,
     RestError,
+    TooMuchToDo,
 )
 
 _MESSAGE_HINT = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'."
@@ -37,6 +38,8 @@ class _Detail(msgspec.Struct):
 def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, *, is_anonymous: bool) -> RestError:
     """Turn what the database or the pool raised into the answer for the caller."""
     match error:
+        case PoolBusy():
+            return TooMuchToDo(str(error), error.retry_after_s)
         case PoolTimeout():
             return PoolExhausted()
         case Disconnected():
