@@ -78,13 +78,10 @@ class _Caller(Generic[T]):
         self.moved = 0.0
         """When one of its requests began or ended last."""
         self.mean_s = 0.0
+        """How long one of its requests keeps a place; 0 while none has ended."""
         self.waiting: OrderedDict[Entry[T], None] | None = None
         self.crowded_since = 0.0
         """Since when some of its requests wait."""
-
-    def hold_s(self, now: float) -> float:
-        """Return how long one of its requests keeps a place, as far as is known."""
-        return self.mean_s or (now - self.moved if self.held else 0.0)
 
 
 class FairQueue(Generic[T]):
@@ -153,7 +150,7 @@ class FairQueue(Generic[T]):
             raise QueueFull("share", self._retry_after(caller, ahead, now, now + longest_s))
         if ahead and caller is not None and now - caller.crowded_since > longest_s:
             longest_s /= _STANDING
-        start_by = min(now + longest_s, deadline - (caller.hold_s(now) if caller is not None else 0.0))
+        start_by = min(now + longest_s, deadline - (caller.mean_s if caller is not None else 0.0))
         if start_by < now + self._wait_s(caller, ahead, now):
             raise QueueFull("late", self._retry_after(caller, ahead, now, start_by))
         if caller is None:
@@ -232,11 +229,16 @@ class FairQueue(Generic[T]):
             del self._turns[caller]
 
     def _wait_s(self, caller: _Caller[T] | None, ahead: int, now: float) -> float:
-        """Estimate how long a request waits that has `ahead` of its caller before it."""
+        """Estimate how long a request waits that has `ahead` of its caller before it.
+
+        While none has ended, only whole rounds count, for the first one may end now.
+        """
         if caller is None or not caller.held:
             return 0.0
         places = max(caller.held, self.places // len(self._callers))
-        return max((ahead + 1) * caller.hold_s(now) / places, now - caller.moved)
+        if caller.mean_s:
+            return (ahead + 1) * caller.mean_s / places
+        return ahead // places * (now - caller.moved)
 
     def _retry_after(self, caller: _Caller[T] | None, ahead: int, now: float, start_by: float) -> int:
         late_s = now + self._wait_s(caller, ahead, now) - start_by

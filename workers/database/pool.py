@@ -32,6 +32,7 @@ from workers.database.transaction import perform, perform_long
 
 _ALONE = 2
 """Connections that are in use before reads share one."""
+_TIMES = PoolTimes()
 _SWEEP_S = 0.1
 """How often requests that wait are looked through."""
 
@@ -78,7 +79,7 @@ class Pool(Sessions):
         prepared: bool = True,
         acquire_timeout: float = 10.0,
         max_waiting: int = 1024,
-        times: PoolTimes = PoolTimes(),
+        times: PoolTimes = _TIMES,
         on_event: Callable[[PoolEvent], None] | None = None,
         name: str = "database",
     ) -> Self:
