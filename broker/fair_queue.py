@@ -11,11 +11,12 @@ A place is whatever a request needs one of to be at work: a handler of a worker,
   once. From then on they may wait for a tenth of that time. Last in, first out would answer half of the requests at once and
   let the other half wait until they are refused (tests/bench/queue_order.py compares both).
 - Hopeless requests: how long a caller's requests keep a place is known from those that ended, and from the time since one began
-  or ended last: while requests wait, all that run are at least that old. A rare long one changes that little. A request that would get its place only after `start_by` is refused when it comes, or as soon as that shows (`late`),
-  with the seconds after which a place may be expected. The estimate may err; `start_by` itself is kept exactly by `late`.
+  or ended last: while requests wait, all that run are at least that old. A rare long one changes that little. A request that would
+  get its place only after `start_by` is refused when it comes, or as soon as that shows (`late`), with the seconds after which a
+  place may be expected. The estimate may err; `start_by` itself is kept by `late`.
 
-Requests of the platform itself (the empty key) may take any free place. What is remembered of a caller goes when its last
-request goes, so memory is bounded by `places` and `most_waiting`.
+Requests of the platform itself (the empty key) may take any free place. Callers are forgotten when their last request goes (but for
+the latest `_KEPT`), so memory is bounded by `places` and `most_waiting`.
 """
 
 import math
@@ -35,6 +36,8 @@ that time and `_SHORT_S`."""
 _STANDING = 10
 """How much shorter requests may wait in a standing queue."""
 _LONGEST_RETRY_S = 60
+_KEPT = 64
+"""Callers that are remembered while they hold nothing."""
 
 
 class QueueFull(Exception):
@@ -78,10 +81,17 @@ class _Caller(Generic[T]):
         self.moved = 0.0
         """When one of its requests began or ended last."""
         self.mean_s = 0.0
-        """How long one of its requests keeps a place; 0 while none has ended."""
+        """How long one of its requests keeps a place; 0 while none has ended with others waiting."""
         self.waiting: OrderedDict[Entry[T], None] | None = None
         self.crowded_since = 0.0
         """Since when some of its requests wait."""
+
+    def learn(self, seconds: float) -> None:
+        """Note how long one of its requests kept a place."""
+        if self.mean_s:
+            self.mean_s += (min(seconds, _JUMP * self.mean_s + _SHORT_S) - self.mean_s) * _LEARN
+        else:
+            self.mean_s = seconds
 
 
 class FairQueue(Generic[T]):
@@ -99,7 +109,7 @@ class FairQueue(Generic[T]):
 
     @property
     def callers(self) -> int:
-        """Return how many callers hold a place or wait for one."""
+        """Return how many callers something is remembered of."""
         return len(self._callers)
 
     def held(self, key: str) -> int:
@@ -108,31 +118,31 @@ class FairQueue(Generic[T]):
         return 0 if caller is None else caller.held
 
     def take(self, key: str, now: float) -> bool:
-        """Take a place at once, if one is free that the caller may have and none of its requests waits."""
+        """Take a place at once, if one is free that the caller may have and none of its requests waits. Hot path."""
+        free = self.places - self.used
+        if free <= 0:
+            return False
         caller = self._callers.get(key)
         if caller is None:
-            if self.used >= self.places:
-                return False
             caller = self._callers[key] = _Caller(key)
-        elif caller.waiting or not self._may_take(caller):
+        held = caller.held
+        if caller.waiting or (held and (free == 1 or held >= _SHARE * free) and key != PLATFORM):
             return False
-        self._hold(caller, now)
+        caller.held = held + 1
+        caller.moved = now
+        self.used += 1
         return True
 
     def release(self, key: str, since: float, now: float) -> None:
-        """Give back a place that was taken at `since`."""
+        """Give back a place that was taken at `since`. Hot path."""
         caller = self._callers[key]
         caller.held -= 1
         caller.moved = now
         self.used -= 1
-        if not caller.held and not caller.waiting:
-            del self._callers[key]
-            return
-        seconds, mean_s = now - since, caller.mean_s
-        if mean_s:
-            caller.mean_s += (min(seconds, _JUMP * mean_s + _SHORT_S) - mean_s) * _LEARN
-        else:
-            caller.mean_s = seconds
+        if caller.waiting:
+            caller.learn(now - since)
+        elif not caller.held:
+            self._forget(caller)
 
     def wait(
         self, key: str, item: T, now: float, *, longest_s: float, deadline: float = math.inf
@@ -185,7 +195,7 @@ class FairQueue(Generic[T]):
         if caller.waiting and entry in caller.waiting:
             self._remove(entry)
             if not caller.held and not caller.waiting:
-                del self._callers[caller.key]
+                self._forget(caller)
 
     def late(self, now: float) -> list[tuple[Entry[T], QueueFull]]:
         """Let those wait no longer that will not get a place in time; return them, each with what is to be raised for it."""
@@ -211,6 +221,12 @@ class FairQueue(Generic[T]):
                 self.discard(entry)
                 yield entry
 
+    def _forget(self, caller: _Caller[T]) -> None:
+        """Forget a caller that is gone, unless only few are known: most come back soon."""
+        if len(self._callers) > _KEPT:
+            del self._callers[caller.key]
+        caller.mean_s = 0.0
+
     def _may_take(self, caller: _Caller[T]) -> bool:
         free = self.places - self.used
         return free > 0 if caller.key == PLATFORM else may_take(caller.held, free)
@@ -235,7 +251,7 @@ class FairQueue(Generic[T]):
         """
         if caller is None or not caller.held:
             return 0.0
-        places = max(caller.held, self.places // len(self._callers))
+        places = max(caller.held, self.places // max(1, len(self._turns)))
         if caller.mean_s:
             return (ahead + 1) * caller.mean_s / places
         return ahead // places * (now - caller.moved)

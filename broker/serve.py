@@ -269,7 +269,8 @@ class Serving:
             self._refuse(held, full)
         else:
             self._held[held.reply] = held
-            self._watch()
+            if self._sweeping is None:
+                self._watch()
 
     def _refuse(self, held: _Held, full: QueueFull) -> None:
         """Answer a request that is not begun: another member may take it, or the client may repeat it."""
@@ -280,13 +281,14 @@ class Serving:
     def _begin(self, held: _Held, now: float, *, is_first: bool) -> None:
         held.begun_at = now
         self._is_idle.clear()
-        self._watch()
+        if self._sweeping is None:
+            self._watch()
         # One that comes from the queue is begun by the end of another: in the next turn, or they would pile up.
         held.task = (_start_now if is_first else _start_next)(self._work(held), self._loop)
 
     def _watch(self) -> None:
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+        """Look through what is held from time to time."""
+        self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
 
     def _next(self, done: _Held) -> None:
         """Give back the place of a request, and begin those that may have one now."""
@@ -407,7 +409,7 @@ class Serving:
             if held.deadline <= now and not held.why:
                 self._give_up(held, "deadline")
         if self._held:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+            self._watch()
 
     # The roll
 

@@ -235,7 +235,10 @@ class Pool(Sessions):
 
     def _take(self) -> Pipeline | None:
         """Take an idle connection for the request that is served, if there is one that its caller may have."""
-        return self._take_for(_caller_key()) if self._idle else None
+        if not self._idle:
+            return None
+        request = CURRENT.get()
+        return self._take_for(PLATFORM if request is None else request.caller_key)
 
     def _take_for(self, caller_key: str) -> Pipeline | None:
         now = self._loop.time()
