@@ -53,7 +53,7 @@ def may_take(held: int, free: int) -> bool:
     return free > 0 if held == 0 else free > 1 and held < _SHARE * free
 
 
-class Entry(Generic[T]):
+class WaitingRequest(Generic[T]):
     """A request that waits."""
 
     __slots__ = ("caller", "item", "since", "start_by")
@@ -82,7 +82,7 @@ class _Caller(Generic[T]):
         """When one of its requests began or ended last."""
         self.mean_s = 0.0
         """How long one of its requests keeps a place; 0 while none has ended with others waiting."""
-        self.waiting: OrderedDict[Entry[T], None] | None = None
+        self.waiting: OrderedDict[WaitingRequest[T], None] | None = None
         self.crowded_since = 0.0
         """Since when some of its requests wait."""
 
@@ -146,7 +146,7 @@ class FairQueue(Generic[T]):
 
     def wait(
         self, key: str, item: T, now: float, *, longest_s: float, deadline: float = math.inf
-    ) -> Entry[T]:
+    ) -> WaitingRequest[T]:
         """Let a request wait for a place: for `longest_s` at most, and so that it can be done before `deadline`.
 
         Raises: QueueFull.
@@ -170,12 +170,12 @@ class FairQueue(Generic[T]):
         if not caller.waiting:
             self._turns[caller] = None
             caller.crowded_since = now
-        entry = Entry(caller, item, now, start_by)
+        entry = WaitingRequest(caller, item, now, start_by)
         caller.waiting[entry] = None
         self.waiting += 1
         return entry
 
-    def next(self, now: float) -> Entry[T] | None:
+    def next(self, now: float) -> WaitingRequest[T] | None:
         """Give a place to the request whose turn it is, of a caller that may have one; return None if there is none."""
         if self.used >= self.places:
             return None
@@ -189,7 +189,7 @@ class FairQueue(Generic[T]):
                 return entry
         return None
 
-    def discard(self, entry: Entry[T]) -> None:
+    def discard(self, entry: WaitingRequest[T]) -> None:
         """Let a request wait no longer. One that does not wait any more is left as it is."""
         caller = entry.caller
         if caller.waiting and entry in caller.waiting:
@@ -197,7 +197,7 @@ class FairQueue(Generic[T]):
             if not caller.held and not caller.waiting:
                 self._forget(caller)
 
-    def late(self, now: float) -> list[tuple[Entry[T], QueueFull]]:
+    def late(self, now: float) -> list[tuple[WaitingRequest[T], QueueFull]]:
         """Let those wait no longer that will not get a place in time; return them, each with what is to be raised for it."""
         refused = []
         for caller in list(self._turns):
@@ -214,7 +214,7 @@ class FairQueue(Generic[T]):
                 self.discard(last)
         return refused
 
-    def clear(self) -> Iterator[Entry[T]]:
+    def clear(self) -> Iterator[WaitingRequest[T]]:
         """Let no request wait any longer; return those that did."""
         for caller in list(self._turns):
             for entry in list(caller.waiting or ()):
@@ -236,7 +236,7 @@ class FairQueue(Generic[T]):
         caller.moved = now
         self.used += 1
 
-    def _remove(self, entry: Entry[T]) -> None:
+    def _remove(self, entry: WaitingRequest[T]) -> None:
         caller = entry.caller
         assert caller.waiting is not None  # it holds the entry
         del caller.waiting[entry]

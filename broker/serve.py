@@ -28,7 +28,7 @@ from broker import subjects
 from broker.codec import Undecodable, decode_request, decoder, encode
 from broker.connection import Connection, Subscription
 from broker.current_request import CURRENT
-from broker.fair_queue import PLATFORM, Entry, FairQueue, QueueFull
+from broker.fair_queue import PLATFORM, FairQueue, QueueFull, WaitingRequest
 from broker.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
 from broker.observe import gauge, observe, observe_wait, traceback_of
 from broker.roll import LEAVING, Holding, Question
@@ -132,7 +132,7 @@ class _Held:
     why: str = ""
     is_begun: bool = False
     begun_at: float = 0.0
-    entry: Entry["_Held"] | None = None
+    entry: WaitingRequest["_Held"] | None = None
     """Its place in the queue."""
 
 

@@ -64,7 +64,7 @@ class PoolTimes:
     """A long value of which nothing is taken for so long is lost, and its connection closed."""
 
 
-class Owner(Protocol):
+class ConnectionOwner(Protocol):
     """The pool that shares the connections between callers."""
 
     @property
@@ -89,12 +89,12 @@ class Owner(Protocol):
         ...
 
 
-class Connections:
-    """At most `size` connections to one database. `idle` are those that nobody uses, the last used one last."""
+class OpenConnections:
+    """At most `size` connections to one database. `idle` are those that are in no use, the last used one last."""
 
     def __init__(
         self,
-        owner: Owner,
+        owner: ConnectionOwner,
         url: str,
         size: int,
         *,
@@ -140,7 +140,7 @@ class Connections:
         if self.is_closed:
             self._retire(pipeline)
         else:
-            self._lay_aside(pipeline)
+            self._make_idle(pipeline)
 
     def reap(self) -> None:
         """Close what was idle for long or is old; from time to time."""
@@ -166,7 +166,7 @@ class Connections:
         ):
             self._retire(pipeline)
         else:
-            self._lay_aside(pipeline)
+            self._make_idle(pipeline)
 
     async def close(self, grace: float) -> None:
         """Let what runs finish within `grace` seconds, and close every connection."""
@@ -198,7 +198,7 @@ class Connections:
         for _ in range(min(room, wanted)):
             self._start_connecting()
 
-    def _lay_aside(self, pipeline: Pipeline) -> None:
+    def _make_idle(self, pipeline: Pipeline) -> None:
         """Let a settled connection be used by the next one."""
         pipeline.idle_since = self._loop.time()
         self.idle.append(pipeline)
@@ -272,7 +272,7 @@ class Connections:
         self._note_drained()
 
     def _retire(self, pipeline: Pipeline) -> None:
-        """Close a connection that nobody uses."""
+        """Close a connection that is in no use."""
         self.open.discard(pipeline)
         if pipeline in self.idle:
             self.idle.remove(pipeline)

@@ -20,7 +20,7 @@ from broker.fair_queue import PLATFORM, FairQueue, QueueFull
 from broker.observations import ConnectionRefused
 from broker.observe import observe, observe_connection_wait
 from broker.tracing import STATE
-from workers.database.connections import Connections, PoolEvent, PoolTimes
+from workers.database.connections import OpenConnections, PoolEvent, PoolTimes
 from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
 from workers.database.groups import Groups
 from workers.database.interactive import Transaction
@@ -63,7 +63,9 @@ class Pool(Sessions):
         if size < 1:
             raise ValueError("a pool needs at least one connection")
         self._prepared, self._acquire_timeout, self._name = prepared, acquire_timeout, name
-        self._connections = Connections(self, url, size, prepared=prepared, times=times, on_event=on_event)
+        self._connections = OpenConnections(
+            self, url, size, prepared=prepared, times=times, on_event=on_event
+        )
         self._idle = self._connections.idle
         self._queue: FairQueue[asyncio.Future[Pipeline]] = FairQueue(size, max_waiting)
         self._loop = asyncio.get_running_loop()
@@ -193,7 +195,7 @@ class Pool(Sessions):
         self.fail_waiting(Disconnected("the pool is closed"))
         await self._connections.close(grace)
 
-    # What the connections call (connections.Owner)
+    # What the connections call (connections.ConnectionOwner)
 
     @property
     def waiting(self) -> int:
