@@ -20,7 +20,6 @@ the latest `_KEPT`), so memory is bounded by `places` and `most_waiting`.
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
@@ -82,7 +81,8 @@ class _Caller(Generic[T]):
         """When one of its requests began or ended last."""
         self.mean_s = 0.0
         """How long one of its requests keeps a place; 0 while none has ended with others waiting."""
-        self.waiting: OrderedDict[WaitingRequest[T], None] | None = None
+        self.waiting: dict[WaitingRequest[T], None] = {}
+        """Its requests that wait, the oldest first."""
         self.crowded_since = 0.0
         """Since when some of its requests wait."""
 
@@ -104,7 +104,7 @@ class FairQueue(Generic[T]):
         """Requests that wait."""
         self._most_waiting = most_waiting
         self._callers: dict[str, _Caller[T]] = {}
-        self._turns: OrderedDict[_Caller[T], None] = OrderedDict()
+        self._turns: dict[_Caller[T], None] = {}
         """Callers that wait, the next one first."""
 
     @property
@@ -152,22 +152,21 @@ class FairQueue(Generic[T]):
         Raises: QueueFull.
         """
         caller = self._callers.get(key)
-        room = self._most_waiting - self.waiting
-        ahead = len(caller.waiting) if caller is not None and caller.waiting else 0
+        if caller is None:
+            caller = _Caller(key)
+        room, ahead = self._most_waiting - self.waiting, len(caller.waiting)
         if room <= 0:
             raise QueueFull("full")
-        if key != PLATFORM and not may_take(ahead, room):
-            raise QueueFull("share", self._retry_after(caller, ahead, now, now + longest_s))
-        if ahead and caller is not None and now - caller.crowded_since > longest_s:
-            longest_s /= _STANDING
-        start_by = min(now + longest_s, deadline - (caller.mean_s if caller is not None else 0.0))
+        if ahead:
+            if key != PLATFORM and not may_take(ahead, room):
+                raise QueueFull("share", self._retry_after(caller, ahead, now, now + longest_s))
+            if now - caller.crowded_since > longest_s:
+                longest_s /= _STANDING
+        start_by = min(now + longest_s, deadline - caller.mean_s)
         if start_by < now + self._wait_s(caller, ahead, now):
             raise QueueFull("late", self._retry_after(caller, ahead, now, start_by))
-        if caller is None:
-            caller = self._callers[key] = _Caller(key)
-        if caller.waiting is None:
-            caller.waiting = OrderedDict()
-        if not caller.waiting:
+        if not ahead:
+            self._callers[key] = caller
             self._turns[caller] = None
             caller.crowded_since = now
         entry = WaitingRequest(caller, item, now, start_by)
@@ -179,10 +178,13 @@ class FairQueue(Generic[T]):
         """Give a place to the request whose turn it is, of a caller that may have one; return None if there is none."""
         if self.used >= self.places:
             return None
-        for _ in range(len(self._turns)):
-            caller = next(iter(self._turns))
-            self._turns.move_to_end(caller)
-            if caller.waiting and self._may_take(caller):
+        turns = self._turns
+        for _ in range(len(turns)):
+            caller = next(iter(turns))
+            if len(turns) > 1:  # its next turn comes after those of the others
+                del turns[caller]
+                turns[caller] = None
+            if self._may_take(caller):
                 entry = next(iter(caller.waiting))
                 self._hold(caller, now)
                 self._remove(entry)
@@ -192,7 +194,7 @@ class FairQueue(Generic[T]):
     def discard(self, entry: WaitingRequest[T]) -> None:
         """Let a request wait no longer. One that does not wait any more is left as it is."""
         caller = entry.caller
-        if caller.waiting and entry in caller.waiting:
+        if entry in caller.waiting:
             self._remove(entry)
             if not caller.held and not caller.waiting:
                 self._forget(caller)
@@ -201,7 +203,7 @@ class FairQueue(Generic[T]):
         """Let those wait no longer that will not get a place in time; return them, each with what is to be raised for it."""
         refused = []
         for caller in list(self._turns):
-            for entry in [each for each in caller.waiting or () if each.start_by <= now]:
+            for entry in [each for each in caller.waiting if each.start_by <= now]:
                 refused.append((entry, QueueFull("waited", self._retry_after(caller, 0, now, now))))
                 self.discard(entry)
             while caller.waiting:
@@ -217,7 +219,7 @@ class FairQueue(Generic[T]):
     def clear(self) -> Iterator[WaitingRequest[T]]:
         """Let no request wait any longer; return those that did."""
         for caller in list(self._turns):
-            for entry in list(caller.waiting or ()):
+            for entry in list(caller.waiting):
                 self.discard(entry)
                 yield entry
 
@@ -238,24 +240,23 @@ class FairQueue(Generic[T]):
 
     def _remove(self, entry: WaitingRequest[T]) -> None:
         caller = entry.caller
-        assert caller.waiting is not None  # it holds the entry
         del caller.waiting[entry]
         self.waiting -= 1
         if not caller.waiting:
             del self._turns[caller]
 
-    def _wait_s(self, caller: _Caller[T] | None, ahead: int, now: float) -> float:
+    def _wait_s(self, caller: _Caller[T], ahead: int, now: float) -> float:
         """Estimate how long a request waits that has `ahead` of its caller before it.
 
         While none has ended, only whole rounds count, for the first one may end now.
         """
-        if caller is None or not caller.held:
+        if not caller.held:
             return 0.0
         places = max(caller.held, self.places // max(1, len(self._turns)))
         if caller.mean_s:
             return (ahead + 1) * caller.mean_s / places
         return ahead // places * (now - caller.moved)
 
-    def _retry_after(self, caller: _Caller[T] | None, ahead: int, now: float, start_by: float) -> int:
+    def _retry_after(self, caller: _Caller[T], ahead: int, now: float, start_by: float) -> int:
         late_s = now + self._wait_s(caller, ahead, now) - start_by
         return min(max(1, math.ceil(late_s)), _LONGEST_RETRY_S)
