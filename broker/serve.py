@@ -50,6 +50,7 @@ _WHY = {
 """What a client is told of a request that was not begun."""
 _JSON = [("content-type", "application/json; charset=utf-8")]
 
+_ANSWERED = Request("", "", "")
 _decode_question = decoder(Question)
 
 
@@ -328,6 +329,7 @@ class Serving:
             self._held.pop(held.reply, None)
             held.caller_key, held.deadline = PLATFORM, math.inf
             self._next(held)
+            held.request = _ANSWERED  # a task that goes on keeps `held`, but not the body of its request
 
     async def _traced(self, tracing: Tracing, held: _Held, trace: Headers) -> int:
         request = held.request

@@ -13,7 +13,6 @@ from workers.rest.errors import (
     PoolExhausted,
     RaisedError,
     RestError,
-    TooMuchToDo,
 )
 
 _MESSAGE_HINT = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'."
@@ -39,7 +38,7 @@ def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, *, is_anonymou
     """Turn what the database or the pool raised into the answer for the caller."""
     match error:
         case PoolBusy():
-            return TooMuchToDo(str(error), error.retry_after_s)
+            return PoolExhausted(str(error), did_wait=False, retry_after_s=error.retry_after_s)
         case PoolTimeout():
             return PoolExhausted()
         case Disconnected():
