@@ -7,8 +7,8 @@
 
 At most once: a write without an `Idempotency-Key` is handed to a worker once and never again. A call fails with
 
-- `Unavailable` (503) when the pool is full from our side (`max_in_flight`), or when the request reached no worker: nobody
-  serves the pool, or the broker is not connected. Nothing was done; the client may repeat it. Before that the request
+- `Unavailable` (503) when the pool is full from our side (`max_in_flight`, shared between callers as `broker/fair_queue.py` says),
+  or when the request reached no worker: nobody serves the pool, or the broker is not connected. Nothing was done; the client may repeat it. Before that the request
   waits up to `HOLD_S` for a worker or the broker to come back, and is sent then.
 - `OutcomeUnknown` (504) when a worker took it and its answer will not come: the worker is gone or silent (`broker/roll.py`),
   or the connection to the broker broke. A read is sent a second time instead: it changes nothing. Only areas of
@@ -18,6 +18,7 @@ At most once: a write without an `Idempotency-Key` is handed to a worker once an
 
 A read that was sent while the members were all others than now is sent again as soon as those are known to be gone; a write
 waits for the roll call, which knows which member took it.
+A request that a member did not begin because it has too much to do (`Response.refused_by`) is sent to another member, once.
 While a member is silent, requests go to the others by their names: NATS would go on handing every second one to it.
 
 Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries. Asker, server
@@ -26,6 +27,7 @@ and worker together take 27 us of CPU for a small request with 32 at a time (tes
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import msgspec
@@ -34,6 +36,7 @@ from broker import body as bodies
 from broker import subjects
 from broker.codec import Undecodable, decode_response, decoder, encode
 from broker.connection import Connection
+from broker.fair_queue import PLATFORM, may_take
 from broker.observations import MemberGone, RequestFailed
 from broker.observe import gauge, observe
 from broker.open_calls import NotTaken, OpenCall, PoolCalls
@@ -113,12 +116,40 @@ class Calls:
         if len(request.body) > INLINE_LIMIT:
             body, request = _pieces(request.body), _announced(request, len(request.body))
         pool = self._pools.get(subject.pool) or self._join(subject.pool)
-        if len(pool.calls) + pool.held >= self._max_in_flight:
-            observe(RequestFailed(pool.name, request.id, "full"))
-            raise Unavailable(f"too many requests wait for the {pool.name} workers")
+        self._check_room(pool, request)
         if body is not None:
             return await self._call_with_body(subject, pool, request, body)
-        return self._answer(await self._ask(subject, pool, request))
+        sent_at = self._loop.time()
+        answer = self._answer(await self._ask(subject, pool, request))
+        if answer.response.refused_by:
+            return await self._elsewhere(subject, pool, request, answer, sent_at)
+        return answer
+
+    def _check_room(self, pool: PoolCalls, request: Request) -> None:
+        """Refuse a call that is one too many for this edge, or for the caller. Raises: Unavailable."""
+        free = self._max_in_flight - len(pool.calls) - pool.held
+        if free <= 0:
+            observe(RequestFailed(pool.name, request.id, "full"))
+            raise Unavailable(f"too many requests wait for the {pool.name} workers")
+        key = request.caller_key
+        if key != PLATFORM and not may_take(pool.by_caller.get(key, 0), free):
+            observe(RequestFailed(pool.name, request.id, "share"))
+            raise Unavailable(f"too many requests of yours wait for the {pool.name} workers")
+
+    async def _elsewhere(
+        self, subject: Subject, pool: PoolCalls, request: Request, refused: Answer, sent_at: float
+    ) -> Answer:
+        """Send a request that a member did not begin to another one; its refusal stands where there is none."""
+        now = self._loop.time()
+        others = pool.others(refused.response.refused_by, now)
+        left_ms = request.budget_ms - int((now - sent_at) * 1000)
+        if not others or left_ms <= 0:
+            return refused
+        request = msgspec.structs.replace(request, budget_ms=left_ms)
+        try:
+            return self._answer(await self._send(subject, pool, request, None, member=random.choice(others)))
+        except NotTaken:
+            return refused
 
     async def _traced(
         self, tracing: Tracing, subject: Subject, request: Request, body: AsyncIterator[bytes] | None
@@ -233,15 +264,22 @@ class Calls:
         return True
 
     async def _send(
-        self, subject: Subject, pool: PoolCalls, request: Request, sending: "asyncio.Task[None] | None"
+        self,
+        subject: Subject,
+        pool: PoolCalls,
+        request: Request,
+        sending: "asyncio.Task[None] | None",
+        *,
+        member: str = "",
     ) -> bytes:
-        """Publish a request once and return its answer. Raises: NotTaken, OutcomeUnknown, DeadlineExceeded."""
+        """Publish a request once, to a member where one is named, and return its answer. Raises: NotTaken, OutcomeUnknown, DeadlineExceeded."""
         call = self._open(pool, request)
         call.is_repeatable = _is_repeatable(subject, request, sending)
         if sending is not None:
             sending.add_done_callback(lambda done: _pass_on(done, call))
         try:
-            self._connection.publish(pool.target(subject.name), encode(request), call.reply)
+            target = subjects.member(member) if member else pool.target(subject.name)
+            self._connection.publish(target, encode(request), call.reply)
             return await call.future
         except asyncio.CancelledError:
             call.why = call.why or "cancelled"
@@ -288,7 +326,7 @@ class Calls:
     def _open(self, pool: PoolCalls, request: Request) -> OpenCall:
         call = OpenCall(request, pool, self._loop)
         call.reply = self._connection.inbox.open(call.take)
-        pool.calls[call.reply] = call
+        pool.add(call)
         if self._tick is None:
             self._tick = self._loop.call_later(TICK_S, self._call_rolls)
         return call
@@ -296,7 +334,7 @@ class Calls:
     def _close(self, call: OpenCall) -> None:
         call.timer.cancel()
         self._connection.inbox.close(call.reply)
-        call.pool.calls.pop(call.reply, None)
+        call.pool.remove(call)
         if call.why:
             self._connection.tell(subjects.cancel(call.pool.name), call.reply.encode())
             observe(RequestFailed(call.pool.name, call.id, call.why))

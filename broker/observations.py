@@ -70,11 +70,22 @@ class RequestAnswered(Observation, frozen=True):
 
 
 class RequestRefused(Observation, frozen=True):
-    """A pool is full: a request was refused."""
+    """A pool refused a request before it was begun."""
 
     level: ClassVar[str] = "debug"
     pool: str
     id: str
+    reason: str
+    """`full`: the queue is; `share`: the caller has its part of it; `late`: it would be begun too late; `waited`: it was not begun in time."""
+
+
+class ConnectionRefused(Observation, frozen=True):
+    """A request got no connection to the database."""
+
+    level: ClassVar[str] = "debug"
+    login: str
+    reason: str
+    """As that of `RequestRefused`."""
 
 
 class RequestCancelled(Observation, frozen=True):

@@ -29,7 +29,13 @@ from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from broker.observations import ProcessEnded, RequestAnswered, RequestFailed
+from broker.observations import (
+    ConnectionRefused,
+    ProcessEnded,
+    RequestAnswered,
+    RequestFailed,
+    RequestRefused,
+)
 from broker.repeats import Repeats
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -67,7 +73,11 @@ class _State:
         self.counting: asyncio.TimerHandle | None = None
         self.answered: dict[tuple[str, int], int] = {}
         self.durations: dict[str, _Series] = {}
+        self.waits: dict[str, _Series] = {}
+        self.connection_waits: dict[str, _Series] = {}
         self.failed: dict[tuple[str, str], int] = {}
+        self.refused: dict[tuple[str, str], int] = {}
+        self.no_connection: dict[tuple[str, str], int] = {}
         self.others: dict[str, int] = {}
         self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
 
@@ -118,6 +128,16 @@ def observe(seen: Struct) -> None:
     _write_or_count(level, text, {"kind": type(seen).__name__, **fields})
 
 
+def observe_wait(pool: str, seconds: float) -> None:
+    """Count a request that waited to be begun. Those that did not wait are not counted."""
+    _add(_STATE.waits, pool, seconds)
+
+
+def observe_connection_wait(login: str, seconds: float) -> None:
+    """Count a request that waited for a connection to the database. Those that did not wait are not counted."""
+    _add(_STATE.connection_waits, login, seconds)
+
+
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
     """Show a number of this process in its metrics, by its full name (`headwater_...`); give what takes it away again."""
     key = (name, tuple(sorted(labels.items())))
@@ -164,11 +184,15 @@ def watch_loop(loop: asyncio.AbstractEventLoop) -> None:
 def _count_answer(seen: RequestAnswered) -> None:
     key = (seen.pool, seen.status)
     _STATE.answered[key] = _STATE.answered.get(key, 0) + 1
-    series = _STATE.durations.get(seen.pool)
+    _add(_STATE.durations, seen.pool, seen.duration_s)
+
+
+def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
+    series = every.get(name)
     if series is None:
-        series = _STATE.durations[seen.pool] = _Series()
-    series.counts[bisect.bisect_left(BUCKETS_S, seen.duration_s)] += 1
-    series.sum += seen.duration_s
+        series = every[name] = _Series()
+    series.counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+    series.sum += seconds
 
 
 def _count(seen: Struct) -> None:
@@ -177,6 +201,12 @@ def _count(seen: Struct) -> None:
     if type(seen) is RequestFailed:
         key = (seen.pool, seen.reason)
         _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
+    elif type(seen) is RequestRefused:
+        key = (seen.pool, seen.reason)
+        _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
+    elif type(seen) is ConnectionRefused:
+        key = (seen.login, seen.reason)
+        _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
 
 
 def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
@@ -267,26 +297,55 @@ class _Collector(Collector):
         )
         for key, count in _STATE.failed.items():
             failed.add_metric(key, count)
+        refused = CounterMetricFamily(
+            "headwater_requests_refused",
+            "Requests refused before they were begun.",
+            labels=["pool", "reason"],
+        )
+        for key, count in _STATE.refused.items():
+            refused.add_metric(key, count)
         others = CounterMetricFamily(
             "headwater_observations", "Everything else that was observed.", labels=["kind"]
         )
         for name, count in _STATE.others.items():
             others.add_metric([name], count)
-        return [answered, _histogram(), failed, others, *_gauges()]
+        durations = _histogram(
+            "headwater_request_duration_seconds",
+            "From the arrival of a request at its pool to the answer.",
+            "pool",
+            _STATE.durations,
+        )
+        waits = _histogram(
+            "headwater_queue_wait_seconds",
+            "Waiting of requests that were not begun at once.",
+            "pool",
+            _STATE.waits,
+        )
+        connection_waits = _histogram(
+            "headwater_database_wait_seconds",
+            "Waiting of requests that got no database connection at once.",
+            "login",
+            _STATE.connection_waits,
+        )
+        no_connection = CounterMetricFamily(
+            "headwater_database_refused",
+            "Requests that got no database connection.",
+            labels=["login", "reason"],
+        )
+        for key, count in _STATE.no_connection.items():
+            no_connection.add_metric(key, count)
+        waiting: list[Metric] = [waits, refused, connection_waits, no_connection]
+        return [answered, durations, *waiting, failed, others, *_gauges()]
 
 
-def _histogram() -> Metric:
-    family = HistogramMetricFamily(
-        "headwater_request_duration_seconds",
-        "From the arrival of a request at its pool to the answer.",
-        labels=["pool"],
-    )
-    for pool, series in _STATE.durations.items():
+def _histogram(name: str, help: str, label: str, every: dict[str, _Series]) -> Metric:
+    family = HistogramMetricFamily(name, help, labels=[label])
+    for value, series in every.items():
         total, buckets = 0, []
         for end, count in zip((*map(str, BUCKETS_S), "+Inf"), series.counts, strict=True):
             total += count
             buckets.append((end, total))
-        family.add_metric([pool], buckets, series.sum)
+        family.add_metric([value], buckets, series.sum)
     return family
 
 

@@ -17,10 +17,13 @@ class NotTaken(Unavailable):
 class OpenCall:
     """One request that waits for its reply."""
 
-    __slots__ = ("budget_ms", "future", "id", "is_repeatable", "pool", "reply", "sent_at", "timer", "why")
+    __slots__ = (
+        "budget_ms", "caller_key", "future", "id", "is_repeatable", "pool", "reply", "sent_at", "timer", "why",
+    )  # fmt: skip
 
     def __init__(self, request: Request, pool: "PoolCalls", loop: asyncio.AbstractEventLoop) -> None:
         self.id = request.id
+        self.caller_key = request.caller_key
         self.pool = pool
         self.budget_ms = request.budget_ms
         self.future: asyncio.Future[bytes] = loop.create_future()
@@ -54,12 +57,14 @@ class PoolCalls:
     """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
 
     __slots__ = (
-        "back", "by_name", "calls", "heard_since", "held", "is_known", "missing_since", "name", "probe", "roll",
+        "back", "by_caller", "by_name", "calls", "heard_since", "held", "is_known", "missing_since", "name", "probe", "roll",
     )  # fmt: skip
 
     def __init__(self, name: str, now: float, *, is_known: bool) -> None:
         self.name = name
         self.calls: dict[str, OpenCall] = {}
+        self.by_caller: dict[str, int] = {}
+        """How many of the calls are of which caller."""
         self.held = 0
         """Requests that wait for a worker to come back."""
         self.roll = Roll(now)
@@ -83,6 +88,25 @@ class PoolCalls:
         self.heard_since.pop(member, None)
         oldest = min(self.heard_since.values(), default=float("inf"))
         return [reply for reply, call in self.calls.items() if call.is_repeatable and call.sent_at < oldest]
+
+    def add(self, call: OpenCall) -> None:
+        """Note a call that is sent."""
+        self.calls[call.reply] = call
+        self.by_caller[call.caller_key] = self.by_caller.get(call.caller_key, 0) + 1
+
+    def remove(self, call: OpenCall) -> None:
+        """Note that a call is over."""
+        if self.calls.pop(call.reply, None) is None:
+            return
+        left = self.by_caller[call.caller_key] - 1
+        if left:
+            self.by_caller[call.caller_key] = left
+        else:
+            del self.by_caller[call.caller_key]
+
+    def others(self, member: str, now: float) -> list[str]:
+        """Return the members that may take a request that this one did not begin."""
+        return [each for each in self.roll.answering(now) if each != member]
 
     def target(self, subject: str) -> str:
         """Return the subject to publish a request on."""

@@ -1,7 +1,9 @@
 """Answer requests as one member of a pool: the worker's side of a request.
 
-- At most `concurrency` handlers run; `queue` further requests wait; beyond that the answer is 503 at once.
-- A request whose budget is over while it waits is dropped without work: its door has given up. One that is at work
+- At most `concurrency` handlers run; `queue` further requests wait, for `longest_wait` at most. Both are shared fairly between
+  callers (`broker/fair_queue.py`, by `Request.caller_key`). A request that cannot wait, or would wait in vain, is answered with
+  503 and `Retry-After`, unbegun; `Response.refused_by` lets the edge send it to another member (`broker/call.py`).
+- A request whose budget is over while it waits is dropped without work: its edge has given up. One that is at work
   is cancelled then, and so is one whose door says so (`cancel.<pool>`) and everything when the broker is lost: nobody
   hears the answer, and the database rolls back.
 - `ApiError` becomes its own response here and nowhere else; any other exception is a 500 that shows its request id.
@@ -13,9 +15,9 @@
 
 import asyncio
 import contextlib
+import math
 import secrets
 import sys
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
@@ -25,9 +27,11 @@ from broker import body as bodies
 from broker import subjects
 from broker.codec import Undecodable, decode_request, decoder, encode
 from broker.connection import Connection, Subscription
+from broker.current_request import CURRENT
 from broker.failure_words import failure_words
+from broker.fair_queue import PLATFORM, FairQueue, QueueFull, WaitingRequest
 from broker.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
-from broker.observe import gauge, observe, traceback_of
+from broker.observe import gauge, observe, observe_wait, traceback_of
 from broker.roll import LEAVING, Holding, Question
 from broker.subjects import Subject
 from broker.tracing import STATE, Tracing
@@ -36,8 +40,18 @@ from schemas.errors import ApiError, Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response, Stream
 
 _SWEEP_S = 0.25
+LONGEST_WAIT_S = 10.0
+"""How long a request waits to be begun, unless the settings say otherwise."""
+_WHY = {
+    "full": "the {pool} workers have too much to do",
+    "share": "too many requests of yours wait for the {pool} workers",
+    "late": "the {pool} workers could not begin this request in time: too many of yours are before it",
+    "waited": "the {pool} workers did not begin this request in time",
+}
+"""What a client is told of a request that was not begun."""
 _JSON = [("content-type", "application/json; charset=utf-8")]
 
+_ANSWERED = Request("", "", "")
 _decode_question = decoder(Question)
 
 
@@ -114,21 +128,32 @@ class _Held:
     reply: str
     since: float
     deadline: float
+    caller_key: str = PLATFORM
+    """Whose places it takes; the platform's when it has been answered (`broker/current_request.py`)."""
     task: asyncio.Task[None] | None = field(default=None)
     why: str = ""
     is_begun: bool = False
     failure: str = ""
     """Why it was answered with a status of 500 or more, for the log."""
+    begun_at: float = 0.0
+    entry: WaitingRequest["_Held"] | None = None
+    """Its place in the queue."""
 
 
 async def serve(
-    connection: Connection, subject: Subject, handler: Handler, *, concurrency: int, queue: int
+    connection: Connection,
+    subject: Subject,
+    handler: Handler,
+    *,
+    concurrency: int,
+    queue: int,
+    longest_wait: float = LONGEST_WAIT_S,
 ) -> "Serving":
     """Answer the requests of a subject with `handler` until drained. Returns when the first one can arrive.
 
     Raises: Unavailable if the broker is away.
     """
-    serving = Serving(connection, subject, handler, concurrency, queue)
+    serving = Serving(connection, subject, handler, concurrency, queue, longest_wait)
     await connection.flush()
     return serving
 
@@ -137,18 +162,22 @@ class Serving:
     """One member of a pool at work. Made by `serve`; `drain` or `stop` ends it."""
 
     def __init__(
-        self, connection: Connection, subject: Subject, handler: Handler, concurrency: int, queue: int
+        self,
+        connection: Connection,
+        subject: Subject,
+        handler: Handler,
+        concurrency: int,
+        queue: int,
+        longest_wait: float = LONGEST_WAIT_S,
     ) -> None:
         self.member = f"{subject.pool}-{secrets.token_hex(6)}"
         self.pool = subject.pool
         self._connection = connection
         self._handler = handler
-        self._concurrency = concurrency
-        self._queue = queue
+        self._queue: FairQueue[_Held] = FairQueue(concurrency, queue)
+        self._longest_wait = longest_wait
         self._loop = asyncio.get_running_loop()
         self._held: dict[str, _Held] = {}
-        self._waiting: deque[_Held] = deque()
-        self._working = 0
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._sweeping: asyncio.TimerHandle | None = None
@@ -162,11 +191,11 @@ class Serving:
         ]
         self._taking: Subscription | None = connection.subscribe(subject.name, self._take, self.pool)
         self._gauges = [
-            gauge("headwater_pool_working", "Requests at work.", lambda: self._working, pool=self.pool),
+            gauge("headwater_pool_working", "Requests at work.", lambda: self._queue.used, pool=self.pool),
             gauge(
                 "headwater_pool_waiting",
                 "Requests that wait for work.",
-                lambda: len(self._waiting),
+                lambda: self._queue.waiting,
                 pool=self.pool,
             ),
         ]
@@ -230,42 +259,62 @@ class Serving:
             self._reply(message.reply, _internal_error(""))
             return
         now = self._loop.time()
-        held = _Held(request, message.reply, now, now + request.budget_ms / 1000)
-        if self._working < self._concurrency:
+        key = request.caller_key
+        held = _Held(request, message.reply, now, now + request.budget_ms / 1000, key)
+        if self._queue.take(key, now):
             self._held[held.reply] = held
-            self._begin(held, is_first=True)
-        elif len(self._waiting) < self._queue:
-            self._held[held.reply] = held
-            self._waiting.append(held)
+            self._begin(held, now, is_first=True)
+            return
+        try:
+            held.entry = self._queue.wait(
+                key, held, now, longest_s=self._longest_wait, deadline=held.deadline
+            )
+        except QueueFull as full:
+            self._refuse(held, full)
         else:
-            observe(RequestRefused(self.pool, request.id))
-            self._reply(held.reply, Unavailable(f"the {self.pool} workers have too much to do").response())
+            self._held[held.reply] = held
+            if self._sweeping is None:
+                self._watch()
 
-    def _begin(self, held: _Held, *, is_first: bool) -> None:
-        self._working += 1
+    def _refuse(self, held: _Held, full: QueueFull) -> None:
+        """Answer a request that is not begun: another member may take it, or the client may repeat it."""
+        observe(RequestRefused(self.pool, held.request.id, full.reason))
+        error = Unavailable(_WHY[full.reason].format(pool=self.pool), full.retry_after_s)
+        self._reply(held.reply, msgspec.structs.replace(error.response(), refused_by=self.member))
+
+    def _begin(self, held: _Held, now: float, *, is_first: bool) -> None:
+        held.begun_at = now
         self._is_idle.clear()
         if self._sweeping is None:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+            self._watch()
         # One that comes from the queue is begun by the end of another: in the next turn, or they would pile up.
         held.task = (_start_now if is_first else _start_next)(self._work(held), self._loop)
 
-    def _next(self) -> None:
-        """Give a place that became free to the request that waits longest and is still wanted."""
-        self._working -= 1
-        while self._waiting and self._working < self._concurrency:
-            held = self._waiting.popleft()
-            if held.why or held.deadline <= self._loop.time():
+    def _watch(self) -> None:
+        """Look through what is held from time to time."""
+        self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+
+    def _next(self, done: _Held) -> None:
+        """Give back the place of a request, and begin those that may have one now."""
+        now = self._loop.time()
+        self._queue.release(done.request.caller_key, done.begun_at, now)
+        while self._queue.waiting and (entry := self._queue.next(now)) is not None:
+            held = entry.item
+            if held.deadline <= now:
+                self._queue.release(entry.key, now, now)
                 self._held.pop(held.reply, None)
-                observe(RequestCancelled(self.pool, held.request.id, held.why or "deadline"))
+                observe(RequestCancelled(self.pool, held.request.id, "deadline"))
             else:
-                self._begin(held, is_first=False)
-        if self._working == 0:
+                observe_wait(self.pool, now - held.since)
+                self._begin(held, now, is_first=False)
+        if self._queue.used == 0:
             self._is_idle.set()
 
     # Working
 
     async def _work(self, held: _Held) -> None:
         held.is_begun = True
+        CURRENT.set(held)
         try:
             if held.why:
                 raise asyncio.CancelledError
@@ -281,7 +330,9 @@ class Serving:
                 raise
         finally:
             self._held.pop(held.reply, None)
-            self._next()
+            held.caller_key, held.deadline = PLATFORM, math.inf
+            self._next(held)
+            held.request = _ANSWERED  # a task that goes on keeps `held`, but not the body of its request
 
     async def _traced(self, tracing: Tracing, held: _Held, trace: Headers) -> int:
         request = held.request
@@ -343,23 +394,29 @@ class Serving:
         held.why = held.why or why
         if held.task is None:
             self._held.pop(held.reply, None)
+            if held.entry is not None:
+                self._queue.discard(held.entry)
+            observe(RequestCancelled(self.pool, held.request.id, held.why))
         elif held.is_begun:
             held.task.cancel()
 
     def _give_up_all(self) -> None:
         for held in list(self._held.values()):
             self._give_up(held, "nobody can hear the answer")
-        self._waiting.clear()
 
     def _sweep(self) -> None:
-        """Give up what is over its deadline: its door did so already, but its cancel may be lost."""
+        """Give up what is over its deadline: its edge did so already, but its cancel may be lost. Refuse what waits in vain."""
         self._sweeping = None
         now = self._loop.time()
+        if self._queue.waiting:
+            for entry, full in self._queue.late(now):
+                self._held.pop(entry.item.reply, None)
+                self._refuse(entry.item, full)
         for held in list(self._held.values()):
             if held.deadline <= now and not held.why:
                 self._give_up(held, "deadline")
         if self._held:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+            self._watch()
 
     # The roll
 

@@ -47,6 +47,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     """The body, where it went into the blob store (`schemas/blobs.py`)."""
     trace: Headers | None = None
     """The trace this belongs to, as W3C's headers (`broker/tracing.py`); None where nothing is traced."""
+    caller_key: str = ""
+    """Whose share of a worker it takes (`broker/fair_queue.py`): a user, or a key at an address. Empty: the platform's own request."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):
@@ -61,6 +63,8 @@ class Response(Struct, frozen=True, array_like=True, tag="response"):
     """Not an answer yet: the body shall be put into the blob store first."""
     claim: Claim | None = None
     """The body lies in the blob store."""
+    refused_by: str = ""
+    """The member of a pool that did not begin the request, because it has too much to do: another one may."""
 
 
 def header(headers: Headers, name: str) -> str | None:

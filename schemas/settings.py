@@ -216,7 +216,7 @@ class Gateway(Struct, frozen=True):
     drain_delay: Rate = 0.0
     """Seconds for which an edge that was told to end goes on answering while /health/ready says 503, so that proxies leave it. Part of `pools.drain_timeout`."""
     max_in_flight: Count = 1024
-    """Requests of one edge process that wait for one pool; beyond: 503."""
+    """Requests of one edge process that wait for one pool, those of one caller three quarters of them at most; beyond: 503."""
     trusted_proxies: list[str] = field(default_factory=list)
     """Networks whose X-Forwarded-For is believed."""
     metrics_token: Secret | None = None
@@ -262,9 +262,11 @@ class Pools(Struct, frozen=True):
     """[pools]: worker pools."""
 
     concurrency: Count = 64
-    """Requests one worker process works on at a time in each pool."""
+    """Requests one worker process works on at a time in each pool. One caller has three quarters of them at most."""
     queue: Amount = 1024
-    """Requests that may wait beyond those; further ones are refused with 503."""
+    """Requests that may wait beyond those, those of one caller three quarters of them at most; further ones are refused with 503."""
+    longest_wait: Seconds = 10.0
+    """How long a request may wait to be begun; one that would wait longer is refused with 503 and Retry-After, at once where that shows."""
     drain_timeout: Seconds = 20.0
     """Seconds a process may take to finish what it has begun."""
 

@@ -29,7 +29,8 @@ from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
 from schemas.settings import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
-from workers.database.pool import Pool, PoolEvent, PoolEventKind
+from workers.database.connections import PoolEvent, PoolEventKind
+from workers.database.pool import Pool
 from workers.database.row_body import BodySpace
 
 _HEALTH_CONCURRENCY = 8
@@ -76,6 +77,7 @@ class Resources:
             self.settings.db.pool_size,
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
+            name=role,
         )
         _close_with(self.process, pool, role)
         self.logins.append(pool)
@@ -114,7 +116,12 @@ class Resources:
             queue=64,
         )
         serving = await serve(
-            self.connection, subject, handler, concurrency=pools.concurrency, queue=pools.queue
+            self.connection,
+            subject,
+            handler,
+            concurrency=pools.concurrency,
+            queue=pools.queue,
+            longest_wait=pools.longest_wait,
         )
 
         async def drain() -> None:
@@ -170,6 +177,7 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
             prepared=settings.api.prepared_statements,
             on_event=_PoolObserver(on_back=cache.request_reload),
             body_space=_body_space(process, settings.api),
+            name=urlsplit(url).username or "database",
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None

@@ -33,6 +33,7 @@ from services.gateway.s3_refusals import PREFIX as S3_PREFIX
 from services.gateway.s3_refusals import in_xml, session_token
 from services.middleware import cors
 from services.middleware.apikey import KeyRefused, without_key
+from services.middleware.caller_key import CallerKeys
 from services.middleware.limits import Buckets, client_address, is_in_networks, read_networks
 from services.middleware.refusals import no_versions, refusal
 from services.middleware.request_id import request_id
@@ -71,6 +72,7 @@ class Edge:
         self._sockets = sockets
         self._subscriptions = subscriptions
         self._patience = Patience.of(gateway)
+        self._caller_keys = CallerKeys()
         self._forwarder = Forwarder(
             calls,
             max_body=gateway.max_body,
@@ -227,19 +229,30 @@ class Edge:
             authorization = form.authorization
         caller = await self._caller(asked.route, key, authorization)
         client = self._address(asked) if asked.route.tells_client else ""
+        caller_key = self._caller_keys.key_of(
+            caller, key if asked.route.needs_key else None, lambda: client or self._address(asked)
+        )
         if asked.area == "functions":
-            return await self._to_function(asked, caller, client)
+            return await self._to_function(asked, caller, client, caller_key)
         if self._objects is not None and asked.area == "storage":
             method = asked.request.method
             if form is not None or carries_object(method, asked.below):
                 headers = asked.headers if form is None else form.headers(asked.headers)
                 head = self._forwarder.head(
-                    asked.id, method, asked.below, asked.query, headers, caller, client
+                    asked.id, method, asked.below, asked.query, headers, caller, client, caller_key
                 )
                 return await self._objects.receive(form.file if form else asked.request, head)
         query = without_key(asked.query) if asked.is_keyed_by_query else asked.query
         return await self._forwarder.ask(
-            asked.route, asked.below, query, asked.request, asked.id, caller, asked.headers, client
+            asked.route,
+            asked.below,
+            query,
+            asked.request,
+            asked.id,
+            caller,
+            asked.headers,
+            client,
+            caller_key,
         )
 
     async def _talk(self, asked: "_Asked", sockets: realtime.Realtime) -> web.StreamResponse | Response:
@@ -277,14 +290,14 @@ class Edge:
             caller = await self._doorkeeper.second_look(route, key, authorization, now, caller)
         return caller
 
-    async def _to_function(self, asked: "_Asked", caller: Caller, client: str) -> Answer:
+    async def _to_function(self, asked: "_Asked", caller: Caller, client: str, caller_key: str) -> Answer:
         """Ask a function. A preflight that it does not answer well is answered here."""
         assert asked.route is not None  # as in `_pass_on`
         request, first = asked.request, asked.first
         is_trusted = is_in_networks(request.remote or "", self._trusted)
         headers = forwarded(asked.headers, first, request.scheme, client, is_trusted=is_trusted)
         asking = self._functions.ask(
-            asked.route, asked.below, asked.query, request, asked.id, caller, headers, client
+            asked.route, asked.below, asked.query, request, asked.id, caller, headers, client, caller_key
         )
         origin, method = first.get("origin"), first.get("access-control-request-method")
         if origin is None or not cors.is_preflight(request.method, method):

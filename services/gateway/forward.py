@@ -55,7 +55,15 @@ class Forwarder:
         self._budget_ms = int(request_timeout * 1000)
 
     def head(
-        self, id: str, method: str, path: str, query: str, headers: Headers, caller: Caller, client: str = ""
+        self,
+        id: str,
+        method: str,
+        path: str,
+        query: str,
+        headers: Headers,
+        caller: Caller,
+        client: str = "",
+        caller_key: str = "",
     ) -> Request:
         """Make a request without its body."""
         return Request(
@@ -67,6 +75,7 @@ class Forwarder:
             caller=caller,
             budget_ms=self._budget_ms,
             client=client,
+            caller_key=caller_key,
         )
 
     async def ask(
@@ -79,6 +88,7 @@ class Forwarder:
         caller: Caller,
         headers: Headers,
         client: str = "",
+        caller_key: str = "",
     ) -> Answer:
         """Ask the pool of a route. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
         assert route.subject is not None  # routes without one are answered before
@@ -102,6 +112,7 @@ class Forwarder:
             budget_ms=self._budget_ms,
             body=body,
             client=client,
+            caller_key=caller_key,
         )
         return await self._calls.call(route.subject, asked, body=rest)
 

@@ -65,11 +65,14 @@ class Functions:
         caller: Caller,
         headers: Headers,
         client: str,
+        caller_key: str = "",
     ) -> Answer:
         """Ask the pool of functions. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
         if not wants_socket(request):
             try:
-                return await self._usual.ask(route, path, query, request, id, caller, headers, client)
+                return await self._usual.ask(
+                    route, path, query, request, id, caller, headers, client, caller_key
+                )
             except Unavailable:
                 if path == _HEALTH and await self._calls.is_heard(FUNCTIONS_WANTED):
                     return Answer(
@@ -82,7 +85,7 @@ class Functions:
                 raise
         assert route.subject is not None  # functions have one
         head = self._sockets.head(
-            id, request.method, path, query, [*headers, ("upgrade", "websocket")], caller, client
+            id, request.method, path, query, [*headers, ("upgrade", "websocket")], caller, client, caller_key
         )
         return await self._calls.call(route.subject, head, body=_Incoming(request))
 

@@ -35,6 +35,8 @@ class Visitor:
 
     caller: Caller
     headers: Headers
+    caller_key: str = ""
+    """Whose share of the workers its queries take (services/middleware/caller_key.py)."""
 
 
 class _Answer(msgspec.Struct):
@@ -84,6 +86,7 @@ class Asking:
             caller=visitor.caller,
             budget_ms=self._budget_ms,
             body=body,
+            caller_key=visitor.caller_key,
         )
         answer = await self._calls.call(GRAPHQL, request)
         response = answer.response

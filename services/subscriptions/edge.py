@@ -24,6 +24,7 @@ from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.functions import wants_socket
 from services.gateway.routes import route_of
 from services.middleware.apikey import KeyRefused
+from services.middleware.caller_key import CallerKeys
 from services.middleware.refusals import refusal
 from services.realtime.limits import Sockets
 from services.realtime.model import Feed
@@ -59,6 +60,7 @@ class GraphQLSockets:
         self._sockets: set[Socket] = set()
         self._count = Sockets(own.max_sockets, 0, own.max_sockets_per_address)
         self._is_draining = False
+        self._caller_keys = CallerKeys()
         self._shown = list(self._show())
 
     async def connect(
@@ -73,7 +75,7 @@ class GraphQLSockets:
         headers = [(name, value) for name, value in first.items() if _is_passed_on(name)]
 
         async def admit(payload: dict[str, object]) -> Admitted:
-            return await self._admit(payload, first, key, headers)
+            return await self._admit(payload, first, key, headers, address)
 
         socket = Socket(self._house, self._tally, admit)
         self._sockets.add(socket)
@@ -102,7 +104,12 @@ class GraphQLSockets:
             remove()
 
     async def _admit(
-        self, payload: dict[str, object], first: Mapping[str, str], key: str | None, headers: Headers
+        self,
+        payload: dict[str, object],
+        first: Mapping[str, str],
+        key: str | None,
+        headers: Headers,
+        address: str,
     ) -> Admitted:
         """Tell whose a socket is. Raises: VisitorRefused."""
         told = _credentials(payload)
@@ -121,7 +128,8 @@ class GraphQLSockets:
             raise VisitorRefused(caller.message)
         ends = caller.decoded().get("exp") if isinstance(caller, User) else None
         ends_at = read_json_number(ends, least=0, most=FAR_S)
-        return Admitted(Visitor(caller, headers), math.inf if ends_at is None else ends_at)
+        caller_key = self._caller_keys.key_of(caller, key, lambda: address)
+        return Admitted(Visitor(caller, headers, caller_key), math.inf if ends_at is None else ends_at)
 
     def _show(self) -> Iterator[Callable[[], None]]:
         prefix, tally = "headwater_graphql_", self._tally

@@ -131,6 +131,59 @@ async def test_calls_beyond_the_bound_are_refused_at_once(nats: NatsServer, conn
     assert pool.seen == ["first"]
 
 
+async def test_one_caller_leaves_room_for_others_at_the_edge(nats: NatsServer, connect: Open) -> None:
+    pool = await make_pool(nats.url, "room", connect, max_in_flight=8)
+    flood = [
+        asyncio.ensure_future(pool.calls.call(pool.subject, Request(str(n), "GET", "/wait", caller_key="a")))
+        for n in range(12)
+    ]
+    await pool.arrived.wait()
+
+    other = await pool.calls.call(pool.subject, Request("b", "GET", "/", caller_key="b"))
+
+    pool.gate.set()
+    outcomes = await asyncio.gather(*flood, return_exceptions=True)
+    assert other.response.status == 200
+    assert [isinstance(outcome, Unavailable) for outcome in outcomes] == [False] * 6 + [True] * 6
+    assert (
+        await pool.calls.call(pool.subject, Request("c", "GET", "/", caller_key="a"))
+    ).response.status == 200
+
+
+async def test_a_request_that_one_member_does_not_begin_is_taken_by_another(
+    nats: NatsServer, connect: Open
+) -> None:
+    edge, workers = await connect(nats.url), [await connect(nats.url) for _ in range(2)]
+    subject, gates = Subject("elsewhere.request", "elsewhere"), dict[str, asyncio.Event]()
+    begun: list[str] = []
+
+    async def answer(request: Request, _: Body) -> Response:
+        begun.append(request.id)
+        await gates.setdefault(request.id, asyncio.Event()).wait()
+        return Response(200, [], request.id.encode())
+
+    calls = Calls(edge)
+    serving = [await serve(worker, subject, answer, concurrency=1, queue=0) for worker in workers]
+    async with asyncio.timeout(30):
+        for number in range(10):  # NATS chooses a member without knowing which is busy
+            one, other = f"one {number}", f"other {number}"
+            asked = [asyncio.ensure_future(calls.call(subject, Request(one, "POST", "/")))]
+            while one not in begun:
+                await asyncio.sleep(0.01)
+            while len(calls._pools[subject.pool].roll.members) < 2:
+                await asyncio.sleep(0.01)
+            asked.append(asyncio.ensure_future(calls.call(subject, Request(other, "POST", "/"))))
+            while other not in begun and not asked[1].done():
+                await asyncio.sleep(0.01)
+            for each in (one, other):
+                gates.setdefault(each, asyncio.Event()).set()
+            assert [(await each).response.status for each in asked] == [200, 200]
+
+    assert sorted(begun) == sorted(set(begun))
+    for each in serving:
+        await each.stop()
+
+
 async def test_a_request_that_is_too_long_for_a_message_is_refused(nats: NatsServer, connect: Open) -> None:
     pool = await make_pool(nats.url, "long", connect)
     request = Request("1", "GET", "/", headers=[("x-long", "a" * 2_000_000)])

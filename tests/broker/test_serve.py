@@ -1,8 +1,10 @@
 import asyncio
+import math
 from dataclasses import dataclass, field
 
 from broker.call import Answer, Calls
 from broker.connection import Connection
+from broker.current_request import CURRENT
 from broker.serve import Body, Serving, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
@@ -34,8 +36,10 @@ class Scene:
     begun: list[str] = field(default_factory=list)
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
 
-    def ask(self, id: str, path: str = "/wait", budget_ms: int = 20_000) -> "asyncio.Task[Answer]":
-        request = Request(id, "GET", path, budget_ms=budget_ms)
+    def ask(
+        self, id: str, path: str = "/wait", budget_ms: int = 20_000, caller_key: str = ""
+    ) -> "asyncio.Task[Answer]":
+        request = Request(id, "GET", path, budget_ms=budget_ms, caller_key=caller_key)
         return asyncio.ensure_future(self.calls.call(self.subject, request))
 
     def gate(self, id: str) -> asyncio.Event:
@@ -117,6 +121,98 @@ async def test_requests_beyond_the_queue_are_refused_at_once(nats: NatsServer, c
     assert (await first).response.body == b"first"
     assert (await second).response.body == b"second"
     assert scene.begun == ["first", "second"]
+
+
+async def test_one_caller_leaves_places_at_work_and_in_the_queue_for_others(
+    nats: NatsServer, connect: Open
+) -> None:
+    scene = await make_scene(nats.url, "shares", connect, concurrency=4, queue=4)
+    flood = [scene.ask(f"a{number}", caller_key="a") for number in range(20)]
+    done, _ = await asyncio.wait(flood, return_when=asyncio.FIRST_COMPLETED)
+    await scene.until_begun("a0", "a1", "a2")
+    other = scene.ask("b", "/", caller_key="b")
+
+    assert (await other).response.body == b"b"
+    assert sorted(scene.begun) == ["a0", "a1", "a2", "b"]
+    refused = next(iter(done)).result().response
+    assert refused.status == 503
+    assert ("retry-after", "1") in refused.headers
+    assert b"too many requests of yours" in refused.body
+    for number in range(20):
+        scene.gate(f"a{number}").set()
+    statuses = [answer.response.status for answer in await asyncio.gather(*flood)]
+    assert statuses == [200] * 6 + [503] * 14
+
+
+async def test_callers_that_wait_are_begun_in_turn(nats: NatsServer, connect: Open) -> None:
+    scene = await make_scene(nats.url, "turns", connect, queue=20)
+    first = scene.ask("first", caller_key="a")
+    await scene.until_begun("first")
+    many = [scene.ask(f"a{number}", "/", caller_key="a") for number in range(5)]
+    few = [scene.ask(f"b{number}", "/", caller_key="b") for number in range(2)]
+    await scene.worker.flush()
+
+    scene.gate("first").set()
+    await asyncio.gather(first, *many, *few)
+
+    assert scene.begun == ["first", "a0", "b0", "a1", "b1", "a2", "a3", "a4"]
+
+
+async def test_a_request_that_waits_longer_than_allowed_is_refused_unbegun(
+    nats: NatsServer, connect: Open
+) -> None:
+    worker, edge = await connect(nats.url), await connect(nats.url)
+    subject, gate, begun = Subject("serve-longest.request", "serve-longest"), asyncio.Event(), list[str]()
+
+    async def answer(request: Request, _: Body) -> Response:
+        begun.append(request.id)
+        await gate.wait()
+        return Response(200)
+
+    serving = await serve(worker, subject, answer, concurrency=1, queue=9, longest_wait=0.1)
+    calls = Calls(edge)
+    first = asyncio.ensure_future(calls.call(subject, Request("first", "POST", "/", caller_key="a")))
+    while not begun:
+        await asyncio.sleep(0.01)
+
+    refused = (await calls.call(subject, Request("late", "POST", "/", caller_key="b"))).response
+
+    assert (refused.status, refused.refused_by) == (503, serving.member)
+    assert b"did not begin this request in time" in refused.body
+    gate.set()
+    assert (await first).response.status == 200
+    assert begun == ["first"]
+    await serving.stop()
+
+
+async def test_what_a_handler_leaves_running_is_the_platforms_own_work(
+    nats: NatsServer, connect: Open
+) -> None:
+    worker, edge = await connect(nats.url), await connect(nats.url)
+    subject, gate, seen = Subject("serve-after.request", "serve-after"), asyncio.Event(), list[str]()
+    later: list[asyncio.Task[None]] = []
+
+    async def go_on() -> None:
+        request = CURRENT.get()
+        assert request is not None
+        seen.append(request.caller_key)
+        await gate.wait()
+        seen.append(request.caller_key)
+        assert request.deadline == math.inf
+
+    async def answer(request: Request, _: Body) -> Response:
+        later.append(asyncio.ensure_future(go_on()))
+        await asyncio.sleep(0)
+        return Response(200)
+
+    serving = await serve(worker, subject, answer, concurrency=1, queue=1)
+    await Calls(edge).call(subject, Request("1", "GET", "/", caller_key="a"))
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*later)
+
+    assert seen == ["a", ""]
+    await serving.stop()
 
 
 async def test_a_request_whose_budget_ends_while_it_waits_is_never_begun(

@@ -33,8 +33,9 @@ from tests.workers.database.own_server import OwnServer
 from tests.workers.database.sessions import Database, until, value, work
 from workers import resources as module
 from workers.database.cache import SchemaCache
+from workers.database.connections import PoolTimes
 from workers.database.errors import Disconnected
-from workers.database.pool import Pool, PoolTimes
+from workers.database.pool import Pool
 from workers.resources import ConnectionDropped, ConnectionLost, Resources, open_resources, run_pools
 
 POOL = Subject("resources.request", "resources")

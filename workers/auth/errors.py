@@ -20,7 +20,7 @@ from schemas.errors import ApiError
 from schemas.http import Headers
 from schemas.numbers import parse_whole_number
 from workers.auth.error_codes import Code
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 
 VERSION_HEADER = "x-supabase-api-version"
 _READABLE = f"{VERSION_HEADER}, x-sb-error-code, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset"
@@ -164,6 +164,9 @@ def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, message: str =
     Errors that SQL of the project raises (P0001, PTnnn) and violated constraints (class 23) pass on with their own words.
     A constraint of ours whose violation has a meaning (an address that is taken) is the business of who runs the statement.
     """
+    if isinstance(error, PoolTimeout):
+        retry_after_s = error.retry_after_s if isinstance(error, PoolBusy) else _RETRY_AFTER_S
+        return AuthError(Code.UNEXPECTED_FAILURE, str(error), 503, retry_after_s=retry_after_s)
     if not isinstance(error, DatabaseError):
         return AuthError(
             Code.UNEXPECTED_FAILURE, "The database cannot be reached", 503, retry_after_s=_RETRY_AFTER_S

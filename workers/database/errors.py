@@ -3,7 +3,8 @@
     Exception
     ├── DatabaseError   the server refused a statement (or would have): SQLSTATE and all fields it sent
     ├── Disconnected    there is no connection to the server, or it broke before the answer came
-    └── PoolTimeout     every connection stayed in use for longer than the caller may wait
+    └── PoolTimeout     no connection became free in the time that the request may wait; nothing was done
+        └── PoolBusy    none would become free in that time, so it did not wait
 
 Nobody outside `workers/database` reads a driver's exception or an ErrorResponse.
 Source: PostgreSQL, "Error and Notice Message Fields"; reference page "rest", section 20.
@@ -65,6 +66,27 @@ class PoolTimeout(Exception):
 
     def __str__(self) -> str:
         return "Timed out acquiring connection from connection pool."
+
+
+class PoolBusy(PoolTimeout):
+    """The request was refused before it waited for a connection, or while it did: it would have waited in vain.
+
+    `reason` is one of `broker/fair_queue.py`; the request may succeed after `retry_after_s` seconds.
+    """
+
+    def __init__(self, reason: str, retry_after_s: int) -> None:
+        super().__init__()
+        self.reason, self.retry_after_s = reason, retry_after_s
+
+    def __str__(self) -> str:
+        return _WHY_BUSY.get(self.reason, _WHY_BUSY["full"])
+
+
+_WHY_BUSY = {
+    "full": "Too many requests wait for a database connection.",
+    "share": "Too many requests of this caller wait for a database connection.",
+    "late": "No database connection would be free for this request in time: too many of this caller are before it.",
+}
 
 
 def read_fields(payload: bytes) -> dict[str, str]:

@@ -8,7 +8,9 @@ many, each finding the next read among what it has received already.
 
 - Only works that may share, whose statement was quick of late (`_QUICK_S`), and only while other connections are busy:
   whoever comes first goes alone, so that the server can work in parallel.
-- While a group waits in line for a connection, more may join it.
+- A group takes a connection of the share of one of its callers. Where none may have one now, each caller's reads wait as a group
+  of their own, which more reads of that caller may join. When its connection comes, reads of others that wait go along, if their
+  callers hold no more connections than this one.
 - What a connection does not know yet (Parse), and what it knows wrongly, is done alone.
 - Nobody waits long for another's read that turns out slow, by a lock for example: if nothing is answered for a while
   (`_LOOK_S`), all behind it go alone, on other connections. The server comes to their first copies later, and nobody
@@ -16,12 +18,13 @@ many, each finding the next read among what it has received already.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from workers.database.errors import Disconnected, PoolTimeout
+from broker.fair_queue import PLATFORM
+from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
 from workers.database.pipeline import Part, Pipeline, Reply
 from workers.database.session import Found, Work
 from workers.database.transaction import found_among_others, messages_among_others
@@ -47,12 +50,16 @@ class _GoAlone(Exception):
 class Lender(Protocol):
     """Lends connections: the pool."""
 
-    def lend(self) -> Pipeline | None:
-        """Give a connection that is free now."""
+    def lend(self, caller_key: str) -> Pipeline | None:
+        """Give a connection that is free now, if this caller may have one."""
         ...
 
-    async def lend_later(self) -> Pipeline:
-        """Wait in line for one. Raises: PoolTimeout, Disconnected."""
+    async def lend_later(self, caller_key: str) -> Pipeline:
+        """Wait for one of this caller's share. Raises: PoolTimeout, Disconnected."""
+        ...
+
+    def held(self, caller_key: str) -> int:
+        """Return how many connections a caller has."""
         ...
 
     def take_back(self, pipeline: Pipeline) -> None:
@@ -63,10 +70,12 @@ class Lender(Protocol):
 class _Member:
     """A work in a group. The connection answers with `reply`; `before` results stand before its own."""
 
-    __slots__ = ("before", "reply", "work")
+    __slots__ = ("before", "caller_key", "group", "reply", "work")
 
-    def __init__(self, work: Work, reply: asyncio.Future[Reply]) -> None:
+    def __init__(self, work: Work, caller_key: str, reply: asyncio.Future[Reply]) -> None:
         self.work = work
+        self.caller_key = caller_key
+        self.group: _Group | None = None
         self.reply = reply
         self.before = 0
 
@@ -91,6 +100,9 @@ class Groups:
         self._lender = lender
         self._loop = asyncio.get_running_loop()
         self._open: _Group | None = None
+        """Takes in the reads of this loop iteration."""
+        self._waiting: dict[str, tuple[_Group, asyncio.Task[None]]] = {}
+        """Groups that wait for a connection and have room, by their caller."""
         self._lines: set[asyncio.Task[None]] = set()
         self._under_way: set[_Group] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -112,19 +124,13 @@ class Groups:
         else:
             self._seen[text] = held + (seconds - held) * (_RISE if seconds > held else _FALL)
 
-    async def run(self, work: Work) -> Found | None:
+    async def run(self, work: Work, caller_key: str = PLATFORM) -> Found | None:
         """Run a work together with others; None if it is to be done on a connection of its own.
 
         Raises: DatabaseError, Disconnected, PoolTimeout.
         """
-        group = self._open
-        if group is None:
-            group = self._open = _Group()
-            self._loop.call_soon(self._depart, group)
-        member = _Member(work, self._loop.create_future())
-        group.members.append(member)
-        if len(group.members) >= MOST:
-            self._open = None
+        member = _Member(work, caller_key, self._loop.create_future())
+        self._join(member)
         try:
             reply = await member.reply
         except _GoAlone:
@@ -133,38 +139,83 @@ class Groups:
             _abandon(member.reply)
             raise
         found = found_among_others(work, reply, member.before)
-        if found is None and group.pipeline is not None:
-            group.pipeline.is_suspect = True
+        if found is None and member.group is not None and member.group.pipeline is not None:
+            member.group.pipeline.is_suspect = True
         return found
 
+    def _join(self, member: _Member) -> None:
+        """Put a member into the group of its caller that waits, or into that of this loop iteration."""
+        if self._waiting and (waiting := self._waiting.get(member.caller_key)) is not None:
+            group = waiting[0]
+            group.members.append(member)
+            if len(group.members) >= MOST:
+                del self._waiting[member.caller_key]
+            return
+        if (opened := self._open) is None:
+            opened = self._open = _Group()
+            self._loop.call_soon(self._depart, opened)
+        opened.members.append(member)
+        if len(opened.members) >= MOST:
+            self._open = None
+
     def _depart(self, group: _Group) -> None:
-        """Go, if there is a connection; else wait in line for one, and take in whoever comes meanwhile."""
-        pipeline = self._lender.lend()
+        """Go, if there is a connection for one of the callers; else let each caller's reads wait."""
+        if self._open is group:
+            self._open = None
+        first = group.members[0].caller_key
+        pipeline = self._lender.lend(first)
         if pipeline is not None:
             self._start(group, pipeline)
             return
-        task = self._loop.create_task(self._wait(group, self._lender.lend_later()))
-        self._lines.add(task)
-        task.add_done_callback(self._lines.discard)
+        by_caller: dict[str, _Group] = {}
+        for member in group.members:
+            by_caller.setdefault(member.caller_key, _Group()).members.append(member)
+        for caller_key in by_caller.keys() - {first}:
+            pipeline = self._lender.lend(caller_key)
+            if pipeline is not None:
+                self._start(group, pipeline)
+                return
+        for caller_key, own in by_caller.items():
+            task = self._loop.create_task(self._wait(own, caller_key))
+            self._lines.add(task)
+            task.add_done_callback(self._lines.discard)
+            if len(own.members) < MOST:
+                self._waiting[caller_key] = own, task
 
-    async def _wait(self, group: _Group, lending: Awaitable[Pipeline]) -> None:
+    async def _wait(self, group: _Group, caller_key: str) -> None:
         try:
-            pipeline = await lending
+            pipeline = await self._lender.lend_later(caller_key)
         except (PoolTimeout, Disconnected) as error:
-            self._close(group)
+            self._close(group, caller_key)
             for member in group.members:
                 if not member.reply.done():
                     member.reply.set_exception(_again(error))
         else:
+            self._close(group, caller_key)
+            self._take_along(group, self._lender.held(caller_key))
             self._start(group, pipeline)
 
-    def _close(self, group: _Group) -> None:
-        if self._open is group:
-            self._open = None
+    def _close(self, group: _Group, caller_key: str) -> None:
+        waiting = self._waiting.get(caller_key)
+        if waiting is not None and waiting[0] is group:
+            del self._waiting[caller_key]
+
+    def _take_along(self, group: _Group, held: int) -> None:
+        """Fill a group with reads of others that wait and hold no more connections."""
+        for caller_key, (other, task) in list(self._waiting.items()):
+            room = MOST - len(group.members)
+            if room <= 0:
+                return
+            if self._lender.held(caller_key) > held:
+                continue
+            group.members += other.members[:room]
+            del other.members[:room]
+            if not other.members:
+                del self._waiting[caller_key]
+                task.cancel()
 
     def _start(self, group: _Group, pipeline: Pipeline) -> None:
         """Send all that the connection knows; the others go alone."""
-        self._close(group)
         parts: list[Part] = []
         members: list[_Member] = []
         for member in group.members:
@@ -181,6 +232,7 @@ class Groups:
                 continue
             messages, member.before = made
             last, separator = member.before + len(work.statements) - 1, work.statements[-1].separator
+            member.group = group
             parts.append(Part(messages, last, member.reply, separator))
             members.append(member)
         group.members = members
@@ -242,4 +294,10 @@ def _abandon(reply: asyncio.Future[Reply]) -> None:
 
 def _again(error: PoolTimeout | Disconnected) -> Exception:
     """Give an error once more: one object raised in many places gathers their tracebacks."""
-    return PoolTimeout() if isinstance(error, PoolTimeout) else Disconnected(error.message, error.code)
+    match error:
+        case PoolBusy():
+            return PoolBusy(error.reason, error.retry_after_s)
+        case PoolTimeout():
+            return PoolTimeout()
+        case _:
+            return Disconnected(error.message, error.code)

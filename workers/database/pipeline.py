@@ -65,8 +65,9 @@ class Part(NamedTuple):
 class Pipeline(asyncio.Protocol):
     """A connection to the server: `exchange` messages, `cancel` what runs, `close`.
 
-    `born_at` and `idle_since` are kept here for the pool that owns the connection, which also says with how much
-    `patience` long values are given, and which `body_space` gathered rows may use.
+    `born_at`, `idle_since`, `holder` (whose share it takes, None while it is idle) and `taken_at` are kept here for the pool that
+    owns the connection, which also says with how much `patience` long values are given, and which `body_space` gathered rows
+    may use.
     """
 
     def __init__(self, transport: asyncio.Transport, prepared: bool) -> None:
@@ -79,7 +80,8 @@ class Pipeline(asyncio.Protocol):
         """Some caller left a LISTEN behind: better not to be used again."""
         self.has_temporary = False
         """Some caller made temporary objects in this session (workers/database/transaction.py)."""
-        self.born_at = self.idle_since = 0.0
+        self.born_at = self.idle_since = self.taken_at = 0.0
+        self.holder: str | None = None
         self.patience = Patience()
         self.body_space = BodySpace()
         self._transport = transport

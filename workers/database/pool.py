@@ -1,66 +1,41 @@
-"""The connections of one data pool: grown when asked for, reused last in first out, replaced when they break or age.
+"""The connections of one data pool: shared between callers, used last in first out.
 
-Who finds no free connection waits in line, for a time, and in a line of bounded length. A connection is given out only
-when it is known to be settled: one that a caller was cancelled on is first told to stop and asked whether it did, and
-dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py), and
-quick reads share one where others are busy (workers/database/groups.py). When the server is gone and no connection is
-left, callers fail at once while one attempt after another is made in the background, up to a quarter of a second apart.
+A request that finds no free connection of its caller's share waits, for a time, in a queue that is fair to callers and bounded
+(broker/fair_queue.py); one that would wait in vain is refused at once. The caller is that of the request that the running task
+serves (broker/current_request.py). Making, settling and closing connections is in workers/database/connections.py: a connection
+is given out only when it is known to be settled. A long value keeps its connection until it is over
+(workers/database/long_value.py), and quick reads share one where others are busy (workers/database/groups.py). When the server
+is gone and no connection is left, callers fail at once.
 """
 
 import asyncio
-import random
-from collections import deque
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from enum import StrEnum
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple, Self
 
+from broker.current_request import CURRENT
+from broker.fair_queue import PLATFORM, FairQueue, QueueFull
+from broker.observations import ConnectionRefused
+from broker.observe import observe, observe_connection_wait
 from broker.tracing import STATE
-from workers.database import wire
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.connections import OpenConnections, PoolEvent, PoolTimes
+from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
 from workers.database.groups import Groups
 from workers.database.interactive import Transaction
-from workers.database.long_value import LongValue, Patience
+from workers.database.long_value import LongValue
 from workers.database.pipeline import Pipeline
 from workers.database.row_body import BodySpace
 from workers.database.session import Decision, Found, Rows, Sessions, Work
 from workers.database.traced import traced
 from workers.database.transaction import perform, perform_long
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
-"""Seconds between attempts to connect while the server is gone."""
-_GOODBYE_S = 2.0
-"""How long closing connections may take to leave."""
 _ALONE = 2
 """Connections that are in use before reads share one."""
-
-
-class PoolEventKind(StrEnum):
-    """What happened to a connection of the pool."""
-
-    CONNECTED = "connected"
-    REFUSED = "refused"
-    """A connection could not be made."""
-    LOST = "lost"
-    """A connection broke, or the server ended it."""
-    RETIRED = "retired"
-    """Closed by the pool: too old, idle, or not to be trusted."""
-    CANCELLED = "cancelled"
-    """A caller went away; what ran was stopped and the connection is in use again."""
-    DROPPED = "dropped"
-    """A caller went away and the connection could not be settled in time."""
-    NOTICE = "notice"
-    """The server sent a notice."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolEvent:
-    """Something to observe. `message` holds no SQL values but those a notice of the user's own code shows."""
-
-    kind: PoolEventKind
-    message: str = ""
+_TIMES = PoolTimes()
+_SWEEP_S = 0.1
+"""How often requests that wait are looked through."""
 
 
 class PoolState(NamedTuple):
@@ -69,21 +44,6 @@ class PoolState(NamedTuple):
     open: int
     idle: int
     waiting: int
-
-
-@dataclass(frozen=True, slots=True)
-class PoolTimes:
-    """Limits of a pool, in seconds."""
-
-    connect: float = 10.0
-    lifetime: float = 1800.0
-    """A connection is replaced after this, up to a tenth earlier so that they do not all go at once."""
-    idle: float = 30.0
-    """An idle connection is closed after this; one always stays."""
-    settle: float = 5.0
-    """How long a connection may take to stop when its caller went away."""
-    patience: float = 10.0
-    """A long value of which nothing is taken for so long is lost, and its connection closed."""
 
 
 class Pool(Sessions):
@@ -100,25 +60,18 @@ class Pool(Sessions):
         times: PoolTimes,
         on_event: Callable[[PoolEvent], None] | None,
         body_space: BodySpace,
+        name: str,
     ) -> None:
         if size < 1:
             raise ValueError("a pool needs at least one connection")
-        self._url, self._size, self._prepared = url, size, prepared
-        self._acquire_timeout, self._max_waiting, self._times = acquire_timeout, max_waiting, times
-        self._on_event = on_event
-        self._patience = Patience(times.patience, times.settle)
-        self._body_space = body_space
+        self._prepared, self._acquire_timeout, self._name = prepared, acquire_timeout, name
+        self._connections = OpenConnections(
+            self, url, size, prepared=prepared, times=times, on_event=on_event, body_space=body_space
+        )
+        self._idle = self._connections.idle
+        self._queue: FairQueue[asyncio.Future[Pipeline]] = FairQueue(size, max_waiting)
         self._loop = asyncio.get_running_loop()
-        self._open: set[Pipeline] = set()
-        self._idle: list[Pipeline] = []
-        self._waiting: deque[asyncio.Future[Pipeline]] = deque()
-        self._connects: set[asyncio.Task[None]] = set()
-        self._settles: set[asyncio.Task[None]] = set()
-        self._refusal: Disconnected | None = None
-        self._pause = _FIRST_PAUSE
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._is_closed = False
-        self._is_drained = asyncio.Event()
+        self._sweeping: asyncio.TimerHandle | None = None
         self._groups = Groups(self)
 
     @classmethod
@@ -130,14 +83,16 @@ class Pool(Sessions):
         prepared: bool = True,
         acquire_timeout: float = 10.0,
         max_waiting: int = 1024,
-        times: PoolTimes = PoolTimes(),
+        times: PoolTimes = _TIMES,
         on_event: Callable[[PoolEvent], None] | None = None,
         body_space: BodySpace | None = None,
+        name: str = "database",
     ) -> Self:
         """Open a pool of at most `size` connections and make the first.
 
         A server that is away is no error: callers get `Disconnected` until it is there. `prepared=False` is for poolers
-        that do not keep prepared statements. `max_waiting` bounds the line of callers, `body_space` what answers may take on disk.
+        that do not keep prepared statements. `max_waiting` bounds the queue, `body_space` what answers may
+        take on disk, and `name` is that of the queue in the metrics.
         Raises: ValueError if the URL cannot be read.
         """
         pool = cls(
@@ -149,42 +104,43 @@ class Pool(Sessions):
             times=times,
             on_event=on_event,
             body_space=body_space or BodySpace(),
+            name=name,
         )
-        await pool._connect()
-        pool._reap()
+        await pool._connections.connect()
+        pool._connections.reap()
         return pool
 
     @property
     def state(self) -> PoolState:
         """Give the present numbers, for health checks and metrics."""
-        return PoolState(len(self._open), len(self._idle), sum(not each.done() for each in self._waiting))
+        return PoolState(len(self._connections.open), len(self._idle), self._queue.waiting)
 
     @property
     def is_refused(self) -> bool:
         """Whether the server refused the last attempt to connect, and no connection is left: callers fail now."""
-        return self._refusal is not None and not self._open
+        return self._connections.refusal is not None and not self._connections.open
 
     async def run(self, work: Work, decide: Decision | None = None) -> list[Rows]:
         """Run one transaction; give the rows of each statement (see `Sessions`)."""
-        pipeline = self._idle.pop() if self._idle else await self._acquire()
+        pipeline = self._take() or await self._acquire()
         try:
             if STATE.tracing is not None:
                 return await traced(STATE.tracing, work.statements, perform(pipeline, work, decide))
             return await perform(pipeline, work, decide)
         finally:
-            self._release(pipeline)
+            self._connections.take_back(pipeline)
 
     async def run_long(self, work: Work) -> Found:
         """Run one transaction that only reads; its last value may come while it arrives (see `Sessions`)."""
-        is_crowded = self._prepared and len(self._open) - len(self._idle) >= _ALONE
+        is_crowded = self._prepared and len(self._connections.open) - len(self._idle) >= _ALONE
         if is_crowded and self._groups.is_quick(work):
-            sharing: Awaitable[Found | None] = self._groups.run(work)
+            sharing: Awaitable[Found | None] = self._groups.run(work, _caller_key())
             if STATE.tracing is not None:
                 sharing = traced(STATE.tracing, work.statements, sharing)
             shared = await sharing
             if shared is not None:
                 return shared
-        pipeline = self._idle.pop() if self._idle else await self._acquire()
+        pipeline = self._take() or await self._acquire()
         long: LongValue | None = None
         began = self._loop.time()
         try:
@@ -197,9 +153,9 @@ class Pool(Sessions):
                 self._groups.note(work, self._loop.time() - began)
         finally:
             if long is None:
-                self._release(pipeline)
+                self._connections.take_back(pipeline)
         if long is not None:
-            long.when_over(partial(self._release, pipeline))
+            long.when_over(partial(self._connections.take_back, pipeline))
         return found
 
     @asynccontextmanager
@@ -208,7 +164,7 @@ class Pool(Sessions):
 
         The block's end commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
-        transaction = Transaction(self.lend_later, settings)
+        transaction = Transaction(self._lend, settings)
         try:
             try:
                 yield transaction
@@ -218,222 +174,137 @@ class Pool(Sessions):
             await transaction.commit()
         finally:
             if transaction.pipeline is not None:
-                self._release(transaction.pipeline)
+                self._connections.take_back(transaction.pipeline)
 
-    def lend(self) -> Pipeline | None:
-        """Give a connection to a group of reads, if one is free now."""
-        return self._idle.pop() if self._idle else None
+    def lend(self, caller_key: str) -> Pipeline | None:
+        """Give a connection to a group of reads, if one is free now that this caller may have."""
+        return self._take_for(caller_key) if self._idle else None
 
-    async def lend_later(self) -> Pipeline:
-        """Wait in line for a connection. Raises: PoolTimeout, Disconnected."""
-        return self._idle.pop() if self._idle else await self._acquire()
+    async def lend_later(self, caller_key: str) -> Pipeline:
+        """Wait for a connection of a caller's share. Raises: PoolTimeout, Disconnected."""
+        return self.lend(caller_key) or await self._wait(caller_key, math.inf)
+
+    def held(self, caller_key: str) -> int:
+        """Return how many connections a caller has."""
+        return self._queue.held(caller_key)
 
     def take_back(self, pipeline: Pipeline) -> None:
         """Take back what was lent."""
-        self._release(pipeline)
+        self._connections.take_back(pipeline)
 
     async def close(self, grace: float = 5.0) -> None:
         """Refuse new work, let what runs finish within `grace` seconds, and close every connection."""
-        self._is_closed = True
-        everyone = list(self._open)
-        for timer in self._timers.values():
-            timer.cancel()
-        self._fail_waiting(Disconnected("the pool is closed"))
-        for pipeline in list(self._idle):
-            self._retire(pipeline)
-        self._note_drained()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await self._is_drained.wait()
-        for task in (*self._connects, *self._settles):
-            task.cancel()
-        for pipeline in list(self._open):
-            pipeline.terminate("the pool is closed")
-        await asyncio.gather(*self._connects, *self._settles, return_exceptions=True)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GOODBYE_S):
-                await asyncio.gather(*(pipeline.closed() for pipeline in everyone))
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._connections.is_closed = True
+        self.fail_waiting(Disconnected("the pool is closed"))
+        await self._connections.close(grace)
+
+    # What the connections call (connections.ConnectionOwner)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many requests wait for a connection."""
+        return self._queue.waiting
+
+    def share(self, size: int) -> None:
+        """Share so many connections between callers."""
+        self._queue.places = size
+
+    def give_up_place(self, pipeline: Pipeline) -> None:
+        """Note that the caller that had this connection does not use it any more."""
+        if pipeline.holder is not None:
+            self._queue.release(pipeline.holder, pipeline.taken_at, self._loop.time())
+            pipeline.holder = None
+
+    def serve_waiting(self) -> None:
+        """Give idle connections to requests that wait, in turn."""
+        while self._queue.waiting and self._idle:
+            now = self._loop.time()
+            entry = self._queue.next(now)
+            if entry is None:
+                return
+            if entry.item.done():  # its task was cancelled a moment ago
+                self._queue.release(entry.key, now, now)
+                continue
+            pipeline = self._idle.pop()
+            pipeline.holder, pipeline.taken_at = entry.key, now
+            observe_connection_wait(self._name, now - entry.since)
+            entry.item.set_result(pipeline)
+
+    def fail_waiting(self, error: Disconnected) -> None:
+        """Fail the requests that wait: there is no connection."""
+        for entry in self._queue.clear():
+            if not entry.item.done():
+                entry.item.set_exception(Disconnected(error.message, error.code))
+
+    # Taking
+
+    def _take(self) -> Pipeline | None:
+        """Take an idle connection for the request that is served, if there is one that its caller may have."""
+        if not self._idle:
+            return None
+        request = CURRENT.get()
+        return self._take_for(PLATFORM if request is None else request.caller_key)
+
+    def _take_for(self, caller_key: str) -> Pipeline | None:
+        now = self._loop.time()
+        if not self._queue.take(caller_key, now):
+            return None
+        pipeline = self._idle.pop()
+        pipeline.holder, pipeline.taken_at = caller_key, now
+        return pipeline
+
+    async def _lend(self) -> Pipeline:
+        return self._take() or await self._acquire()
 
     async def _acquire(self) -> Pipeline:
-        """Wait in line for a connection."""
-        if self._is_closed:
+        """Wait for a connection for the request that is served. Raises: as `_wait`."""
+        request = CURRENT.get()
+        if request is None:
+            return await self._wait(PLATFORM, math.inf)
+        return await self._wait(request.caller_key, request.deadline)
+
+    async def _wait(self, caller_key: str, deadline: float) -> Pipeline:
+        """Wait for a connection of a caller's share. Raises: PoolTimeout, Disconnected."""
+        connections = self._connections
+        if connections.is_closed:
             raise Disconnected("the pool is closed")
-        if self._refusal is not None and not self._open:
-            raise Disconnected(self._refusal.message, self._refusal.code)
-        if len(self._waiting) >= self._max_waiting:
-            raise PoolTimeout
+        if connections.refusal is not None and not connections.open:
+            raise Disconnected(connections.refusal.message, connections.refusal.code)
+        now = self._loop.time()
         waiter: asyncio.Future[Pipeline] = self._loop.create_future()
-        self._waiting.append(waiter)
-        self._grow()
-        timer = self._loop.call_later(self._acquire_timeout, _expire, waiter)
+        try:
+            entry = self._queue.wait(
+                caller_key, waiter, now, longest_s=self._acquire_timeout, deadline=deadline
+            )
+        except QueueFull as full:
+            raise self._refusal(full) from None
+        connections.grow()
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
         try:
             return await waiter
         except BaseException:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
+            self._queue.discard(entry)
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._release(waiter.result())  # cancelled in the moment the connection came
+                connections.take_back(waiter.result())  # cancelled in the moment the connection came
             raise
-        finally:
-            timer.cancel()
 
-    def _release(self, pipeline: Pipeline) -> None:
-        """Take a connection back from a caller: to the next one, if it is fit for that."""
-        if pipeline.lost is not None:
-            return
-        if not pipeline.is_settled:
-            task = self._loop.create_task(self._settle(pipeline))
-            self._settles.add(task)
-            task.add_done_callback(self._settles.discard)
-        elif (
-            self._is_closed
-            or pipeline.is_suspect
-            or self._loop.time() - pipeline.born_at > self._times.lifetime
-        ):
-            self._retire(pipeline)
-        else:
-            self._hand_out(pipeline)
+    def _sweep(self) -> None:
+        """Refuse the requests that will not get a connection in time."""
+        self._sweeping = None
+        for entry, full in self._queue.late(self._loop.time()):
+            if not entry.item.done():
+                entry.item.set_exception(self._refusal(full))
+        if self._queue.waiting:
+            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
 
-    def _hand_out(self, pipeline: Pipeline) -> None:
-        """Give a settled connection to whoever has waited longest, or lay it aside."""
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(pipeline)
-                return
-        pipeline.idle_since = self._loop.time()
-        self._idle.append(pipeline)
-
-    async def _settle(self, pipeline: Pipeline) -> None:
-        """Stop what a caller left running, make sure of it, and take the connection back."""
-        try:
-            async with asyncio.timeout(self._times.settle):
-                while left := pipeline.unanswered:
-                    await pipeline.cancel()
-                    if pipeline.unanswered == left:  # else that one ended meanwhile, and the next runs
-                        await pipeline.ready()
-                # A cancel request that came late hits this command instead of the next caller's.
-                await pipeline.command("reset all" if pipeline.status == wire.IDLE else "rollback")
-        except (TimeoutError, OSError, DatabaseError, Disconnected) as error:
-            self._observe(PoolEventKind.DROPPED, str(error) or type(error).__name__)
-            pipeline.terminate("the connection could not be settled")
-            return
-        self._observe(PoolEventKind.CANCELLED)
-        if pipeline.is_settled:
-            self._release(pipeline)
-        else:
-            pipeline.terminate("the connection could not be settled")
-
-    def _grow(self) -> None:
-        """Connect for those who wait, unless the server refused just now."""
-        if self._is_closed or self._refusal is not None:
-            return
-        room = self._size - len(self._open) - len(self._connects)
-        wanted = max(len(self._waiting), not self._open) - len(self._connects)
-        for _ in range(min(room, wanted)):
-            self._start_connecting()
-
-    def _start_connecting(self) -> None:
-        task = self._loop.create_task(self._connect())
-        self._connects.add(task)
-        task.add_done_callback(self._connected)
-
-    def _connected(self, task: asyncio.Task[None]) -> None:
-        self._connects.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._refused(Disconnected(str(error)))
-        self._note_drained()
-
-    async def _connect(self) -> None:
-        """Make one connection and put it to use."""
-        try:
-            pipeline = await Pipeline.connect(
-                self._url,
-                prepared=self._prepared,
-                timeout=self._times.connect,
-                on_lost=self._forget,
-                on_notice=lambda fields: self._observe(PoolEventKind.NOTICE, fields.get("M", "")),
-            )
-        except Disconnected as error:
-            self._refused(error)
-            return
-        self._open.add(pipeline)
-        pipeline.patience = self._patience
-        pipeline.body_space = self._body_space
-        self._refusal, self._pause = None, _FIRST_PAUSE
-        pipeline.born_at = self._loop.time() - random.random() * self._times.lifetime / 10
-        self._observe(PoolEventKind.CONNECTED)
-        if self._is_closed:
-            self._retire(pipeline)
-        else:
-            self._hand_out(pipeline)
-
-    def _refused(self, error: Disconnected) -> None:
-        """Rest a while before the next attempt; without any connection, callers fail meanwhile."""
-        self._refusal = error
-        self._observe(PoolEventKind.REFUSED, error.message)
-        if not self._open:
-            self._fail_waiting(error)
-        if not self._is_closed and "retry" not in self._timers:
-            self._timers["retry"] = self._loop.call_later(self._pause * random.uniform(0.8, 1.2), self._retry)
-            self._pause = min(self._pause * 2, _LONGEST_PAUSE)
-
-    def _retry(self) -> None:
-        del self._timers["retry"]
-        if not self._connects and (self._waiting or not self._open):
-            self._start_connecting()
-        elif self._open:
-            self._refusal = None
-
-    def _forget(self, pipeline: Pipeline) -> None:
-        """Strike a connection that is lost off the lists."""
-        if pipeline not in self._open:
-            return
-        self._open.discard(pipeline)
-        if pipeline in self._idle:
-            self._idle.remove(pipeline)
-        if not self._is_closed and pipeline.lost is not None:
-            self._observe(PoolEventKind.LOST, pipeline.lost.message)
-        if self._refusal is not None and not self._open:
-            self._fail_waiting(self._refusal)
-        self._grow()
-        self._note_drained()
-
-    def _retire(self, pipeline: Pipeline) -> None:
-        """Close a connection that nobody uses."""
-        self._open.discard(pipeline)
-        if pipeline in self._idle:
-            self._idle.remove(pipeline)
-        pipeline.close()
-        self._observe(PoolEventKind.RETIRED)
-        if self._waiting:
-            self._grow()
-        self._note_drained()
-
-    def _reap(self) -> None:
-        """Close what was idle for long or is old; from time to time."""
-        now = self._loop.time()
-        for pipeline in list(self._idle):
-            is_idle = now - pipeline.idle_since > self._times.idle and len(self._open) > 1
-            if is_idle or now - pipeline.born_at > self._times.lifetime:
-                self._retire(pipeline)
-        self._timers["reap"] = self._loop.call_later(self._times.idle / 3, self._reap)
-
-    def _fail_waiting(self, error: Disconnected) -> None:
-        waiting, self._waiting = self._waiting, deque()
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_exception(Disconnected(error.message, error.code))
-
-    def _note_drained(self) -> None:
-        if self._is_closed and not self._open and not self._connects:
-            self._is_drained.set()
-
-    def _observe(self, kind: PoolEventKind, message: str = "") -> None:
-        if self._on_event is not None:
-            self._on_event(PoolEvent(kind, message))
+    def _refusal(self, full: QueueFull) -> PoolTimeout:
+        observe(ConnectionRefused(self._name, full.reason))
+        return PoolTimeout() if full.reason == "waited" else PoolBusy(full.reason, full.retry_after_s)
 
 
-def _expire(waiter: "asyncio.Future[Pipeline]") -> None:
-    if not waiter.done():
-        waiter.set_exception(PoolTimeout())
+def _caller_key() -> str:
+    request = CURRENT.get()
+    return PLATFORM if request is None else request.caller_key

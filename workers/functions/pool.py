@@ -109,6 +109,7 @@ async def run_pool(process: Process, settings: Settings) -> None:
         worker.answer,
         concurrency=runtime.max_requests,
         queue=settings.pools.queue,
+        longest_wait=settings.pools.longest_wait,
     )
 
     async def drain() -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from broker.serve import Body, BodyTooLarge, Streamed
 from schemas.http import Request, Response, header
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.database.pool import Pool
 from workers.graphql.around import around
 from workers.graphql.errors import GraphQLFailure, Refused, StaleSchema, WrongMethod
@@ -82,6 +82,8 @@ class GraphQLWorker:
             raise Refused(503, "The schema is changing", [("retry-after", "1")]) from None
         except Disconnected:
             raise Refused(503, "Database connection error", [("retry-after", "1")]) from None
+        except PoolBusy as error:
+            raise Refused(503, str(error), [("retry-after", str(error.retry_after_s))]) from None
         except PoolTimeout as error:
             raise Refused(504, str(error)) from None
 

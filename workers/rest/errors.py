@@ -52,12 +52,23 @@ class ConnectionFailed(RestError):
 
 
 class PoolExhausted(RestError):
-    """No connection became free in time."""
+    """No connection became free in time (504), or none would become free in time, so the request did not wait (503). Unbegun."""
 
     code, status = "PGRST003", 504
 
-    def __init__(self) -> None:
-        super().__init__("Timed out acquiring connection from connection pool.")
+    def __init__(
+        self,
+        message: str = "Timed out acquiring connection from connection pool.",
+        *,
+        did_wait: bool = True,
+        retry_after_s: int = 1,
+    ) -> None:
+        super().__init__(message)
+        self.status = 504 if did_wait else 503
+        self.retry_after_s = retry_after_s
+
+    def headers(self) -> Headers:
+        return [*super().headers(), ("retry-after", str(self.retry_after_s))]
 
 
 class AnswerNotStored(RestError):

@@ -5,7 +5,7 @@ Source: reference page "rest", section 20 ("Database errors", "Full control from
 
 import msgspec
 
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, status_of
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout, status_of
 from workers.rest.errors import (
     BadRaise,
     ConnectionFailed,
@@ -37,6 +37,8 @@ class _Detail(msgspec.Struct):
 def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, *, is_anonymous: bool) -> RestError:
     """Turn what the database or the pool raised into the answer for the caller."""
     match error:
+        case PoolBusy():
+            return PoolExhausted(str(error), did_wait=False, retry_after_s=error.retry_after_s)
         case PoolTimeout():
             return PoolExhausted()
         case Disconnected():

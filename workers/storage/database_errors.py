@@ -1,6 +1,6 @@
 """What the database refused, as a refusal of storage. Source: reference page "storage", section 3.3 (SQLSTATE mapping)."""
 
-from workers.database.errors import NUL_CODE, DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import NUL_CODE, DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.storage.errors import (
     Code,
     StorageError,
@@ -26,6 +26,9 @@ _ALREADY = {
 def refusal_of(error: DatabaseError | Disconnected | PoolTimeout) -> StorageError:
     """Turn what the database raised into the answer for the caller."""
     match error:
+        case PoolBusy():
+            headers = [("retry-after", str(error.retry_after_s))]
+            return StorageError(Code.DATABASE_TIMEOUT, str(error), 503, status=503, headers=headers)
         case PoolTimeout():
             return StorageError(Code.DATABASE_TIMEOUT, _TIMED_OUT, 544)
         case Disconnected():

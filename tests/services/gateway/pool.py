@@ -132,7 +132,7 @@ async def echo(request: Request, body: Body) -> Response:
 
 
 @asynccontextmanager
-async def running_pool(nats_url: str, *, concurrency: int = 64, queue: int = 64) -> AsyncIterator[Pool]:
+async def running_pool(nats_url: str, *, concurrency: int = 64, queue: int = 256) -> AsyncIterator[Pool]:
     """Serve the REST subject and its health until the end of the block."""
     pool = Pool()
     connection = await Connection.open(nats_url, name="test pool")

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from workers.database.pool import Pool, PoolEvent
+from workers.database.connections import PoolEvent
+from workers.database.pool import Pool
 from workers.database.session import End, Rows, Statement, Work
 
 _SCHEMA = Path(__file__).with_name("session.sql")

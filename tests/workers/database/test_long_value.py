@@ -8,10 +8,11 @@ import pytest
 
 from tests.workers.database.sessions import Events, backend, opened, session_database, until, value, work
 from workers.database import wire
+from workers.database.connections import PoolTimes
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.long_value import DRAINED, HOLD, Patience
 from workers.database.pipeline import Pipeline
-from workers.database.pool import PoolState, PoolTimes
+from workers.database.pool import PoolState
 from workers.database.session import End, Statement
 from workers.database.transaction import perform, perform_long
 

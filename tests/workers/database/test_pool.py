@@ -4,15 +4,19 @@ import json
 import os
 import random
 import signal
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 import uvloop
 
+from broker.current_request import CURRENT
 from tests.workers.database.own_server import own_server
 from tests.workers.database.sessions import Events, backend, opened, session_database, until, value, work
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.pool import Pool, PoolState, PoolTimes
+from workers.database.connections import PoolTimes
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
+from workers.database.pool import Pool, PoolState
 from workers.database.session import End
 
 SLEEP = "select pg_sleep(60)"
@@ -101,6 +105,86 @@ async def test_the_line_is_bounded(database):
         assert pool.state.waiting == 0
 
 
+@contextlib.contextmanager
+def serving(caller_key, deadline=float("inf")):
+    """Let what begins in the block be for a request of this caller."""
+    token = CURRENT.set(SimpleNamespace(caller_key=caller_key, deadline=deadline))
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+async def test_one_callers_slow_statements_leave_a_connection_to_another(database):
+    async with opened(database.login, 4) as pool:
+        with serving("slow"):
+            slow = [asyncio.ensure_future(pool.run(work(SLEEP))) for _ in range(9)]
+        await sleepers(database, 3)
+
+        with serving("another"):
+            assert [await value(pool, "select 1") for _ in range(5)] == [b"1"] * 5
+
+        assert await sleeping(database) == 3
+        assert pool.state.waiting == 6
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        await until(lambda: pool.state.waiting == 0 and pool.state.idle == pool.state.open)
+        assert pool._queue.used == 0
+
+
+async def test_callers_get_connections_in_turn(database):
+    async with opened(database.login, 1) as pool:
+        served = []
+
+        async def caller(name, number):
+            with serving(name):
+                await value(pool, f"select {number}")
+            served.append(f"{name}{number}")
+
+        held = await pool.lend_later("")
+        waiting = [
+            asyncio.ensure_future(caller(name, number))
+            for name, count in (("a", 4), ("b", 2))
+            for number in range(count)
+        ]
+        await until(lambda: pool.state.waiting == 6)
+        pool.take_back(held)
+        await asyncio.gather(*waiting)
+
+    assert served == ["a0", "b0", "a1", "b1", "a2", "a3"]
+
+
+async def test_a_request_that_would_not_be_done_before_its_deadline_does_not_wait(database):
+    now = asyncio.get_running_loop().time()
+    async with opened(database.login, 1) as pool, busy(pool, database):
+        with serving("a", now - 1), pytest.raises(PoolBusy, match="in time") as refused:
+            await value(pool, "select 1")
+
+    assert refused.value.reason == "late"
+    assert refused.value.retry_after_s >= 1
+
+
+async def test_reads_that_share_a_connection_wait_in_the_share_of_their_caller(database):
+    async with opened(database.login, 4) as pool:
+        read = msgspec.structs.replace(work("select 1", read_only=True), may_share=True)
+        with serving("slow"):
+            slow = [asyncio.ensure_future(pool.run(work(SLEEP))) for _ in range(3)]
+            await sleepers(database, 3)
+            own = [asyncio.ensure_future(pool.run_long(read)) for _ in range(6)]
+        await asyncio.sleep(0)
+        with serving("another"):
+            for _ in range(3):
+                await asyncio.gather(*(pool.run_long(read) for _ in range(6)))
+
+        assert not any(task.done() for task in own)
+        slow[0].cancel()
+        assert len(await asyncio.gather(*own)) == 6
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+
 @pytest.mark.parametrize("end", [End.COMMIT, End.ROLLBACK])
 async def test_cancelling_the_caller_cancels_the_statement(database, end):
     events = Events()
@@ -142,11 +226,11 @@ async def test_a_caller_cancelled_in_the_line_takes_nothing_along(database):
 
 async def test_a_caller_cancelled_when_its_connection_comes_gives_it_back(database):
     async with opened(database.login, 1) as pool:
-        held = pool._idle.pop()
+        held = await pool.lend_later("")
         waiting = asyncio.ensure_future(value(pool, "select 1"))
         await asyncio.sleep(0)
 
-        pool._release(held)
+        pool.take_back(held)
         waiting.cancel()
         await asyncio.wait([waiting])
 

@@ -12,6 +12,7 @@ from workers.rest.errors import RestError
 REFUSALS: list[tuple[RestError, str, int, str]] = [
     (errors.ConnectionFailed("gone"), "000", 503, "Database connection error."),
     (errors.PoolExhausted(), "003", 504, "Timed out acquiring connection from connection pool."),
+    (errors.PoolExhausted("Too many", did_wait=False, retry_after_s=3), "003", 503, "Too many"),
     (errors.BadQuery("m", "d"), "100", 400, "m"),
     (errors.MethodNotForFunctions("PUT"), "101", 405, "Cannot use the PUT method on RPC"),
     (errors.BadBody("m"), "102", 400, "m"),

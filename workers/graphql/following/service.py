@@ -8,7 +8,7 @@ import msgspec
 from broker.serve import Body, BodyTooLarge, Streamed
 from schemas.http import Request, Response
 from schemas.subscriptions import METHOD, PLAN, ROWS, RUN
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.database.pool import Pool
 from workers.graphql.around import around
 from workers.graphql.errors import BadRequest, GraphQLFailure, Refused, StaleSchema
@@ -53,6 +53,8 @@ class SubscribableWorker:
             raise Refused(error.status, str(error)) from None
         except (msgspec.MsgspecError, Disconnected):
             raise Refused(503, "The database cannot be asked now", [("retry-after", "1")]) from None
+        except PoolBusy as error:
+            raise Refused(503, str(error), [("retry-after", str(error.retry_after_s))]) from None
         except PoolTimeout as error:
             raise Refused(504, str(error)) from None
 
