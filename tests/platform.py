@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -37,6 +37,8 @@ class Platform:
     port: int
     pid: int
     values: dict[str, str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it was started with beside the environment of the tests."""
 
     @property
     def url(self) -> str:
@@ -124,7 +126,7 @@ def platform(
             raise AssertionError(f"the platform did not start:\n{started.stdout}\n{started.stderr}")
         values = json.loads(headwater("status", "-o", "json", "--data", str(data)).stdout)
         pid = int(json.loads((data / "state.json").read_text())["pid"])
-        yield Platform(data, port, pid, values)
+        yield Platform(data, port, pid, values, environment or {})
     finally:
         headwater("stop", "--data", str(data))
         stack.close()

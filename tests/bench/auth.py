@@ -21,13 +21,13 @@ from contextlib import contextmanager
 from uuid import UUID, uuid4
 
 import asyncpg
-import psutil
 from argon2 import PasswordHasher
 from nacl.pwhash import argon2id
 
 from schemas.auth_settings import Argon2
 from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Run, run, show
+from tests.child_environment import environment_of
 from tests.platform import Platform, platform
 from workers.auth.sessions.refresh import issue_token, new_key, read_key
 
@@ -116,9 +116,7 @@ async def sessions(database_url: str, count: int) -> list[str]:
 @contextmanager
 def more_workers(one: Platform, count: int) -> Iterator[list[int]]:
     """Run further processes of account workers beside those of the platform; give their numbers."""
-    everyone = psutil.Process(one.pid).children(recursive=True)
-    pools = next(each for each in everyone if "auth" in each.cmdline())
-    environment = {name: value for name, value in pools.environ().items() if not name.endswith("_FD")}
+    environment = environment_of(one, "pools")
     running = [
         subprocess.Popen([sys.executable, "-P", "-m", "workers", "auth"], env=environment)
         for _ in range(count)

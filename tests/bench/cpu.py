@@ -13,7 +13,7 @@ _BACKGROUND = (
 
 
 def groups_of(roots: list[int]) -> dict[int, str]:
-    """Name the group of every process below the given ones: edge, worker, nats, postgres, background or other."""
+    """Name the group of every process below the given ones: edge, worker, fork server, nats, postgres, background or other."""
     found: dict[int, str] = {}
     for root in roots:
         try:
@@ -34,6 +34,8 @@ def _group(command: str) -> str:
         return "edge"
     if "-m workers" in command:
         return "worker"
+    if "broker.fork_server" in command:
+        return "fork server"
     if "nats-server" in command:
         return "nats"
     if command.startswith("postgres:"):

@@ -33,6 +33,7 @@ import psutil
 import uvloop
 
 from tests.bench import cpu, realtime_rooms
+from tests.child_environment import environment_of
 from tests.house.conftest import pid_of
 from tests.platform import MANY_CLIENTS, Platform, free_port, platform
 
@@ -221,8 +222,8 @@ async def rls(bench: Bench) -> None:
 async def edges(bench: Bench) -> None:
     """Start another edge; each has 1,000 sockets, and all hear every change."""
     port = free_port()
-    child = psutil.Process(pid_of(bench.place, "edges"))
-    environment = {name: value for name, value in child.environ().items() if not name.endswith("_FD")}
+    first = pid_of(bench.place, "edges")
+    environment = environment_of(bench.place, "edges")
     second = subprocess.Popen(
         [sys.executable, "-P", "-m", "services", "gateway"],
         env={**environment, "HEADWATER_API_PORT": str(port)},
@@ -237,7 +238,7 @@ async def edges(bench: Bench) -> None:
             clients(bench.place, bench.place.port, table, tokens, wanted) as one,
             clients(bench.place, port, table, tokens, wanted) as other,
         ):
-            sockets = [_sockets(pid) for pid in (child.pid, second.pid)]
+            sockets = [_sockets(pid) for pid in (first, second.pid)]
             began = time.perf_counter()
             await _write(bench, table, 1, 100)
             await asyncio.gather(one.heard(), other.heard())

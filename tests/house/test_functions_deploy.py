@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from services.cli.main import main
+from tests.child_environment import environment_of
 from tests.house.conftest import pid_of
 from tests.house.test_functions import wait_for
 from tests.platform import Platform, headwater, platform
@@ -130,17 +131,7 @@ def test_the_first_deployment_wakes_the_worker_and_versions_follow(
 def test_a_second_worker_has_what_is_deployed(served: Platform, developer: Developer) -> None:
     developer.write("shared/index.ts", "Deno.serve(() => new Response(Deno.env.get('SB_EXECUTION_ID')));")
     developer.run("functions", "deploy", "shared")
-    pid = next(
-        each["pid"]
-        for each in json.loads((served.data / "state.json").read_text())["children"]
-        if each["name"] == "functions"
-    )
-    environment = dict(
-        pair.split("=", 1)
-        for pair in Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-        if "=" in pair
-    )
-    environment.pop("HEADWATER_READY_FD", None)
+    environment = environment_of(served, "functions")
     second = subprocess.Popen(
         [sys.executable, "-P", "-m", "workers", "functions"],
         env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

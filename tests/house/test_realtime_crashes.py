@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from schemas.changes import Position
+from tests.child_environment import environment_of
 from tests.house.conftest import pid_of
 from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, kill, published
 from tests.platform import Platform, platform
@@ -48,9 +49,7 @@ class Readers:
     def __init__(self, place: Platform, folder: Path) -> None:
         self._place, self._folder = place, folder
         child = psutil.Process(pid_of(place, "changes"))
-        self._environment = {
-            name: value for name, value in child.environ().items() if not name.endswith("_FD")
-        }
+        self._environment = environment_of(place, "changes")
         self._started: list[tuple[subprocess.Popen[bytes], Path]] = []
         self._reader = child.pid
         self._log, self._read = place.data / "logs" / "changes.log", 0

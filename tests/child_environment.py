@@ -1,0 +1,41 @@
+"""The environment of a platform's child, for tests that start another process like it.
+
+`/proc/<pid>/environ` shows that of the fork server, which holds no settings.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from schemas.database_logins import password_variables
+from services.supervisor.api_keys import keys_of
+from services.supervisor.folder import DataFolder, keep_passwords, read_ports
+from services.supervisor.launch import _WINGS, _links, children_environment, login_environment
+from services.supervisor.plan import Choice, Server, make_plan
+from services.supervisor.ports import Ports
+from services.supervisor.project import load_project
+from tests.platform import Platform
+
+
+def environment_of(place: Platform, name: str) -> dict[str, str]:
+    """Return the environment that the supervisor of a platform gives to its child of this name."""
+    state = json.loads((place.data / "state.json").read_text())
+    config = Path(state["config"]) if state["config"] else None
+    started_with = {**os.environ, **place.environment}
+    port = {"HEADWATER_API_PORT": str(place.port)}
+    project = load_project(Path(state["project"]), config, place.data, port, started_with)
+    folder = DataFolder(place.data)
+    ports = Ports(**read_ports(folder))
+    passwords, _ = keep_passwords(folder, ["database", *_WINGS, *password_variables(project.settings)])
+    here = Server((), {}, "")
+    plan = make_plan(
+        project.settings,
+        Choice(),
+        python=(sys.executable,),
+        environment=children_environment(project, folder, ports, keys_of(project.settings.auth)),
+        links=_links(project, ports, passwords, login_environment(project, folder), None),
+        postgres=here if ports.db else None,
+        nats=here if ports.nats else None,
+    )
+    return dict(next(child.environment for child in plan if child.name == name))
