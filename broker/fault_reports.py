@@ -2,7 +2,7 @@
 
 A process that has faults repeats its report every two seconds, and sends one without faults when the last is over. So an
 edge that starts later learns of them, and forgets those of a process that sends nothing for ten seconds: a process that
-is gone has no faults, it is missing.
+is gone has no faults: the pools that it served are missing instead.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from broker.codec import Undecodable, decoder, encode
 from broker.connection import Connection, Subscription
-from broker.faults import FAULTS, Faults
+from broker.faults import FAULTS, LONGEST, MOST, Faults
 from broker.observe import member_name
 from broker.subjects import FAULTS as SUBJECT
 from broker.wire import Message
@@ -80,5 +80,10 @@ class KnownFaults:
         except Undecodable:
             return
         self._members.pop(report.member, None)
-        if report.faults and len(self._members) < _MOST_MEMBERS:
-            self._members[report.member] = (self._clock(), report.faults)
+        if report.faults and len(report.member) <= LONGEST and len(self._members) < _MOST_MEMBERS:
+            self._members[report.member] = (self._clock(), [_bounded(each) for each in report.faults[:MOST]])
+
+
+def _bounded(fault: Fault) -> Fault:
+    """Return a fault in the length that our own processes keep to: a report may come from whoever holds a worker's password."""
+    return Fault(fault.part[:LONGEST], fault.reason[:LONGEST], fault.is_sticky)

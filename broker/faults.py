@@ -19,8 +19,10 @@ from broker.observations import Observation
 from broker.observe import observe
 from schemas.faults import Fault
 
-_MOST = 8
-_LONGEST = 160
+MOST = 8
+"""Faults of one process."""
+LONGEST = 160
+"""Characters of a reason."""
 
 
 class PartFailed(Observation, frozen=True):
@@ -53,9 +55,9 @@ class Faults:
 
     def report(self, part: str, reason: str, *, is_sticky: bool = False) -> None:
         """Note that a part does not work. The same fault again changes nothing; a new reason replaces the old one."""
-        fault = Fault(part, reason[:_LONGEST], is_sticky)
+        fault = Fault(part[:LONGEST], reason[:LONGEST], is_sticky)
         before, since = self._present.get(part, (None, self._clock()))
-        if fault == before or (before is None and len(self._present) >= _MOST):
+        if fault == before or (before is None and len(self._present) >= MOST):
             return
         self._present[part] = (fault, since)
         if before is None or before.reason != fault.reason:

@@ -13,7 +13,7 @@ writer reports what it sees (`stored`, `refused`, `unanswered`) and writes a mes
 
 Silence is a fault after three seconds; with replicas after ten, for an election takes up to five. A sticky fault is cured
 by the supervisor of one machine, which restarts nats-server as soon as there is room. In a cluster the leader of the stream
-is asked to step down, so that a server with room takes over.
+CHANGES is asked to step down, so that a server with room takes over; of the other streams no process may move the leader.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ _ACK = msgspec.json.Decoder(_Ack)
 
 
 class StreamWatch:
-    """Watches one stream. `recreate` makes it again when it is gone."""
+    """Watches one stream. `recreate` makes it again when it is gone; `may_move`: this user may have its leader step down."""
 
     def __init__(
         self,
@@ -76,8 +76,11 @@ class StreamWatch:
         stream: str,
         recreate: Callable[[], Awaitable[object]] | None = None,
         faults: Faults = FAULTS,
+        *,
+        may_move: bool = False,
     ) -> None:
         self._connection, self._stream, self._recreate, self._faults = connection, stream, recreate, faults
+        self._may_move = may_move
         self._stored_at = 0.0
         self._reason = ""
         self._silent_since: float | None = None
@@ -219,7 +222,7 @@ class StreamWatch:
     def _ask_to_step_down(self) -> None:
         """Where the stream has replicas, another server can lead it: this one's disk may be the only full one."""
         now = time.monotonic()
-        if self._connection.replicas > 1 and now - self._asked_at >= _STEP_DOWN_EVERY_S:
+        if self._may_move and self._connection.replicas > 1 and now - self._asked_at >= _STEP_DOWN_EVERY_S:
             self._asked_at = now
             self._stepping = asyncio.get_running_loop().create_task(self._step_down())
 
@@ -227,7 +230,7 @@ class StreamWatch:
         try:
             await give_order(self._connection, f"STREAM.LEADER.STEPDOWN.{self._stream}", {}, _ACK)
         except Unavailable:
-            return  # not permitted, or no other server: the fault is reported in any case
+            return  # there is no other server: the fault is reported in any case
         observe(StreamLeaderAsked(self._stream))
 
 

@@ -14,7 +14,7 @@ nobody can guess the random part: so replies, chunks of bodies and credit (`brok
     pool       events, letters, logs, requests of ASKED_BY_POOLS;  own inbox, everything the pools serve, events
                makes, changes and reads their streams
     changes    changes, messages, gaps, catalog, config, faults;  own inbox, what the pool realtime serves, events
-               makes, changes and deletes the stream CHANGES alone
+               makes, changes, moves and deletes the stream CHANGES alone
     platform   everything                                          everything
 
 `door` are the edges, `changes` the workers of the pools replication and realtime, `pool` all other workers, `platform` who
@@ -262,6 +262,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     *CHANGES_KEPT,
                     *_keeping(CHANGES_STREAM),
                     f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}",
+                    f"$JS.API.STREAM.LEADER.STEPDOWN.{CHANGES_STREAM}",
                     *_reading(CHANGES_STREAM),
                 ],
                 [
@@ -282,9 +283,8 @@ _POOL_STREAMS = (LETTERS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
 
 
 def _keeping(stream: str) -> list[str]:
-    """Return the subjects that one must publish on to make a stream, to bring it to the limits of the settings, and to have
-    another server lead it."""
-    return [f"$JS.API.STREAM.{order}.{stream}" for order in ("INFO", "CREATE", "UPDATE", "LEADER.STEPDOWN")]
+    """Return the subjects that one must publish on to make a stream and to bring it to the limits of the settings."""
+    return [f"$JS.API.STREAM.{order}.{stream}" for order in ("INFO", "CREATE", "UPDATE")]
 
 
 def _reading(stream: str) -> list[str]:

@@ -61,7 +61,7 @@ class Replication:
         self._connection, self._url, self._settings = connection, url, settings
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._watch = Watch(settings.slot_name)
-        self._stores = StreamWatch(connection, CHANGES_STREAM)
+        self._stores = StreamWatch(connection, CHANGES_STREAM, may_move=True)
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
         self._complaint = ""
