@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -47,7 +48,7 @@ _LONGEST_FAILURE = 2_000
 _MOST_NESTED = 100
 """Modules written in addresses that are looked into, for one import."""
 
-Sandbox = Callable[[], Confinement]
+Sandbox = Callable[[], AbstractContextManager[Confinement]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,13 @@ What fetches modules reads hostile sources too: an error that quotes a file, or 
 what no function may read. So it runs like the function itself, but for its cache, which it writes.
 """
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
-from workers.functions.confine import Bounds, Confinement
+from workers.functions.confine import MOST_THREADS, Bounds, Confinement
+from workers.functions.control_groups import wait_removed
 from workers.functions.filter import Unix
 from workers.functions.imports import Prepared, prepare
 from workers.functions.places import Places, make_own
@@ -41,12 +45,24 @@ def prepare_in(places: Places, function: Function, *, offline: bool, thorough: b
     )
 
 
-def _sandbox(places: Places, function: Function) -> Confinement:
-    return Confinement(
-        places.walls,
-        places.users.user_of(function.name),
-        Bounds(_MEMORY_MB, _LONGEST_FILE, _CPU_S),
-        rules_for_fetching(places, function),
-        unix=Unix.CLOSED,
-        spared=_SPARED,
-    )
+@contextmanager
+def _sandbox(places: Places, function: Function) -> Iterator[Confinement]:
+    """Build the walls of one program that fetches, and remove its control group when it has ended."""
+    group = None
+    if places.groups is not None:
+        name = f"fetch-{uuid.uuid4().hex[:12]}"
+        group = places.groups.create(name, memory_mb=_MEMORY_MB, threads=MOST_THREADS)
+    try:
+        with Confinement(
+            places.walls,
+            places.users.user_of(function.name),
+            Bounds(_MEMORY_MB, _LONGEST_FILE, _CPU_S),
+            rules_for_fetching(places, function),
+            unix=Unix.CLOSED,
+            spared=_SPARED,
+            group=group,
+        ) as walls:
+            yield walls
+    finally:
+        if group is not None:
+            wait_removed(group)
