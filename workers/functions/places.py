@@ -54,6 +54,8 @@ class Places:
     preload: Path
     system: tuple[tuple[Path, Access], ...] = ()
     """Files of the machine that the runtime uses."""
+    closed: tuple[str, ...] = ()
+    """Where fetching modules must not lead (inner.py)."""
     groups: ControlGroups | None = None
     groupless: str = ""
     """Why processes have no control groups."""
@@ -89,7 +91,6 @@ def settle(data: Path) -> Places:
         program = _program(is_root=is_root)
         system = system_files(program, os.environ)
         groups = open_groups()
-        has_groups = isinstance(groups, ControlGroups)
         return Places(
             users,
             walls,
@@ -98,8 +99,8 @@ def settle(data: Path) -> Places:
             run,
             _preload(home),
             system,
-            groups if isinstance(groups, ControlGroups) else None,
-            "" if has_groups else str(groups),
+            groups=groups if isinstance(groups, ControlGroups) else None,
+            groupless=groups if isinstance(groups, str) else "",
         )
     except OSError as error:
         raise SettingsError(f"functions have no place to run: {error.filename}: {error.strerror}") from None

@@ -5,6 +5,7 @@ It stands in a process of its own, `python -P -m workers functions`.
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -88,11 +89,13 @@ async def run_pool(process: Process, settings: Settings) -> None:
             places.groupless,
         )
     )
+    inner = await asyncio.to_thread(inner_places, settings, database_url(settings))
+    places = replace(places, closed=(*inner.always, *inner.database))
     around = Surroundings(
         places,
         platform_of(settings, _public_keys(settings), os.environ),
         Journal(connection, runtime.log_lines),
-        await asyncio.to_thread(inner_places, settings, database_url(settings)),
+        inner,
         runtime.offline,
     )
     shelf = Shelf(functions_folder(settings), settings.functions, runtime)
