@@ -203,6 +203,15 @@ def test_modules_are_not_fetched_from_this_machine(hosting: Hosting, text: str) 
     assert "server_id" not in told
 
 
+def packaged_from(registry: str) -> dict[str, str]:
+    """Return the files of a function whose package comes from a registry of its own."""
+    return {
+        "index.ts": "import { z } from 'npm:zod@3'; Deno.serve(() => Response.json(String(z)));",
+        "deno.json": "{}",
+        ".npmrc": f"registry=http://{registry}/\n",
+    }
+
+
 def own_address() -> str:
     """Return an address of this machine that is no loopback address: functions may reach it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
@@ -256,6 +265,7 @@ def test_a_name_that_changes_its_address_leads_nowhere_closed() -> None:
         with counting(public, port) as seen:
             kinds = [f"{kind}-*.attacker.example" for kind in answers]
 
+            packaged = hosting.deploy("packaged", packaged_from(f"closed-npm.attacker.example:{port}"))
             got = hosting.run("rebinds", REBINDS, {"kinds": [*kinds, "localhost"], "port": port})
 
     first = {
@@ -263,6 +273,8 @@ def test_a_name_that_changes_its_address_leads_nowhere_closed() -> None:
         for name, told in got.items()
         if name.endswith(" 0") and name.startswith(("later", "metadata"))
     }
+    assert packaged[0] == 422
+    assert "403" in packaged[1]
     assert len(got) == len([*kinds, "localhost"]) * 32
     later = {name: told for name, told in got.items() if name not in first}
     assert any(told.startswith("reached 200ok") for told in first.values())
@@ -274,6 +286,13 @@ def test_a_name_that_changes_its_address_leads_nowhere_closed() -> None:
         refused
     )
     assert {name: told for name, told in later.items() if name not in expected} == {}
+
+
+def test_a_registry_of_packages_leads_nowhere_closed(hosting: Hosting) -> None:
+    status, told = hosting.deploy("packaged", packaged_from(f"localhost:{nats_port(hosting)}"))
+
+    assert status == 422, told
+    assert "403" in told, told
 
 
 @pytest.mark.parametrize("proxy", ["socks5", "socks5h", "SOCKS5"])
