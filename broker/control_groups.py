@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WANTED = ("memory", "pids", "cpu")
-"""Controllers that are used; without the first there is no use in a group."""
+"""Controllers that are used. The first is required."""
 _DELEGATED = ("user.delegate", "trusted.delegate")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -33,7 +33,7 @@ class GroupMount:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupState:
     """What matters of one control group. `is_top`: the root of the hierarchy; `is_edge`: the highest that is shown here."""
 
     folder: Path
@@ -61,10 +61,10 @@ def find_delegation(process: int | str = "self") -> Delegation | str:
     except OSError:
         return "this system has no control groups"
     path = own_path(own)
-    shown = None if path is None else place(path, mounts)
-    if shown is None:
+    location = None if path is None else place(path, mounts)
+    if location is None:
         return "cgroup v2 is not mounted"
-    folder, edge = shown
+    folder, edge = location
     above = _look(folder.parent, edge) if folder != edge else None
     return choose(_look(folder, edge), above)
 
@@ -95,7 +95,7 @@ def place(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | None:
     return None
 
 
-def choose(own: Group, above: Group | None) -> Delegation | str:
+def choose(own: GroupState, above: GroupState | None) -> Delegation | str:
     """Return the group below which a process of `own` may create groups, or why there is none (pure)."""
     if own.is_top or own.is_edge or own.is_delegated:
         chosen = own
@@ -111,14 +111,14 @@ def choose(own: Group, above: Group | None) -> Delegation | str:
     return Delegation(chosen.folder, controllers, chosen.is_top)
 
 
-def _look(folder: Path, edge: Path) -> Group:
+def _look(folder: Path, edge: Path) -> GroupState:
     is_top = not (folder / "cgroup.events").exists()  # the root of the hierarchy alone lacks it
     try:
         controllers = frozenset((folder / "cgroup.controllers").read_text().split())
     except OSError:
         controllers = frozenset()
     files = (folder, folder / "cgroup.procs", folder / "cgroup.subtree_control")
-    return Group(
+    return GroupState(
         folder,
         controllers,
         all(os.access(file, os.W_OK) for file in files),

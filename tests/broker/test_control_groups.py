@@ -6,8 +6,8 @@ import pytest
 
 from broker.control_groups import (
     Delegation,
-    Group,
     GroupMount,
+    GroupState,
     choose,
     find_delegation,
     own_path,
@@ -51,12 +51,12 @@ def test_a_group_lies_where_a_mount_shows_it(path: str, root: str, folder: str |
     assert found == (None if folder is None else (Path(folder), Path("/m")))
 
 
-def group(**more: bool) -> Group:
-    return Group(Path("/g/own"), ALL, is_writable=True, **more)
+def group(**more: bool) -> GroupState:
+    return GroupState(Path("/g/own"), ALL, is_writable=True, **more)
 
 
-def above(**more: bool) -> Group:
-    return Group(Path("/g"), ALL, is_writable=True, **more)
+def above(**more: bool) -> GroupState:
+    return GroupState(Path("/g"), ALL, is_writable=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def above(**more: bool) -> Group:
     ],
     ids=["the whole machine", "a container", "a service", "below a service", "below a container's root"],
 )
-def test_a_delegated_group_is_chosen(own: Group, parent: Group | None, folder: str) -> None:
+def test_a_delegated_group_is_chosen(own: GroupState, parent: GroupState | None, folder: str) -> None:
     found = choose(own, parent)
 
     assert found == Delegation(Path(folder), frozenset({"memory", "pids", "cpu"}), own.is_top)
@@ -82,13 +82,13 @@ def test_a_delegated_group_is_chosen(own: Group, parent: Group | None, folder: s
         (group(), above(), "not delegated"),
         (group(), above(is_top=True), "not delegated"),
         (group(), None, "not delegated"),
-        (Group(Path("/g"), ALL, is_edge=True), None, "cannot be written"),
-        (Group(Path("/g"), frozenset({"hugetlb"}), is_writable=True, is_top=True), None, "no memory controller"),
-        (Group(Path("/g"), frozenset({"pids"}), is_writable=True, is_delegated=True), None, "no memory controller"),
+        (GroupState(Path("/g"), ALL, is_edge=True), None, "cannot be written"),
+        (GroupState(Path("/g"), frozenset({"hugetlb"}), is_writable=True, is_top=True), None, "no memory controller"),
+        (GroupState(Path("/g"), frozenset({"pids"}), is_writable=True, is_delegated=True), None, "no memory controller"),
     ],
     ids=["another's", "root, below another's", "alone", "read-only", "version 1 has them", "not handed down"],
 )  # fmt: skip
-def test_any_other_group_is_left_alone(own: Group, parent: Group | None, words: str) -> None:
+def test_any_other_group_is_left_alone(own: GroupState, parent: GroupState | None, words: str) -> None:
     found = choose(own, parent)
 
     assert isinstance(found, str)
