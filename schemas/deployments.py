@@ -9,6 +9,7 @@ import re
 
 from msgspec import Struct, field
 
+from schemas.function_variables import variable_fault
 from schemas.functions_settings import FunctionSettings
 
 MANIFEST = "manifest.json"
@@ -19,8 +20,6 @@ MOST_FILES = 5_000
 MOST_SECRETS = 100
 LONGEST_SECRET_NAME = 256
 LONGEST_SECRET = 48 * 1024
-RESERVED = "SUPABASE_"
-"""Beginning of the names of the platform's own variables."""
 FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 SECRET_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.]{{0,{LONGEST_SECRET_NAME - 1}}}")
 
@@ -87,8 +86,8 @@ def secret_fault(name: str, value: str) -> str | None:
         return (
             f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"
         )
-    if name.startswith(RESERVED):
-        return f"names of secrets must not begin with {RESERVED}: {name}"
+    if fault := variable_fault(name, value):
+        return f"{name} cannot be a secret: {fault}"
     if len(value.encode()) > LONGEST_SECRET:
         return f"the value of {name} is longer than {LONGEST_SECRET} bytes"
     return f"the value of {name} has a NUL in it" if "\0" in value else None

@@ -57,7 +57,7 @@ class EdgeRuntime(Struct, frozen=True):
     """Known, and not served."""
     deno_version: int = 2
     secrets: dict[str, Secret] = field(default_factory=dict)
-    """Variables of all functions; their names must not begin with SUPABASE_."""
+    """Variables of all functions; their names must not begin with SUPABASE_, nor be one that the runtime obeys (docs/functions.md)."""
     path: str = ""
     """Folder of the functions. Unset: `functions` beside `config.toml`."""
     db_url: Secret | None = None

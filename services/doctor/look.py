@@ -36,7 +36,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
     told = [Finding("settings", Level.WARNING, each) for each in project.warnings]
     found = [*told, machine.look_at_disk(folder.path), machine.look_at_keys(settings)]
     found += machine.look_at_staging(settings, folder.path)
-    found += machine.look_at_functions(settings)
+    found += machine.look_at_functions(settings, state.pid if state else None)
     found += machine.look_at_logins(settings)
     found.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))
     if state is None:

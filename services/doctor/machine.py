@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from broker.blobs_folder import folder_size, staging_folder
+from broker.control_groups import find_delegation
 from broker.walls import NO_WALL, NO_WALL_CURE, has_own_users, holds_functions, landlock_abi
 from schemas.database_logins import password_variables, sharing_logins
 from schemas.settings import Settings
@@ -101,8 +102,11 @@ def look_at_keys(settings: Settings) -> Finding:
     )
 
 
-def look_at_functions(settings: Settings) -> list[Finding]:
-    """Tell what keeps functions from the platform's own files, beside the permissions of their runtime."""
+def look_at_functions(settings: Settings, process: int | None = None) -> list[Finding]:
+    """Tell what keeps functions from the platform's own files, beside the permissions of their runtime.
+
+    `process` is the running platform's: its control group counts, not that of this shell.
+    """
     runtime, title = settings.edge_runtime, "functions"
     if not runtime.enabled:
         return []
@@ -117,7 +121,16 @@ def look_at_functions(settings: Settings) -> list[Finding]:
     if not abi:
         cure = "Use a kernel with Landlock (Linux 5.13 or later, `lsm=landlock,...`): functions of one user are not kept apart."
         found = [Finding(title, Level.WARNING, f"held by {walls[0]} alone", cure)]
-    return found
+    return [*found, _limits_of_functions(process)]
+
+
+def _limits_of_functions(process: int | None) -> Finding:
+    """Report what bounds functions' memory: of the running platform, else of one that this shell would start."""
+    title, delegation = "functions", find_delegation(process or "self")
+    if isinstance(delegation, str):
+        return Finding(title, Level.OK, f"bounded by limits of each process: {delegation}")
+    controllers = ", ".join(sorted(delegation.controllers))
+    return Finding(title, Level.OK, f"bounded by control groups ({controllers}) below {delegation.folder}")
 
 
 def look_at_ports(settings: Settings) -> list[Finding]:

@@ -1,15 +1,17 @@
 """Hosted functions that reach what is closed to them: the broker, metadata addresses, sockets of other programs."""
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.attacks.hosting import Hosting
+from tests.attacks.name_server import name_server, platform_with_resolver
 
 TRIES = """Deno.serve(async (req) => {
   const { urls = [], hosts = [], sockets = [] } = await req.json(); const got: Record<string, string> = {};
@@ -33,6 +35,46 @@ TRIES = """Deno.serve(async (req) => {
   await tried("raw", async () => await Deno.open("/dev/net/tun"));
   return Response.json(got);
 });"""
+REBINDS = """Deno.serve(async (req) => {
+  const { kinds, port } = await req.json(); const got: Record<string, string> = {}; let count = 0;
+  const net = await import("node:net"); const http = await import("node:http"); const tls = await import("node:tls"); const http2 = await import("node:http2");
+  const timed = <T>(promise: Promise<T>) => Promise.race([promise, new Promise<T>((_, no) => setTimeout(() => no("late"), 2000))]);
+  const once = (one: any, event: string) => new Promise((ok, no) => { one.once(event, () => { ok("connected"); one.destroy?.() }); one.once("error", no) });
+  const text = async (r: Promise<Response>) => (await r).status + await (await r).text();
+  const through = (proxy: unknown, url = "http://198.51.100.1/") => text(fetch(url, { client: (Deno as any).createHttpClient({ proxy }) } as any));
+  const ways: Record<string, (host: string) => Promise<unknown>> = {
+    fetch: (host) => text(fetch(`http://${host}:${port}/`)),
+    "https fetch": (host) => text(fetch(`https://${host}:${port}/`)),
+    connect: async (hostname) => (await Deno.connect({ hostname, port })).close(),
+    "connect tls": async (hostname) => (await Deno.connectTls({ hostname, port })).close(),
+    socket: (host) => new Promise((ok, no) => { const s = new WebSocket(`ws://${host}:${port}`); s.onopen = () => ok("open"); s.onerror = (e: any) => no(e.message) }),
+    "node:net": (host) => once(net.connect(port, host), "connect"),
+    "node:http": (host) => once(http.get({ host, port, agent: false } as any), "response"),
+    "node:tls": (host) => once(tls.connect(port, host), "secureConnect"),
+    "node:http2": (host) => once(http2.connect(`http://${host}:${port}`), "connect"),
+    import: (host) => import(`http://${host}:${port}/x.ts`),
+    "http proxy": (host) => through({ url: `http://${host}:${port}` }),
+    "tcp proxy": (hostname) => through({ transport: "tcp", hostname, port }),
+    "socks proxy": (host) => through({ url: `socks5://${host}:${port}` }),
+    "hidden socks proxy": (host) => { let read = 0; return through({ get url() { return read++ ? `socks5h://${host}:${port}` : `http://127.0.0.1:${port}` } }) },
+    "socks variable": (host) => { Deno.env.set("ALL_PROXY", `socks5://${host}:${port}`); return text(fetch(`http://${host}:${port}/`)) },
+    "socks variable of a client": (host) => { Deno.env.set("HTTP_PROXY", `socks5://${host}:${port}`); return text(fetch(`http://${host}:${port}/`, { client: (Deno as any).createHttpClient({}) } as any)) },
+  };
+  await Promise.all(kinds.flatMap((kind: string) => Object.entries(ways).map(async ([way, go]) => {
+    const host = kind.includes("*") ? kind.replace("*", String(count++)) : kind;
+    for (let turn = 0; turn < 2; turn++) {
+      try { got[`${kind} ${way} ${turn}`] = "reached " + String(await timed(go(host))) }
+      catch (e) { got[`${kind} ${way} ${turn}`] = String(e) + String((e as any)?.cause ?? "") + String((e as any)?.code ?? "") }
+    }
+  })));
+  return Response.json(got);
+});"""
+REFUSALS = (
+    "Requires net access",
+    "Requires import access",
+    "Specifier not found in cache",
+    "a proxy of HTTP",
+)
 
 
 @contextmanager
@@ -159,3 +201,119 @@ def test_modules_are_not_fetched_from_this_machine(hosting: Hosting, text: str) 
     assert status == 422
     assert "INFO" not in told
     assert "server_id" not in told
+
+
+def packaged_from(registry: str) -> dict[str, str]:
+    """Return the files of a function whose package comes from a registry of its own."""
+    return {
+        "index.ts": "import { z } from 'npm:zod@3'; Deno.serve(() => Response.json(String(z)));",
+        "deno.json": "{}",
+        ".npmrc": f"registry=http://{registry}/\n",
+    }
+
+
+def own_address() -> str:
+    """Return an address of this machine that is no loopback address: functions may reach it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        try:
+            one.connect(("198.51.100.1", 9))  # of a datagram socket: nothing is sent
+        except OSError:
+            pytest.skip("this machine has no address but loopback")
+        return str(one.getsockname()[0])
+
+
+@contextmanager
+def counting(address: str, port: int) -> Iterator[list[str]]:
+    """Answer HTTP on an address, and note each connection."""
+    seen: list[str] = []
+    with socket.create_server((address, port)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    one, _ = server.accept()
+                except OSError:
+                    return
+                with one:
+                    seen.append(address)
+                    one.settimeout(2)
+                    with suppress(OSError):
+                        one.recv(4096)
+                        one.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield seen
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="port 53 and a resolv.conf of its own take root")
+def test_a_name_that_changes_its_address_leads_nowhere_closed() -> None:
+    public = own_address()
+    answers = {
+        "closed": lambda turn: ["127.0.0.1", "::1"],
+        "later": lambda turn: [public] if turn == 1 else ["127.0.0.1", "::ffff:127.0.0.1"],
+        "beside": lambda turn: ["127.0.0.1", "127.0.0.2"],
+        "mapped": lambda turn: ["::ffff:127.0.0.1"],
+        "metadata": lambda turn: [public] if turn == 1 else ["169.254.169.254"],
+    }
+    with (
+        name_server(lambda name, turn: answers.get(name.partition("-")[0], lambda _: [])(turn)) as server,
+        platform_with_resolver() as running,
+    ):
+        hosting = Hosting(running)
+        port = nats_port(hosting)
+        with counting(public, port) as seen:
+            kinds = [f"{kind}-*.attacker.example" for kind in answers]
+
+            packaged = hosting.deploy("packaged", packaged_from(f"closed-npm.attacker.example:{port}"))
+            got = hosting.run("rebinds", REBINDS, {"kinds": [*kinds, "localhost"], "port": port})
+
+    first = {
+        name: told
+        for name, told in got.items()
+        if name.endswith(" 0") and name.startswith(("later", "metadata"))
+    }
+    assert packaged[0] == 422
+    assert "403" in packaged[1]
+    assert len(got) == len([*kinds, "localhost"]) * 32
+    later = {name: told for name, told in got.items() if name not in first}
+    assert any(told.startswith("reached 200ok") for told in first.values())
+    assert seen
+    assert server.questions["later-0.attacker.example 1"] or len(server.questions) > len(kinds)
+    # node:net says nothing where all of several addresses are refused; a connection on this machine takes no two seconds
+    refused = (name for name, told in later.items() if told == "late" and " node:" in name)
+    expected = {name for name, told in later.items() if any(words in told for words in REFUSALS)}.union(
+        refused
+    )
+    assert {name: told for name, told in later.items() if name not in expected} == {}
+
+
+def test_a_registry_of_packages_leads_nowhere_closed(hosting: Hosting) -> None:
+    status, told = hosting.deploy("packaged", packaged_from(f"localhost:{nats_port(hosting)}"))
+
+    assert status == 422, told
+    assert "403" in told, told
+
+
+@pytest.mark.parametrize("proxy", ["socks5", "socks5h", "SOCKS5"])
+def test_no_proxy_leads_to_what_is_closed(hosting: Hosting, proxy: str) -> None:
+    source = """Deno.serve(async (req) => { const { url } = await req.json();
+      try { const client = (Deno as any).createHttpClient({ proxy: { url } });
+        await fetch("http://198.51.100.1/", { client } as any); return Response.json("reached") }
+      catch (e) { return Response.json(String(e) + String((e as any).cause)) } });"""
+
+    told = hosting.run("proxied", source, {"url": f"{proxy}://localhost:{nats_port(hosting)}"})
+
+    assert any(words in told for words in REFUSALS), told
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("LD_PRELOAD", "./own.so"), ("OTEL_DENO", "true"), ("DENO_PERMISSION_BROKER_PATH", "./x"), ("NODE_OPTIONS", "--x"),
+     ("GCONV_PATH", "."), ("ALL_PROXY", "socks5://localhost:1")],
+)  # fmt: skip
+def test_secrets_do_not_steer_what_is_below_the_sandbox(hosting: Hosting, name: str, value: str) -> None:
+    status, told = hosting.put_secrets({name: value})
+
+    assert status == 422, told
+    assert name in told

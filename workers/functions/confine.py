@@ -1,7 +1,7 @@
 """What a function's process gives up before its program starts: rights, files, system calls, memory, a life without us.
 
     parent   ruleset, filter and limits are built       -> Confinement
-    child    limits, user, no_new_privs, death signal, Landlock, filter     -> exec
+    child    control group, limits, user, no_new_privs, death signal, Landlock, filter     -> exec
 
 The child makes system calls only, in this order: the user is changed while that is still allowed, the filter comes last
 because it forbids what the others need. A step that fails ends the start: nothing runs with fewer walls than were planned.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from workers.functions import landlock
+from workers.functions.control_groups import ControlGroup
 from workers.functions.filter import Installer, Unix
 from workers.functions.landlock import Rules
 from workers.functions.listener import Listener
@@ -28,7 +29,7 @@ SPARE_MB = 640
 _FILES = 4096
 _CPU_S = 24 * 3600
 """A backstop for the whole life of a process; its requests are measured one by one (`limits.py`)."""
-_THREADS = 1024
+MOST_THREADS = 1024
 """Of all processes of one function's user: a process has some ten, and more while it resolves names."""
 _UMASK = 0o077
 _PR_SET_PDEATHSIG = 1
@@ -59,7 +60,9 @@ class Confinement:
         unix: Unix = Unix.OPEN,
         spared: Collection[str] = (),
         creates: bool = False,
+        group: ControlGroup | None = None,
     ) -> None:
+        self._group = group
         self._user, self._rules, self._abi = user, rules, walls.landlock
         self._listener = listener
         self._parent = os.getpid()
@@ -79,6 +82,8 @@ class Confinement:
 
     def enter(self) -> None:
         """Give up everything; runs in the child. Raises: OSError, and the program is not started."""
+        if self._group is not None:
+            self._group.enter()
         for kind, most in self._limits:
             _, hard = resource.getrlimit(kind)
             within = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -111,5 +116,5 @@ def _limits(user: SystemUser | None, bounds: Bounds) -> list[tuple[int, int]]:
         (resource.RLIMIT_FSIZE, bounds.file_bytes),
     ]
     if user is not None and not user.is_shared:  # the kernel counts all processes of a user
-        limits.append((resource.RLIMIT_NPROC, _THREADS))
+        limits.append((resource.RLIMIT_NPROC, MOST_THREADS))
     return limits

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from schemas.auth_settings_keys import listed_keys
+from schemas.function_variables import variable_fault
 from schemas.legacy_keys import legacy_key
 from schemas.settings import Settings, gateway_scheme
 from workers.functions.registry import Function
@@ -89,7 +90,8 @@ def variables_of(function: Function, platform: Platform, execution_id: str) -> d
     told = dict(platform.variables)
     if not platform.opens_database(function):
         told.pop(_DATABASE_URL, None)
-    return {**function.env, **told, **own}
+    project = {name: value for name, value in function.env.items() if variable_fault(name, value) is None}
+    return {**project, **told, **own}
 
 
 def database_url(settings: Settings) -> str:

@@ -15,7 +15,8 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
@@ -25,7 +26,6 @@ import msgspec
 from schemas.functions_folder import entrypoint_in
 from schemas.functions_settings import FunctionSettings
 from workers.functions.boundary import config_faults, data_source, outside, real_roots
-from workers.functions.confine import Confinement
 from workers.functions.import_map import ImportMap, is_relative, local_path, map_of
 from workers.functions.reach import Reach
 from workers.functions.rewrites import SHIM, host_of, rewritten
@@ -47,7 +47,16 @@ _LONGEST_FAILURE = 2_000
 _MOST_NESTED = 100
 """Modules written in addresses that are looked into, for one import."""
 
-Sandbox = Callable[[], Confinement]
+
+@dataclass(frozen=True, slots=True)
+class FetchWalls:
+    """What holds the program that fetches: a call for the child, and variables, as of a proxy."""
+
+    enter: Callable[[], None]
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+Sandbox = Callable[[], AbstractContextManager[FetchWalls]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +383,7 @@ class _Fetch:
                     f"--config={self.config}" if self.config else "--no-config",
                     str(self.begin), *([str(self.preload)] if self.preload else []),
                 ],
-                env=_environment() | {"DENO_DIR": str(self.cache), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
+                env=_environment() | dict(walls.environment if walls else {}) | {"DENO_DIR": str(self.cache), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
                 cwd=self.begin.parent, stdin=subprocess.DEVNULL, capture_output=True, timeout=FETCH_S, check=False,
                 preexec_fn=walls.enter if walls else None,
             )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas.function_variables import PROXIES
 from workers.functions.imports import Prepared
 from workers.functions.registry import Function
 
@@ -59,6 +60,7 @@ def command(
         f"--config={function.config}" if function.config else "--no-config",
         f"--preload={place.preload}",
         *_permissions(function, place, denied),
+        *_ignored(variables),
         f"--v8-flags=--max-old-space-size={memory_mb}",
         str(function.entrypoint),
     ]
@@ -90,6 +92,12 @@ def _permissions(function: Function, place: Place, denied: Iterable[str]) -> lis
         f"--allow-write={place.socket}",
         f"--allow-sys={_listed(_SYS)}",
     ]
+
+
+def _ignored(variables: Mapping[str, str]) -> list[str]:
+    """Return the option by which a function cannot name a proxy; those that the environment names stay readable."""
+    names = [name for name in PROXIES if not variables.get(name)]
+    return [f"--ignore-env={_listed(names)}"] if names else []
 
 
 def _listed(values: Iterable[str]) -> str:

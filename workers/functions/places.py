@@ -28,6 +28,7 @@ from pathlib import Path
 import deno  # type: ignore[import-untyped]  # one function, which gives a path
 
 from schemas.settings import SettingsError
+from workers.functions.control_groups import ControlGroups, open_groups
 from workers.functions.landlock import Access
 from workers.functions.registry import Function
 from workers.functions.system_files import system_files
@@ -53,6 +54,11 @@ class Places:
     preload: Path
     system: tuple[tuple[Path, Access], ...] = ()
     """Files of the machine that the runtime uses."""
+    closed: tuple[str, ...] = ()
+    """Where fetching modules must not lead (inner.py)."""
+    groups: ControlGroups | None = None
+    groupless: str = ""
+    """Why processes have no control groups."""
 
     @property
     def deployed_mode(self) -> int:
@@ -84,7 +90,18 @@ def settle(data: Path) -> Places:
             run.chmod(0o711)
         program = _program(is_root=is_root)
         system = system_files(program, os.environ)
-        return Places(users, walls, program, home, run, _preload(home), system)
+        groups = open_groups()
+        return Places(
+            users,
+            walls,
+            program,
+            home,
+            run,
+            _preload(home),
+            system,
+            groups=groups if isinstance(groups, ControlGroups) else None,
+            groupless=groups if isinstance(groups, str) else "",
+        )
     except OSError as error:
         raise SettingsError(f"functions have no place to run: {error.filename}: {error.strerror}") from None
 

@@ -5,6 +5,7 @@ It stands in a process of its own, `python -P -m workers functions`.
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -60,6 +61,17 @@ class FunctionsNotHeld(Observation, frozen=True):
     are_run: bool
 
 
+class FunctionLimits(Observation, frozen=True):
+    """What bounds the memory, threads and processor time of functions' processes."""
+
+    level: ClassVar[str] = "info"
+    control_groups: str
+    """The group below which each process has its own; empty: none."""
+    controllers: str
+    reason: str
+    """Why there are no groups: limits of the process and a look at it ten times a second hold alone."""
+
+
 async def run_pool(process: Process, settings: Settings) -> None:
     """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
@@ -76,11 +88,21 @@ async def run_pool(process: Process, settings: Settings) -> None:
     process.on_drain(lambda: asyncio.to_thread(leave, places))
     if not places.walls.is_enough:
         observe(FunctionsNotHeld(NO_WALL, NO_WALL_CURE, runtime.unsafe_without_sandbox))
+    groups = places.groups
+    observe(
+        FunctionLimits(
+            str(groups.parent) if groups else "",
+            " ".join(sorted(groups.controllers)) if groups else "",
+            places.groupless,
+        )
+    )
+    inner = await asyncio.to_thread(inner_places, settings, database_url(settings))
+    places = replace(places, closed=(*inner.always, *inner.database))
     around = Surroundings(
         places,
         platform_of(settings, _public_keys(settings), os.environ),
         Journal(connection, runtime.log_lines),
-        await asyncio.to_thread(inner_places, settings, database_url(settings)),
+        inner,
         runtime.offline,
     )
     shelf = Shelf(functions_folder(settings), settings.functions, runtime)

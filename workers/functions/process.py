@@ -22,7 +22,8 @@ from subprocess import SubprocessError
 from broker.observe import observe
 from schemas.functions_errors import BootFailed, FunctionError, FunctionFailed, LimitReached
 from workers.functions import http_wire
-from workers.functions.confine import Bounds, Confinement
+from workers.functions.confine import MOST_THREADS, Bounds, Confinement
+from workers.functions.control_groups import ControlGroup
 from workers.functions.environment import Platform, variables_of
 from workers.functions.filter import Unix
 from workers.functions.imports import Prepared
@@ -94,6 +95,7 @@ class Instance:
             self._folder = around.places.run / self.execution[:13]
         self._socket = self._folder / f"{self.execution[:13]}.sock"
         self._listener: Listener | None = None
+        self._group: ControlGroup | None = None
         self._relay = Relay(str(self._socket), self.meter.progress)
         self._own_files = f"file://{function.root.parent}/"
         self._listening = asyncio.Event()
@@ -241,6 +243,10 @@ class Instance:
             own.mkdir(mode=0o700)
             if user is not None:
                 os.chown(own, user.uid, user.gid)
+        if places.groups is not None:
+            self._group = places.groups.create(
+                self.execution[:13], memory_mb=self.limits.memory_mb, threads=MOST_THREADS
+            )
         compiles = places.walls.is_gated
         rules = rules_at_work(places, self.function, prepared, made.environment, own, compiles=compiles)
         return Confinement(
@@ -251,6 +257,7 @@ class Instance:
             listener=self._listener,
             unix=Unix.GATED if self._listener else Unix.OPEN,
             creates=compiles,
+            group=self._group,
         )
 
     async def _spawn(self, made: Command, prepared: Prepared) -> None:
@@ -275,6 +282,8 @@ class Instance:
         finally:
             os.close(its_out)
             os.close(its_err)
+            if self._group is not None:
+                self._group.shut()
         _follow(out, Lines(lambda line: self._hear(line, "info")))
         told = asyncio.Event()
         _follow(err, Lines(lambda line: self._hear(line, "error")), told.set)
@@ -288,10 +297,17 @@ class Instance:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SEE_OFF_S):
                 await told.wait()
-        if not self._limit and not self._reason:
+        kills = self._group.kills() if self._group is not None else None
+        if kills and not self._limit:
+            self._limit = "memory"
+            observe(FunctionKilled(self.function.name, self.execution, "memory"))
+            self._say(
+                "error", f"ended: out of memory, of {self.limits.memory_mb} MB that it may have", "limit"
+            )
+        elif not self._limit and not self._reason:
             if code in _CRASHES and any(sign in line for line in self._said for sign in _OUT_OF_MEMORY):
                 self._limit = "memory"
-            elif code in _SPENT:
+            elif code in _SPENT and (code == -signal.SIGXCPU or kills is None):
                 self._limit = "cpu" if code == -signal.SIGXCPU else "memory"
         self._signal(signal.SIGKILL)  # what it may have left in its group
         reason = self._limit or self._reason or f"exit {code}"
@@ -305,6 +321,8 @@ class Instance:
         self._relay.close()
         self._remove_socket()
         self.on_gone(self)
+        if self._group is not None:
+            await self._group.removed()
         await asyncio.to_thread(trim, self._around.places, self.function.name)
 
     def _remove_socket(self) -> None:
@@ -334,6 +352,8 @@ class Instance:
             await self.gone.wait()
         else:
             self._remove_socket()
+            if self._group is not None:
+                await self._group.removed()
 
     def _hear(self, line: bytes, level: str) -> None:
         found = read_line(line, level)

@@ -64,12 +64,16 @@ def rules_at_work(
     )
 
 
-def rules_for_fetching(places: Places, function: Function) -> Rules:
-    """Return the rules of the program that fetches a function's modules."""
+def rules_for_fetching(places: Places, function: Function, proxy: int | None) -> Rules:
+    """Return the rules of the program that fetches a function's modules. `proxy` is the only port that it connects to."""
     configuration = [function.root / name for name in _PACKAGES]
     readable = [*roots_of(function), *configuration, places.notes(function.name), places.preload]
     cache = places.cache(function.name)
-    return Rules((*places.system, *_readable(readable, places), (cache, CHANGE)), None, OWN)
+    return Rules(
+        (*places.system, *_readable(readable, places), (cache, CHANGE)),
+        None if proxy is None else frozenset({proxy}),
+        OWN,
+    )
 
 
 def _readable(paths: list[Path], places: Places) -> Iterator[tuple[Path, Access]]:

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.dotenv import parse_dotenv
+from schemas.function_variables import variable_fault
 from schemas.functions_folder import LEFT_OUT, SOURCES, entrypoint_in, shared_in
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
 from schemas.secret import Secret
@@ -33,7 +34,6 @@ _OF_ALL = (*_IMPORT_MAPS, "package.json", ".npmrc", ".env")
 _LISTENS = re.compile(rb"\.\s*listen\s*\(")
 _LONGEST_SOURCE = 1024 * 1024
 _UNSET = re.compile(r"env\(\w+\)")
-_RESERVED = "SUPABASE_"
 
 Mark = tuple[str, int, int, int]
 
@@ -190,11 +190,10 @@ def _shared_env(
         except OSError as error:
             warnings.append(f"{file} cannot be read: {error.strerror}")
     merged = from_file | _revealed(runtime.secrets) | dict(secrets)
-    for name in [name for name in merged if name.startswith(_RESERVED)]:
-        warnings.append(
-            f"the variable {name} of functions is left out: names must not begin with {_RESERVED}"
-        )
-        del merged[name]
+    for name, value in list(merged.items()):
+        if fault := variable_fault(name, value):
+            warnings.append(f"the variable {name} of functions is left out: {fault}")
+            del merged[name]
     return merged
 
 

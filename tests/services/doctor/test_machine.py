@@ -76,9 +76,12 @@ def test_functions_without_a_wall_are_an_error(
     monkeypatch.setattr(machine, "holds_functions", lambda: holds)
     monkeypatch.setattr(machine, "landlock_abi", lambda: 7 if holds else 0)
 
-    [found] = machine.look_at_functions(_settings(HEADWATER_EDGE_RUNTIME_UNSAFE_WITHOUT_SANDBOX=accepted))
+    found, *bounds = machine.look_at_functions(
+        _settings(HEADWATER_EDGE_RUNTIME_UNSAFE_WITHOUT_SANDBOX=accepted)
+    )
 
     assert found.level is level
+    assert [each.told.startswith("bounded by ") for each in bounds] == [True] * holds
 
 
 def test_uploads_that_take_nearly_all_that_they_may_are_told(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
@@ -53,6 +54,38 @@ def test_prepared_imports_ask_no_registry() -> None:
 
     assert "--import-map=/m/map.json" in words
     assert "--cached-only" in words
+
+
+def test_a_function_cannot_name_a_proxy_that_its_environment_does_not() -> None:
+    def ignored(variables: dict[str, str]) -> str:
+        made = command(function(), Prepared(), PLACE, variables, memory_mb=128, denied=[])
+        return next(word for word in made.argv if word.startswith("--ignore-env="))
+
+    assert ignored({}) == "--ignore-env=HTTP_PROXY,http_proxy,HTTPS_PROXY,https_proxy,ALL_PROXY,all_proxy"
+    assert "HTTPS_PROXY" not in ignored({"HTTPS_PROXY": "http://p"})
+
+
+def test_variables_that_are_obeyed_below_the_sandbox_are_left_out() -> None:
+    names = [
+        "LD_PRELOAD", "LD_AUDIT", "GLIBC_TUNABLES", "GCONV_PATH", "HOSTALIASES", "DENO_PERMISSION_BROKER_PATH",
+        "DENO_V8_FLAGS", "DENO_CERT", "OTEL_DENO", "OTEL_DENO_CONSOLE", "NODE_OPTIONS",
+    ]  # fmt: skip
+    kept = {
+        "DENO_ENV": "x",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "x",
+        "HTTP_PROXY": "http://p",
+        "TZ": "UTC",
+        "MINE": "1",
+    }
+    mine = replace(
+        function(), env={**dict.fromkeys(names, "x"), **kept, "ALL_PROXY": " Socks5://localhost:1"}
+    )
+
+    seen = variables_of(mine, platform_of(Settings(), [], {"LD_LIBRARY_PATH": "/nix/lib"}), "id-1")
+
+    assert kept.items() <= seen.items()
+    assert not {*names, "ALL_PROXY"} & set(seen)
+    assert seen["LD_LIBRARY_PATH"] == "/nix/lib"
 
 
 def test_the_platforms_variables_win_and_ours_do_not_pass() -> None:

@@ -257,6 +257,65 @@ scope.Worker = class {
 // these names missing, and use what they have for such places.
 for (const name of ["caches", "localStorage"]) delete scope[name];
 
+// A proxy of SOCKS is connected to without a look at the address that its name stands for (Deno 2.9), so a name could stand
+// for what is closed. Proxies of HTTP are compared with `--deny-net`. Everything here is taken now: the function may replace it later.
+
+const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+  .flatMap((name) => { const value = Deno.env.get(name); return value ? [{ __proto__: null, name, value } as any] : []; });
+const realClient = (Deno as any).createHttpClient;
+const { get: getVariable, set: setVariable } = Deno.env;
+const RealURL = globalThis.URL;
+const { apply } = Reflect;
+const hrefOf = Object.getOwnPropertyDescriptor(RealURL.prototype, "href")!.get!;
+const protocolOf = Object.getOwnPropertyDescriptor(RealURL.prototype, "protocol")!.get!;
+const { includes } = String.prototype;
+
+/** The address of a proxy, as its scheme was judged: nothing reads the options a second time. */
+function proxyAddress(given: unknown): string {
+  const text = `${given}`;
+  const url = new RealURL(apply(includes, text, ["://"]) ? text : `http://${text}`);
+  const protocol = apply(protocolOf, url, []);
+  if (protocol !== "http:" && protocol !== "https:") throw new Deno.errors.NotSupported("A proxy of a function is a proxy of HTTP.");
+  return apply(hrefOf, url, []);
+}
+
+/** Copy what options have, into one without a prototype: what they lack is not looked for elsewhere. */
+function picked(from: any, names: string[]): any {
+  const copy: any = { __proto__: null };
+  for (let at = 0; at < names.length; at++) {
+    const value = from?.[names[at]];
+    if (value !== undefined) copy[names[at]] = value;
+  }
+  return copy;
+}
+
+function clientOptions(given: any): any {
+  const options = picked(given, ["caCerts", "proxy", "cert", "key", "http1", "http2", "poolMaxIdlePerHost", "poolIdleTimeout", "allowHost", "localAddress"]);
+  if (options.proxy == null) return options;
+  const proxy = picked(options.proxy, ["transport", "url", "basicAuth", "hostname", "port"]);
+  if (proxy.url !== undefined) proxy.url = proxyAddress(proxy.url);
+  proxy.transport = `${proxy.transport ?? "http"}`;
+  if (proxy.transport !== "http" && proxy.transport !== "https" && proxy.transport !== "tcp") {
+    throw new Deno.errors.NotSupported("A proxy of a function is a proxy of HTTP.");
+  }
+  options.proxy = proxy;
+  return options;
+}
+
+if (PROXIES.length) await realFetch("data:,"); // the client of `fetch` is made once, by the variables of this moment
+Object.defineProperty(Deno, "createHttpClient", {
+  configurable: false,
+  enumerable: true,
+  writable: false,
+  value: function createHttpClient(options: any): unknown {
+    const copy = clientOptions(options);
+    for (let at = 0; at < PROXIES.length; at++) {
+      if (apply(getVariable, Deno.env, [PROXIES[at].name]) !== PROXIES[at].value) apply(setVariable, Deno.env, [PROXIES[at].name, PROXIES[at].value]);
+    }
+    return apply(realClient, Deno, [copy]);
+  },
+});
+
 scope.Supabase = {
   ai: {
     Session: class {

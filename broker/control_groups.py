@@ -1,0 +1,139 @@
+"""Where this machine lets a process create control groups (cgroup v2): asked by the functions pool and by `doctor`.
+
+A control group counts memory, threads and processor time of all its processes together, and the kernel enforces its limits.
+A process may create groups only below one that was handed to it ("delegated"):
+
+    /                        the root of the whole hierarchy, for root on a machine without an init system that manages it
+    a container's own root   where the container may write /sys/fs/cgroup
+    a systemd service        with `Delegate=yes`: systemd marks its group with the attribute `user.delegate` or `trusted.delegate`
+    the group above          where `DelegateSubgroup=`, or the functions worker, put the platform's processes into one below
+
+Any other group belongs to whoever made it, even if its files can be written: systemd wants to be its only writer.
+Groups with controllers for their children hold no processes themselves ("no internal processes"), but for the root.
+Source: Linux kernel documentation, "Control Group v2"; systemd, "Control Group APIs and Delegation".
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+WANTED = ("memory", "pids", "cpu")
+"""Controllers that are used. The first is required."""
+_DELEGATED = ("user.delegate", "trusted.delegate")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMount:
+    """A mount of the hierarchy: the group that it shows first, and where."""
+
+    root: str
+    point: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What matters of one control group. `is_top`: the root of the hierarchy; `is_edge`: the highest that is shown here."""
+
+    folder: Path
+    controllers: frozenset[str] = frozenset()
+    is_writable: bool = False
+    is_top: bool = False
+    is_edge: bool = False
+    is_delegated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """The group below which groups may be created. `holds_processes`: it may keep its own ones."""
+
+    folder: Path
+    controllers: frozenset[str]
+    holds_processes: bool
+
+
+def find_delegation(process: int | str = "self") -> Delegation | str:
+    """Return where a process may create groups, or why it cannot."""
+    try:
+        own = Path(f"/proc/{process}/cgroup").read_text()
+        mounts = read_mounts(Path(f"/proc/{process}/mountinfo").read_text())
+    except OSError:
+        return "this system has no control groups"
+    path = own_path(own)
+    location = None if path is None else place(path, mounts)
+    if location is None:
+        return "cgroup v2 is not mounted"
+    folder, edge = location
+    above = _look(folder.parent, edge) if folder != edge else None
+    return choose(_look(folder, edge), above)
+
+
+def own_path(text: str) -> str | None:
+    """Return the path of a process in the hierarchy of cgroup v2, from /proc/PID/cgroup (pure)."""
+    return next((line[3:] for line in text.splitlines() if line.startswith("0::/")), None)
+
+
+def read_mounts(text: str) -> list[GroupMount]:
+    """Return the mounts of cgroup v2 from /proc/PID/mountinfo (pure). Blanks in its fields are written in octal."""
+    found = []
+    for line in text.splitlines():
+        fields, _, rest = line.partition(" - ")
+        words = fields.split(" ")
+        if rest.split(" ")[0] == "cgroup2" and len(words) > 4:
+            found.append(GroupMount(_plain(words[3]), _plain(words[4])))
+    return found
+
+
+def place(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | None:
+    """Return the folder of a group and the one of its mount; None where no mount shows it (pure)."""
+    for mount in mounts:
+        if path == mount.root or path.startswith(mount.root.rstrip("/") + "/"):
+            below = os.path.relpath(path, mount.root)
+            point = Path(mount.point)
+            return (point if below == "." else point / below), point
+    return None
+
+
+def choose(own: GroupState, above: GroupState | None) -> Delegation | str:
+    """Return the group below which a process of `own` may create groups, or why there is none (pure)."""
+    if own.is_top or own.is_edge or own.is_delegated:
+        chosen = own
+    elif above is not None and not above.is_top and (above.is_edge or above.is_delegated):
+        chosen = above
+    else:
+        return f"the control group {own.folder} is not delegated (systemd: Delegate=yes)"
+    controllers = chosen.controllers.intersection(WANTED)
+    if WANTED[0] not in controllers:
+        return f"the control group {chosen.folder} has no memory controller (cgroup v1 may have it)"
+    if not chosen.is_writable:
+        return f"the control group {chosen.folder} cannot be written"
+    return Delegation(chosen.folder, controllers, chosen.is_top)
+
+
+def _look(folder: Path, edge: Path) -> GroupState:
+    is_top = not (folder / "cgroup.events").exists()  # the root of the hierarchy alone lacks it
+    try:
+        controllers = frozenset((folder / "cgroup.controllers").read_text().split())
+    except OSError:
+        controllers = frozenset()
+    files = (folder, folder / "cgroup.procs", folder / "cgroup.subtree_control")
+    return GroupState(
+        folder,
+        controllers,
+        all(os.access(file, os.W_OK) for file in files),
+        is_top,
+        folder == edge and not is_top,
+        any(_attribute(folder, name) == b"1" for name in _DELEGATED),
+    )
+
+
+def _attribute(folder: Path, name: str) -> bytes:
+    try:
+        return os.getxattr(folder, name) if hasattr(os, "getxattr") else b""
+    except OSError:
+        return b""
+
+
+def _plain(field: str) -> str:
+    return _ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), field)
