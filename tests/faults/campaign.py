@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import aiohttp
 import asyncpg
@@ -75,10 +76,12 @@ class Result:
         ])  # fmt: skip
 
 
-async def run_campaign(plan: Sequence[Planned], lasts_s: float, *, say: bool = True) -> Result:
+async def run_campaign(
+    plan: Sequence[Planned], lasts_s: float, *, say: bool = True, logs: Path | None = None
+) -> Result:
     """Start a platform and its traffic, carry the plan out, let it heal, and count."""
     ledger = Ledger()
-    async with receivers() as servers, running_place(servers) as place:
+    async with receivers() as servers, running_place(servers, logs) as place:
         followers = make_followers(place.platform, ledger, _RESUMING, _PLAIN)
         async with following(*followers):
             async with _traffic(place, ledger):
@@ -190,11 +193,14 @@ def main() -> int:
     parser.add_argument(
         "--seed", type=int, default=None, help="repeats a campaign; otherwise a new one, which is printed"
     )
+    parser.add_argument(
+        "--logs", type=Path, default=None, help="folder to which the platform's logs are copied at the end"
+    )
     asked = parser.parse_args()
     seed = asked.seed if asked.seed is not None else random.randrange(1_000_000)
     print(f"seed {seed}: SEED={seed} MINUTES={asked.minutes:g} repeats this campaign", flush=True)
     plan = planned_faults(seed, asked.minutes)
-    result = asyncio.run(run_campaign(plan, asked.minutes * 60))
+    result = asyncio.run(run_campaign(plan, asked.minutes * 60, logs=asked.logs))
     print(f"\n{result}")
     return 0 if result.is_kept else 1
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import psutil
 
-from tests.faults.place import Place
+from tests.faults.place import DISK_BYTES, Place, resize
 from tests.faults.plan import Planned
 
 _PATIENCE_S = 60.0
@@ -72,21 +72,15 @@ async def _full_disk(place: Place, fault: Planned) -> str:
     if place.disk is None:
         await asyncio.sleep(fault.lasts_s)
         return "left out: no disk can be mounted here"
-    ballast = place.disk / "ballast"
     until = time.monotonic() + fault.lasts_s
     try:
-        with ballast.open("wb") as file:
-            size = 0
-            while time.monotonic() < until:
-                if free := shutil.disk_usage(
-                    place.disk
-                ).free:  # what others gave up meanwhile is taken as well
-                    with contextlib.suppress(OSError):
-                        os.posix_fallocate(file.fileno(), size, free)
-                        size += free
-                await asyncio.sleep(_REFILL_S)
+        while time.monotonic() < until:
+            resize(
+                place.disk, shutil.disk_usage(place.disk).used
+            )  # what is given up meanwhile is taken as well
+            await asyncio.sleep(_REFILL_S)
     finally:
-        ballast.unlink()
+        resize(place.disk, DISK_BYTES)
     return ""
 
 

@@ -15,9 +15,14 @@ from urllib.parse import urlsplit, urlunsplit
 from tests.faults.jobs import Receivers
 from tests.platform import Platform, free_port, headwater
 
-_DISK_BYTES = 3 * 1024**3
+DISK_BYTES = 2 * 1024**3
 _START_S = 120.0
 _ECHO = "Deno.serve(async (req) => new Response(await req.text(), { headers: { 'content-type': 'application/json' } }));"
+_CONFIG = """
+[db.settings]
+max_wal_size = "256MB"
+"""
+"""The log must not fill the disk by itself."""
 _UNLIMITED = {
     "HEADWATER_AUTH_RATE_LIMIT_EMAIL_SENT": "1000000",
     "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "1000000",
@@ -76,8 +81,8 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def running_place(receivers: Receivers) -> AsyncIterator[Place]:
-    """Start the platform of a campaign with its schema, and remove it at the end."""
+async def running_place(receivers: Receivers, logs: Path | None = None) -> AsyncIterator[Place]:
+    """Start the platform of a campaign with its schema, and remove it at the end; its logs are copied to `logs`."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-faults-"))
     folder.chmod(0o755)  # the system user of the database passes through it
     disk = _mounted(folder / "disk")
@@ -89,6 +94,8 @@ async def running_place(receivers: Receivers) -> AsyncIterator[Place]:
         yield place
     finally:
         await asyncio.to_thread(headwater, "stop", "--data", str(place.data))
+        if logs is not None:
+            shutil.copytree(place.data / "logs", logs, dirs_exist_ok=True)
         if disk is not None:
             subprocess.run(["umount", "--lazy", str(disk)], check=False)
         shutil.rmtree(folder, ignore_errors=True)
@@ -99,14 +106,20 @@ def _mounted(path: Path) -> Path | None:
     path.mkdir()
     if os.geteuid() != 0:
         return None
-    command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_BYTES},mode=755", "tmpfs", str(path)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=755", "tmpfs", str(path)]
     return path if subprocess.run(command, check=False, capture_output=True).returncode == 0 else None
+
+
+def resize(disk: Path, size: int) -> None:
+    """Give a mounted disk another size; the size of what is on it leaves no room."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=False, capture_output=True)
 
 
 def _write_project(folder: Path) -> None:
     echo = folder / "supabase" / "functions" / "echo"
     echo.mkdir(parents=True)
     (echo / "index.ts").write_text(_ECHO)
+    (folder / "supabase" / "config.toml").write_text(_CONFIG)
 
 
 def _prepare(platform: Platform, receivers: Receivers) -> None:

@@ -12,7 +12,8 @@ from tests.platform import Platform
 
 OBJECTS = "objects"
 BUCKET = "marks"
-_SIZES = (0, 700, 9_000, 90_000, 1_300_000)
+_SIZES = (0, 700, 9_000, 40_000)
+_LARGE, _LARGE_EVERY = 1_300_000, 50
 _PAUSE_S, _REFUSED_S = 0.15, 0.1
 _AT_ONCE = 16
 _NOT_THERE = (400, 404)
@@ -21,7 +22,7 @@ _NOT_THERE = (400, 404)
 def content(id: int) -> bytes:
     """Return bytes that no other id has."""
     seed = hashlib.sha256(str(id).encode()).digest()
-    size = _SIZES[id % len(_SIZES)]
+    size = _LARGE if id % _LARGE_EVERY == 0 else _SIZES[id % len(_SIZES)]
     return (seed * (size // len(seed) + 1))[:size] + str(id).encode()
 
 

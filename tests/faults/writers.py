@@ -17,7 +17,7 @@ ROWS, READS, QUEUE, MAIL, FUNCTIONS = "rows", "reads", "queue", "mail", "functio
 """Kinds of operations, as the table names them."""
 PER_WRITER = 1_000_000
 """Ids of one writer begin at a multiple of this: so its order can be read from its ids."""
-_PAUSE_S = 0.02
+_PAUSE_S = 0.05
 _REFUSED_S = 0.1
 """Pause after what did not succeed, short enough to see when it does again."""
 _MAIL_S, _QUEUE_S, _FUNCTION_S = 0.5, 0.1, 0.05
