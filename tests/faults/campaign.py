@@ -77,40 +77,52 @@ class Result:
 
 
 async def run_campaign(
-    plan: Sequence[Planned], lasts_s: float, *, say: bool = True, logs: Path | None = None
+    plan: Sequence[Planned],
+    lasts_s: float,
+    *,
+    one_by_one: bool = False,
+    say: bool = True,
+    logs: Path | None = None,
 ) -> Result:
-    """Start a platform and its traffic, carry the plan out, let it heal, and count."""
+    """Start a platform and its traffic, carry the plan out, let it heal, and count.
+
+    `one_by_one`: a fault waits until the one before it has healed, however long that takes.
+    """
     ledger = Ledger()
     async with receivers() as servers, running_place(servers, logs) as place:
         followers = make_followers(place.platform, ledger, _RESUMING, _PLAIN)
         async with following(*followers):
             async with _traffic(place, ledger):
-                faults = await _strike(place, plan, lasts_s, say=say)
-                unhealed = await _healed(ledger)
+                faults, unhealed = list[Struck](), list[str]()
+                start = time.monotonic()
+                for fault in plan:
+                    await asyncio.sleep(max(0.0, start + fault.at_s - time.monotonic()))
+                    faults.append(await _strike(place, fault))
+                    if say:
+                        print(
+                            f"{faults[-1].began - start:6.1f} s  {fault.kind.name}  {faults[-1].remark}",
+                            flush=True,
+                        )
+                    if one_by_one:
+                        unhealed += await _unhealed(ledger, fault.kind.name)
+                await asyncio.sleep(max(0.0, start + lasts_s - time.monotonic()))
+                unhealed += await _unhealed(ledger, "the campaign")
             ended = time.monotonic()
             return await _counted(place, ledger, faults, followers, servers, ended, unhealed)
 
 
-async def _strike(place: Place, plan: Sequence[Planned], lasts_s: float, *, say: bool) -> list[Struck]:
-    """Carry out each fault at its time."""
-    start, faults = time.monotonic(), list[Struck]()
-    for fault in plan:
-        await asyncio.sleep(max(0.0, start + fault.at_s - time.monotonic()))
-        began = time.monotonic()
-        remark = await carry_out(place, fault)
-        faults.append(Struck(fault.kind.name, began, time.monotonic(), remark))
-        if say:
-            print(f"{began - start:6.1f} s  {fault.kind.name}  {remark}", flush=True)
-    await asyncio.sleep(max(0.0, start + lasts_s - time.monotonic()))
-    return faults
+async def _strike(place: Place, fault: Planned) -> Struck:
+    began = time.monotonic()
+    remark = await carry_out(place, fault)
+    return Struck(fault.kind.name, began, time.monotonic(), remark)
 
 
-async def _healed(ledger: Ledger) -> list[str]:
-    """Wait until each kind of operation succeeds; return those that do not."""
+async def _unhealed(ledger: Ledger, after: str) -> list[str]:
+    """Wait until each kind of operation succeeds again; return those that do not, in words."""
     since, deadline = time.monotonic(), time.monotonic() + _HEAL_S
     while late := [kind for kind in TIMED if ledger.last_acknowledged(kind) < since]:
         if time.monotonic() > deadline:
-            return [f"did not heal: {kind}" for kind in late]
+            return [f"did not heal after {after}: {kind}" for kind in late]
         await asyncio.sleep(_LOOK_S)
     return []
 
