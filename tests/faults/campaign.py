@@ -3,7 +3,7 @@
 Clients write rows and objects, read, call functions, fill a queue, ask for mail and follow row changes, while parts of the
 platform are killed, stopped, restarted and robbed of their disk. Then everything that was acknowledged is compared with what is
 stored. Exit code 1: a promise was broken (something acknowledged is lost, something is stored twice, something refused is stored,
-a follower misses a change without being told, or a part did not heal).
+a follower misses a change without being announced, or a part did not heal).
 """
 
 import argparse
@@ -22,12 +22,12 @@ import asyncpg
 
 from tests.faults import writers
 from tests.faults.faults import carry_out
-from tests.faults.followers import CountingFollower, Received, compare, make_followers
+from tests.faults.followers import CountingFollower, FollowerCounts, compare, make_followers
 from tests.faults.jobs import JobCounts, Receivers, count_jobs, receivers
 from tests.faults.ledger import Ledger, Meaning
-from tests.faults.place import Place, running_place
-from tests.faults.plan import Planned, planned_faults
-from tests.faults.reckoning import TIMED, Outcome, Stored, Struck, outcomes
+from tests.faults.campaign_platform import CampaignPlatform, running_platform
+from tests.faults.plan import PlannedFault, planned_faults
+from tests.faults.reckoning import TIMED, Outcome, StoredData, FaultRecord, outcomes
 from tests.faults.table import fault_table, job_table, pause_table
 from tests.faults.uploaders import OBJECTS, make_bucket, stored_objects, upload
 from tests.faults.writers import MAIL, ROWS
@@ -45,7 +45,7 @@ class Result:
 
     outcomes: list[Outcome]
     jobs: list[JobCounts]
-    faults: list[Struck]
+    faults: list[FaultRecord]
     wrong: list[str]
     """Broken promises that no fault's row counts, in words."""
     operations: int
@@ -77,7 +77,7 @@ class Result:
 
 
 async def run_campaign(
-    plan: Sequence[Planned],
+    plan: Sequence[PlannedFault],
     lasts_s: float,
     *,
     one_by_one: bool = False,
@@ -89,11 +89,11 @@ async def run_campaign(
     `one_by_one`: a fault waits until the one before it has healed, however long that takes.
     """
     ledger = Ledger()
-    async with receivers() as servers, running_place(servers, logs) as place:
+    async with receivers() as servers, running_platform(servers, logs) as place:
         followers = make_followers(place.platform, ledger, _RESUMING, _PLAIN)
         async with following(*followers):
             async with _traffic(place, ledger):
-                faults, unhealed = list[Struck](), list[str]()
+                faults, unhealed = list[FaultRecord](), list[str]()
                 start = time.monotonic()
                 for fault in plan:
                     await asyncio.sleep(max(0.0, start + fault.at_s - time.monotonic()))
@@ -111,10 +111,10 @@ async def run_campaign(
             return await _counted(place, ledger, faults, followers, servers, ended, unhealed)
 
 
-async def _strike(place: Place, fault: Planned) -> Struck:
+async def _strike(place: CampaignPlatform, fault: PlannedFault) -> FaultRecord:
     began = time.monotonic()
     remark = await carry_out(place, fault)
-    return Struck(fault.kind.name, began, time.monotonic(), remark)
+    return FaultRecord(fault.kind.name, began, time.monotonic(), remark)
 
 
 async def _unhealed(ledger: Ledger, after: str) -> list[str]:
@@ -128,7 +128,7 @@ async def _unhealed(ledger: Ledger, after: str) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def _traffic(place: Place, ledger: Ledger) -> AsyncIterator[None]:
+async def _traffic(place: CampaignPlatform, ledger: Ledger) -> AsyncIterator[None]:
     """Have all clients work while a block runs."""
     platform = place.platform
     connector = aiohttp.TCPConnector(limit=0)
@@ -155,9 +155,9 @@ async def _traffic(place: Place, ledger: Ledger) -> AsyncIterator[None]:
 
 
 async def _counted(
-    place: Place,
+    place: CampaignPlatform,
     ledger: Ledger,
-    faults: list[Struck],
+    faults: list[FaultRecord],
     followers: list[CountingFollower],
     servers: Receivers,
     ended: float,
@@ -174,12 +174,14 @@ async def _counted(
     finally:
         await database.close()
     resuming, plain = received[:_RESUMING], received[_RESUMING:]
-    result = outcomes(ledger, faults, ended, Stored(rows, objects), resuming, plain)
+    result = outcomes(ledger, faults, ended, StoredData(rows, objects), resuming, plain)
     wrong += unhealed + ledger.strange[:20]
     return Result(result, jobs, faults, wrong, len(ledger.operations), rows.total(), len(objects))
 
 
-async def _received(followers: list[CountingFollower], rows: Counter[int], ledger: Ledger) -> list[Received]:
+async def _received(
+    followers: list[CountingFollower], rows: Counter[int], ledger: Ledger
+) -> list[FollowerCounts]:
     """Wait a while until those who resume have everything; compare what all received."""
     acknowledged, stored = ledger.ids(ROWS, Meaning.ACKNOWLEDGED), set(rows)
     deadline = time.monotonic() + _SETTLE_S

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import psutil
 
-from tests.faults.place import DISK_BYTES, Place, resize
-from tests.faults.plan import Planned
+from tests.faults.campaign_platform import DISK_BYTES, CampaignPlatform, resize
+from tests.faults.plan import PlannedFault
 
 _PATIENCE_S = 60.0
 _DATABASE_FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
@@ -24,19 +24,19 @@ _SLOT = "headwater_changes"
 _REFILL_S = 0.1
 
 
-async def carry_out(place: Place, fault: Planned) -> str:
+async def carry_out(place: CampaignPlatform, fault: PlannedFault) -> str:
     """Do what a fault says; return a remark."""
     return await _ACTIONS[fault.kind.action](place, fault)
 
 
-async def _kill(place: Place, fault: Planned) -> str:
+async def _kill(place: CampaignPlatform, fault: PlannedFault) -> str:
     if fault.kind.target == "everything":
         return await _kill_everything(place)
     os.kill(await _pid(place, fault.kind.target), signal.SIGKILL)
     return ""
 
 
-async def _kill_everything(place: Place) -> str:
+async def _kill_everything(place: CampaignPlatform) -> str:
     """Kill the supervisor and all below it, as a lost machine would, and start again."""
     supervisor = psutil.Process(int(str(place.state()["pid"])))
     processes = [supervisor, *supervisor.children(recursive=True)]
@@ -47,7 +47,7 @@ async def _kill_everything(place: Place) -> str:
     return "" if attempts == 1 else f"it started at attempt {attempts}"
 
 
-async def _stop(place: Place, fault: Planned) -> str:
+async def _stop(place: CampaignPlatform, fault: PlannedFault) -> str:
     """Stop a process for a while. One that was replaced meanwhile is gone, and needs no word to go on."""
     pid = await _pid(place, fault.kind.target)
     process = psutil.Process(pid)
@@ -61,14 +61,14 @@ async def _stop(place: Place, fault: Planned) -> str:
     return "it was replaced meanwhile" if was_replaced else ""
 
 
-async def _restart(place: Place, fault: Planned) -> str:
+async def _restart(place: CampaignPlatform, fault: PlannedFault) -> str:
     """End a server in order; the supervisor starts it again."""
     ends = {"nats": signal.SIGTERM, "postgres": signal.SIGINT}
     os.kill(await _pid(place, fault.kind.target), ends[fault.kind.target])
     return ""
 
 
-async def _full_disk(place: Place, fault: Planned) -> str:
+async def _full_disk(place: CampaignPlatform, fault: PlannedFault) -> str:
     if place.disk is None:
         await asyncio.sleep(fault.lasts_s)
         return "left out: no disk can be mounted here"
@@ -84,7 +84,7 @@ async def _full_disk(place: Place, fault: Planned) -> str:
     return ""
 
 
-async def _wipe_store(place: Place, fault: Planned) -> str:
+async def _wipe_store(place: CampaignPlatform, fault: PlannedFault) -> str:
     """Lose all that the broker keeps: while it is stopped, so that it writes nothing of it back."""
     pid = await _pid(place, "nats")
     os.kill(pid, signal.SIGSTOP)
@@ -93,7 +93,7 @@ async def _wipe_store(place: Place, fault: Planned) -> str:
     return ""
 
 
-async def _lose_slot(place: Place, fault: Planned) -> str:
+async def _lose_slot(place: CampaignPlatform, fault: PlannedFault) -> str:
     """Drop the replication slot, as a failover without synchronized slots would."""
     async with asyncio.timeout(_PATIENCE_S):
         while True:
@@ -111,7 +111,7 @@ async def _lose_slot(place: Place, fault: Planned) -> str:
             await asyncio.sleep(0.01)
 
 
-async def _pid(place: Place, name: str) -> int:
+async def _pid(place: CampaignPlatform, name: str) -> int:
     """Return the process id of a part; one that is being started is waited for."""
     async with asyncio.timeout(_PATIENCE_S):
         while True:
@@ -128,7 +128,7 @@ async def _pid(place: Place, name: str) -> int:
             await asyncio.sleep(0.02)
 
 
-_ACTIONS: dict[str, Callable[[Place, Planned], Awaitable[str]]] = {
+_ACTIONS: dict[str, Callable[[CampaignPlatform, PlannedFault], Awaitable[str]]] = {
     "kill": _kill,
     "stop": _stop,
     "hang": _stop,

@@ -50,21 +50,21 @@ def make_followers(place: Platform, ledger: Ledger, resuming: int, plain: int) -
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class FollowerCounts:
     """What one follower received, compared with what is stored."""
 
     missing: set[int]
-    """Stored, not received, and not covered by a gap that the platform told."""
-    told: set[int]
+    """Stored, not received, and not covered by a gap that the platform announced."""
+    announced: set[int]
     """Stored, not received, and covered by such a gap."""
     doubled: set[int]
     disordered: set[int]
     """Acknowledged rows of one writer that came after a later acknowledged one."""
     invented: set[int]
-    """Received, and not stored."""
+    """FollowerCounts, and not stored."""
 
 
-def compare(received: list[int], stored: set[int], acknowledged: set[int]) -> Received:
+def compare(received: list[int], stored: set[int], acknowledged: set[int]) -> FollowerCounts:
     """Compare the ids that a follower received with those stored (pure).
 
     A writer sends its next row after the answer for the last, so its acknowledged rows must come in the order of their ids. Rows
@@ -89,12 +89,12 @@ def compare(received: list[int], stored: set[int], acknowledged: set[int]) -> Re
     holes = [
         hole for at, id in enumerate(received) if id == GAP for hole in _holes(received, at, acknowledged)
     ]
-    told = {
+    announced = {
         id
         for id in missing
         if any(first < id < last for first, last in holes if first // PER_WRITER == id // PER_WRITER)
     }
-    return Received(missing - told, told, doubled, disordered, seen - stored)
+    return FollowerCounts(missing - announced, announced, doubled, disordered, seen - stored)
 
 
 def _holes(received: list[int], at: int, acknowledged: set[int]) -> list[tuple[int, int]]:

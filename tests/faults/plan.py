@@ -17,7 +17,7 @@ _HANG_S = 14.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FaultKind:
     """A kind of fault: what is done (`faults.py`) to what, and for how long."""
 
     action: str
@@ -32,31 +32,31 @@ class Kind:
 
 
 KINDS = (
-    *(Kind("kill", name) for name in (*OURS, "nats", "postgres", "backend", "everything")),
-    *(Kind("stop", name, (1.0, 5.0)) for name in (*OURS, "nats", "postgres", "backend")),
-    *(Kind("hang", name, (_HANG_S, _HANG_S)) for name in ("pools", "changes", "edges")),
-    Kind("restart", "nats"),
-    Kind("restart", "postgres"),
-    Kind("full disk", "", (5.0, 10.0)),
-    Kind("wiped broker store"),
-    Kind("lost slot"),
+    *(FaultKind("kill", name) for name in (*OURS, "nats", "postgres", "backend", "everything")),
+    *(FaultKind("stop", name, (1.0, 5.0)) for name in (*OURS, "nats", "postgres", "backend")),
+    *(FaultKind("hang", name, (_HANG_S, _HANG_S)) for name in ("pools", "changes", "edges")),
+    FaultKind("restart", "nats"),
+    FaultKind("restart", "postgres"),
+    FaultKind("full disk", "", (5.0, 10.0)),
+    FaultKind("wiped broker store"),
+    FaultKind("lost slot"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedFault:
     """A fault to come: `at_s` seconds after the traffic began, over `lasts_s` seconds later."""
 
     at_s: float
-    kind: Kind
+    kind: FaultKind
     lasts_s: float
 
 
-def planned_faults(seed: int, minutes: float, kinds: tuple[Kind, ...] = KINDS) -> list[Planned]:
+def planned_faults(seed: int, minutes: float, kinds: tuple[FaultKind, ...] = KINDS) -> list[PlannedFault]:
     """Return the faults of a campaign in their order; those that would end too late are left out."""
     chance = random.Random(seed)
-    faults: list[Planned] = []
-    at_s, deck = CALM_S, list[Kind]()
+    faults: list[PlannedFault] = []
+    at_s, deck = CALM_S, list[FaultKind]()
     while True:
         if not deck:
             deck = list(kinds)
@@ -66,14 +66,14 @@ def planned_faults(seed: int, minutes: float, kinds: tuple[Kind, ...] = KINDS) -
         rest_s = chance.uniform(_SHORTEST_REST_S, _LONGEST_REST_S)
         if at_s + lasts_s + rest_s > minutes * 60:
             return faults
-        faults.append(Planned(round(at_s, 2), kind, round(lasts_s, 2)))
+        faults.append(PlannedFault(round(at_s, 2), kind, round(lasts_s, 2)))
         at_s += lasts_s + rest_s
 
 
-def one_of_each(kinds: tuple[Kind, ...], rest_s: float) -> list[Planned]:
+def one_of_each(kinds: tuple[FaultKind, ...], rest_s: float) -> list[PlannedFault]:
     """Return one fault of each kind, in this order, each lasting as short as it may."""
-    faults, at_s = list[Planned](), rest_s
+    faults, at_s = list[PlannedFault](), rest_s
     for kind in kinds:
-        faults.append(Planned(at_s, kind, kind.lasts_s[0]))
+        faults.append(PlannedFault(at_s, kind, kind.lasts_s[0]))
         at_s += kind.lasts_s[0] + rest_s
     return faults

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tests.faults.followers import CHANGES, Received
+from tests.faults.followers import CHANGES, FollowerCounts
 from tests.faults.ledger import Ledger, Meaning, Operation
 from tests.faults.uploaders import OBJECTS
 from tests.faults.writers import FUNCTIONS, MAIL, QUEUE, READS, ROWS
@@ -21,7 +21,7 @@ CALM = "(nothing)"
 
 
 @dataclass(frozen=True, slots=True)
-class Struck:
+class FaultRecord:
     """A fault that was carried out: what the plan calls it, when it began and when the harm was over."""
 
     name: str
@@ -40,8 +40,8 @@ class Outcome:
     stored_though_refused: int = 0
     gaps: int = 0
     """Changes that a follower who resumes did not receive, received twice or out of order, without a word."""
-    told: int = 0
-    """Changes it did not receive and was told so."""
+    announced: int = 0
+    """Changes it did not receive and was announced so."""
     plain_missed: int = 0
     pauses: dict[str, float] = field(default_factory=dict)
     """The longest time without a success, by kind."""
@@ -56,7 +56,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredData:
     """What is there in the end: rows by how often they are stored, objects that are whole."""
 
     rows: Counter[int]
@@ -65,15 +65,15 @@ class Stored:
 
 def outcomes(
     ledger: Ledger,
-    faults: Sequence[Struck],
+    faults: Sequence[FaultRecord],
     ended: float,
-    stored: Stored,
-    followers: Iterable[Received],
-    plain: Iterable[Received],
+    stored: StoredData,
+    followers: Iterable[FollowerCounts],
+    plain: Iterable[FollowerCounts],
 ) -> list[Outcome]:
     """Return what happened with each fault, and before the first one."""
     first = min(operation.began for operation in ledger.operations)
-    windows = [Struck(CALM, first, first), *faults]
+    windows = [FaultRecord(CALM, first, first), *faults]
     begins = [window.began for window in windows]
     result = [Outcome(window.name) for window in windows]
     of_row: dict[int, Outcome] = {}
@@ -85,10 +85,10 @@ def outcomes(
     for received in followers:
         for id in (*received.missing, *received.doubled, *received.disordered, *received.invented):
             of_row.get(id, result[0]).gaps += 1
-        for id in received.told:
-            of_row.get(id, result[0]).told += 1
+        for id in received.announced:
+            of_row.get(id, result[0]).announced += 1
     for received in plain:
-        for id in (*received.missing, *received.told):
+        for id in (*received.missing, *received.announced):
             of_row.get(id, result[0]).plain_missed += 1
     successes = {kind: _successes(ledger, kind) for kind in TIMED}
     for window, outcome, until in zip(windows, result, [*begins[1:], ended], strict=True):
@@ -106,7 +106,7 @@ def longest_pause(successes: Sequence[float], began: float, until: float) -> flo
     return max(later - earlier for earlier, later in pairwise(ends))
 
 
-def _count(operation: Operation, outcome: Outcome, stored: Stored) -> None:
+def _count(operation: Operation, outcome: Outcome, stored: StoredData) -> None:
     if operation.kind == CHANGES:
         return
     outcome.answers[operation.answer] += 1

@@ -11,13 +11,13 @@ from tests.faults.writers import ROWS
 
 def fault_table(outcomes: Sequence[Outcome]) -> str:
     """Return the table: one line a kind of fault, what was harmed by it and what clients saw."""
-    head = ("fault", "n", "lost", "doubled", "refused, stored", "gaps", "told gaps", "plain missed", "rows again p50 / max", "client saw")  # fmt: skip
+    head = ("fault", "n", "lost", "doubled", "refused, stored", "gaps", "announced gaps", "plain missed", "rows again p50 / max", "client saw")  # fmt: skip
     lines = []
     for name, group in _grouped(outcomes):
         answers = sum((each.answers for each in group), Counter[str]())
         counts = (
             sum(getattr(each, field) for each in group)
-            for field in ("lost", "doubled", "stored_though_refused", "gaps", "told", "plain_missed")
+            for field in ("lost", "doubled", "stored_though_refused", "gaps", "announced", "plain_missed")
         )
         lines.append((name, str(len(group)), *map(str, counts), _spread(group, ROWS), _shown(answers)))
     return _aligned([head, *lines])

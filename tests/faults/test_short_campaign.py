@@ -7,17 +7,17 @@ import pytest
 from tests.faults.campaign import run_campaign
 from tests.faults.followers import GAP, compare
 from tests.faults.ledger import Ledger, Meaning, Operation, meaning_of
-from tests.faults.plan import CALM_S, KINDS, Kind, one_of_each, planned_faults
-from tests.faults.reckoning import Stored, Struck, longest_pause, outcomes
+from tests.faults.plan import CALM_S, KINDS, FaultKind, one_of_each, planned_faults
+from tests.faults.reckoning import StoredData, FaultRecord, longest_pause, outcomes
 from tests.faults.writers import PER_WRITER, ROWS
 
 _KINDS = (
     *(
-        Kind("kill", name)
+        FaultKind("kill", name)
         for name in ("edges", "pools", "changes", "functions", "nats", "postgres", "backend")
     ),
-    Kind("stop", "pools", (0.5, 0.5)),
-    Kind("restart", "nats"),
+    FaultKind("stop", "pools", (0.5, 0.5)),
+    FaultKind("restart", "nats"),
 )
 _REST_S = 1.0
 
@@ -63,9 +63,9 @@ def test_rows_are_counted_with_the_fault_before_them() -> None:
         Meaning.ACKNOWLEDGED,
     ]
     ledger = Ledger([Operation(ROWS, id, id + 1.0, id + 1.5, each, "x") for id, each in enumerate(meanings)])
-    stored = Stored(Counter({0: 1, 2: 1, 3: 2}), set())
+    stored = StoredData(Counter({0: 1, 2: 1, 3: 2}), set())
 
-    calm, fault = outcomes(ledger, [Struck("kill it", 2.5, 2.6)], 6.0, stored, [], [])
+    calm, fault = outcomes(ledger, [FaultRecord("kill it", 2.5, 2.6)], 6.0, stored, [], [])
 
     assert (calm.lost, calm.doubled, calm.stored_though_refused) == (1, 0, 0)
     assert (fault.lost, fault.doubled, fault.stored_though_refused) == (1, 1, 1)
@@ -82,7 +82,7 @@ def test_what_a_follower_missed_is_told_apart_from_what_it_was_told() -> None:
     stored = {1, 2, 3, 4, 5, other + 1}
 
     received = compare([1, GAP, 4, 4, 99], stored, stored)
-    assert received.told == {2, 3}
+    assert received.announced == {2, 3}
     assert received.missing == {5, other + 1}
     assert received.doubled == {4}
     assert received.invented == {99}

@@ -31,7 +31,7 @@ _UNLIMITED = {
 """Limits that the traffic of one address would reach."""
 
 
-class Place:
+class CampaignPlatform:
     """A platform that can be started again after its supervisor was killed."""
 
     def __init__(self, folder: Path, disk: Path | None, environment: Mapping[str, str]) -> None:
@@ -81,13 +81,13 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def running_place(receivers: Receivers, logs: Path | None = None) -> AsyncIterator[Place]:
+async def running_platform(receivers: Receivers, logs: Path | None = None) -> AsyncIterator[CampaignPlatform]:
     """Start the platform of a campaign with its schema, and remove it at the end; its logs are copied to `logs`."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-faults-"))
     folder.chmod(0o755)  # the system user of the database passes through it
     disk = _mounted(folder / "disk")
     _write_project(folder)
-    place = Place(folder, disk, _UNLIMITED | receivers.environment)
+    place = CampaignPlatform(folder, disk, _UNLIMITED | receivers.environment)
     try:
         await place.start()
         await asyncio.to_thread(_prepare, place.platform, receivers)
