@@ -30,15 +30,16 @@ from broker import blobs_names
 from broker.blobs_connect import connect
 from broker.blobs_disk import DiskBlobs
 from broker.blobs_errors import BlobOffset, BlobTooLarge
+from broker.blobs_folder import store_folder
 from broker.blobs_model import Backend, Found, P, Reading, Staged, T
 from broker.blobs_names import Folder, Id, Place
 from broker.blobs_remote import RemoteBlobs
+from broker.blobs_s3_uploads import begun_uploads
 from broker.blobs_staging import Appending, Md5, Pipe, Staging
 from broker.blobs_uploads import Hashes, Span, cover
 from schemas.storage_settings import Storage
 
 _THREADS = 16
-_FOLDER = "storage"
 
 
 class BlobStore:
@@ -53,10 +54,11 @@ class BlobStore:
     def open(cls, settings: Storage, data_folder: Path) -> Self:
         """Open the store that the settings name. Nothing is touched yet; `check` tells whether it is there."""
         if settings.backend == "file":
-            root = data_folder / (settings.path or _FOLDER)
-            return cls(lambda store: DiskBlobs(root, store.run))
+            root = store_folder(settings, data_folder)
+            return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
         outside = connect(settings)
-        return cls(lambda store: RemoteBlobs(outside))
+        begun = begun_uploads(settings)
+        return cls(lambda store: RemoteBlobs(outside, begun, store.run))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         """Call a function in one of the store's threads."""
@@ -180,6 +182,13 @@ class BlobStore:
     async def forget(self, upload: Id) -> None:
         """Delete an upload with all its parts."""
         await self.delete_folder(blobs_names.upload(upload))
+
+    async def abort_begun(self, older_than: datetime) -> int:
+        """Abort multipart uploads of ours to the outside store that had no part since a time; return how many.
+
+        Their writer is dead: a living one sends a part sooner. Raises: BlobStoreDown.
+        """
+        return await self._backend.abort_begun(older_than)
 
     async def _joined(self, spans: Sequence[Span], place: Place) -> Staged:
         sizes = [(await self.stat(span.place)).size for span in spans]

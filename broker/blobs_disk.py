@@ -8,6 +8,7 @@ whole blob or none; a version is never written again, so a copy is a second name
 """
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -20,10 +21,12 @@ from uuid import UUID, uuid4
 
 from broker import blobs_names
 from broker.blobs_disk_files import AppendedFile, NewFile, opened, resident, sync_folder
-from broker.blobs_errors import BlobMissing, disk_errors
+from broker.blobs_errors import BlobMissing, BlobStoreFull, disk_errors
 from broker.blobs_model import Found, Reading, Run, Sink
 from broker.blobs_names import Folder, Place
+from broker.blobs_staged_bytes import StagedBytes
 
+_LEAST_FREE = 1024 * 1024
 _PRIVATE_FOLDER = 0o700
 _READ = 256 * 1024
 _BATCH = 1000
@@ -32,8 +35,9 @@ _BATCH = 1000
 class DiskBlobs:
     """A folder of blobs; `Backend` on a local disk."""
 
-    def __init__(self, root: Path, run: Run) -> None:
+    def __init__(self, root: Path, run: Run, staging_limit: int = 0) -> None:
         self._root, self._run = root, run
+        self._staged = StagedBytes(root / blobs_names.STAGING.name, staging_limit)
 
     def staging_name(self, place: Place) -> Place:
         """Give a name of its own among what is being written."""
@@ -41,7 +45,8 @@ class DiskBlobs:
 
     def sink(self, name: Place, limit: int) -> Sink:
         """Begin a file; it is made with its first bytes."""
-        return NewFile(self._path(name), self._run, self._make_parent, partial(self._into_place, name))
+        promote = partial(self._into_place, name)
+        return NewFile(self._path(name), self._run, self._make_parent, promote, self._staged.take)
 
     def append_sink(self, upload: UUID, at: int) -> Sink:
         """Begin to write into the one file of an upload."""
@@ -112,10 +117,17 @@ class DiskBlobs:
             for each in batch:
                 yield each
 
+    async def abort_begun(self, older_than: datetime) -> int:
+        """Do nothing: files that are being written are listed."""
+        return 0
+
     async def check(self) -> None:
-        """Make the folder."""
+        """Make the folder, and look whether there is room in it. Raises: BlobStoreDown, BlobStoreFull."""
         with disk_errors("make the folder"):
             await self._run(self._make_folder, self._root / blobs_names.STAGING.name)
+            free = (await self._run(shutil.disk_usage, self._root)).free
+        if free < _LEAST_FREE:
+            raise BlobStoreFull("write", "no space left on device")
 
     async def _batch(self, walk: Iterator[Found]) -> Sequence[Found]:
         with disk_errors("list"):

@@ -29,13 +29,20 @@ MakeParent = Callable[[Path], None]
 class NewFile:
     """A file that is written from its beginning; `Sink`. What is aborted is removed, also from its place.
 
-    `promote` gives the file of a place that name, safely, and says where that is.
+    `promote` gives the file of a place that name, safely, and says where that is. `take` is asked before bytes are written,
+    and raises where there may be no more.
     """
 
     def __init__(
-        self, path: Path, run: Run, make_parent: MakeParent, promote: Callable[[Place], Path]
+        self,
+        path: Path,
+        run: Run,
+        make_parent: MakeParent,
+        promote: Callable[[Place], Path],
+        take: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._path, self._run, self._make_parent, self._promote = path, run, make_parent, promote
+        self._take = take
         self._lock = Lock()
         self._file = -1
         self._size = self._begun = 0
@@ -57,6 +64,7 @@ class NewFile:
 
     def _write(self, piece: bytes) -> None:
         with self._lock:
+            self._take(len(piece))
             self._open()
             write_all(self._file, piece)
             self._size += len(piece)
@@ -66,6 +74,7 @@ class NewFile:
 
     def _finish(self, last: bytes, place: Place | None) -> None:
         with self._lock:
+            self._take(len(last))
             self._open()
             write_all(self._file, last)
             os.fsync(self._file)

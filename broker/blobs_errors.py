@@ -6,6 +6,7 @@
     +- BlobOffset           an append does not begin where the upload ends
     +- BlobStoreDown        the store cannot be reached or refuses us; may work later
        +- BlobStoreFull     it has no room
+          +- StagingFull    uploads under way take as much of it as they may
 
 No text of the store's own goes into them: it may hold signed addresses. `status` and `reason` are what is safe to tell.
 """
@@ -67,6 +68,14 @@ class BlobStoreDown(BlobError):
 
 class BlobStoreFull(BlobStoreDown):
     """The store has no room."""
+
+
+class StagingFull(BlobStoreFull):
+    """Uploads that are under way take as many bytes as all of them together may (`storage.staging_limit`)."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("write", f"uploads under way take all of the {limit} bytes that they may")
+        self.limit = limit
 
 
 @contextmanager

@@ -125,6 +125,10 @@ class Backend(Protocol):
         """List the blobs of a folder, in no order."""
         ...
 
+    async def abort_begun(self, older_than: datetime) -> int:
+        """Abort the store's own multipart uploads that had no part since a time; return how many."""
+        ...
+
     async def check(self) -> None:
         """Make sure that the store is there and answers."""
         ...

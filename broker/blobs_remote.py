@@ -3,7 +3,8 @@
 A blob is written straight to its own name: a version is written once, and no row names it before the commit, so there
 is nothing to rename and no byte travels twice. A put or the end of a multipart upload is atomic: a reader sees a whole
 blob or none. A writer that dies leaves either nothing or a blob that no row names; the sweep of objects against rows
-finds it. The begun parts of a dead multipart upload are shown to nobody: let the bucket's life-cycle rule drop them
+finds it. The begun parts of a dead multipart upload are in no listing of blobs: S3 is asked for them (blobs_s3_uploads.py);
+elsewhere, and where the keys of S3 come from the machine, let the bucket's life-cycle rule drop them
 (`AbortIncompleteMultipartUpload`, a day).
 
 The library cannot go on with a multipart upload of another process, so each append to a resumable upload becomes pieces
@@ -12,6 +13,7 @@ of its own, which are joined at the end.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -21,9 +23,10 @@ from obstore.store import ObjectStore
 
 from broker import blobs_names
 from broker.blobs_errors import REMOTE_ERRORS, BlobMissing, BlobStoreDown, remote_error, remote_errors
-from broker.blobs_model import Found, Reading, Sink
+from broker.blobs_model import Found, Reading, Run, Sink
 from broker.blobs_names import Folder, Place
 from broker.blobs_remote_writing import PieceSink, RemoteSink
+from broker.blobs_s3_uploads import BegunUploads
 
 if TYPE_CHECKING:  # these types of the library exist for the type checker only
     from obstore import GetOptions, GetResult
@@ -37,8 +40,8 @@ _LONGEST_COPY = 5 * 1024**3
 class RemoteBlobs:
     """A bucket of an outside store; `Backend`."""
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
+    def __init__(self, store: ObjectStore, begun: BegunUploads | None = None, run: Run | None = None) -> None:
+        self._store, self._begun, self._run = store, begun, run
 
     def staging_name(self, place: Place) -> Place:
         """Write a blob where it shall lie."""
@@ -139,6 +142,13 @@ class RemoteBlobs:
                     place = blobs_names.found(meta["path"])
                     if place is not None:
                         yield Found(place, meta["size"], meta["last_modified"])
+
+    async def abort_begun(self, older_than: datetime) -> int:
+        """Abort multipart uploads whose writer is dead, where the store can be asked for them."""
+        if self._begun is None or self._run is None:
+            return 0
+        with remote_errors("list"):
+            return await self._run(self._begun.abort, older_than)
 
     async def check(self) -> None:
         """Ask for one page of what is least."""

@@ -15,6 +15,8 @@ At most once: a write is handed to a worker once and never again. A call fails w
   `subjects.READS_REPEAT` have such reads; `GET /auth/v1/verify` uses up a code.
 - `DeadlineExceeded` (504) when its budget is over.
 
+A read that was sent while the members were all others than now is sent again as soon as those are known to be gone; a write
+waits for the roll call, which knows which member took it.
 While a member is silent, requests go to the others by their names: NATS would go on handing every second one to it.
 
 Hot path: no task and no subscription for a call; one future, one timer, one entry in two dictionaries. Asker, server
@@ -45,6 +47,8 @@ TICK_S = 0.15
 """Age at which a call is slow, and pause between two roll calls."""
 HOLD_S = 1.0
 """How long a request that reached no worker waits for one, or for the broker, to come back."""
+_FIRST_PAUSE_S = 0.05
+"""After this a request that reached no worker is sent again, whether or not one was heard; then ever later."""
 _GIVE_UP_HOLDING_S = 3.0
 """A pool that has had no worker for so long is answered for at once."""
 
@@ -140,32 +144,55 @@ class Calls:
     ) -> bytes:
         """Send a request and return its answer; send it again where that cannot do anything twice."""
         until = self._loop.time() + request.budget_ms / 1000
-        is_read = request.method in _READS and subject.pool in subjects.READS_REPEAT and sending is None
+        is_read = _is_repeatable(subject, request, sending)
         try:
-            return await self._send(subject, pool, request, sending)
-        except NotTaken:
-            if not await self._hold(pool):
-                raise
+            return await self._send_held(subject, request, sending, until)
         except OutcomeUnknown:
             if not is_read:
                 raise
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._connection.connected(), HOLD_S)
-        left = max(1, int((until - self._loop.time()) * 1000))
-        request = msgspec.structs.replace(request, budget_ms=left)
-        pool = self._pools.get(subject.pool) or self._join(subject.pool)
         try:
-            return await self._send(subject, pool, request, sending)
+            return await self._send_held(subject, request, sending, until)
         except OutcomeUnknown as error:
             raise Unavailable(str(error)) if is_read else error from None
 
-    async def _hold(self, pool: PoolCalls) -> bool:
+    async def _send_held(
+        self, subject: Subject, request: Request, sending: "asyncio.Task[None] | None", until: float
+    ) -> bytes:
+        """Send a request; while it reaches no worker, wait for one and send it again, for `HOLD_S` at most.
+
+        A worker announces itself and then subscribes, so the first request after its announcement may come too early: the
+        waits are short, and each is followed by another attempt. Raises: as `_send`.
+        """
+        give_up_at, pause_s = 0.0, _FIRST_PAUSE_S
+        while True:
+            pool = self._pools.get(subject.pool) or self._join(subject.pool)
+            try:
+                return await self._send(subject, pool, request, sending)
+            except NotTaken:
+                if not self._connection.is_connected:
+                    give_up_at = (
+                        0.0  # the broker first, then as long again for the worker, which has lost it too
+                    )
+                give_up_at = give_up_at or self._loop.time() + HOLD_S
+                if not await self._hold(pool, min(pause_s, give_up_at - self._loop.time())):
+                    raise
+            pause_s *= 2
+            left = max(1, int((until - self._loop.time()) * 1000))
+            request = msgspec.structs.replace(request, budget_ms=left)
+
+    async def _hold(self, pool: PoolCalls, seconds: float) -> bool:
         """Wait for the broker, or for a worker of a pool that had one a moment ago; return whether to send again."""
         now = self._loop.time()
+        if seconds <= 0:
+            return False
         if not self._connection.is_connected:
-            awaited = self._connection.connected()
+            awaited, seconds = self._connection.connected(), HOLD_S
         elif pool.is_known:
-            pool.missing_since = now if pool.missing_since is None else pool.missing_since
+            if pool.missing_since is None:
+                pool.missing_since = now
+                self._look_for(pool)
             if now - pool.missing_since > _GIVE_UP_HOLDING_S:
                 return False
             pool.back.clear()
@@ -174,10 +201,10 @@ class Calls:
             return False
         pool.held += 1
         try:
-            async with asyncio.timeout(HOLD_S):
+            async with asyncio.timeout(seconds):
                 await awaited
         except TimeoutError:
-            return False
+            return self._connection.is_connected
         finally:
             pool.held -= 1
         return True
@@ -187,6 +214,7 @@ class Calls:
     ) -> bytes:
         """Publish a request once and return its answer. Raises: NotTaken, OutcomeUnknown, DeadlineExceeded."""
         call = self._open(pool, request)
+        call.is_repeatable = _is_repeatable(subject, request, sending)
         if sending is not None:
             sending.add_done_callback(lambda done: _pass_on(done, call))
         try:
@@ -287,6 +315,11 @@ class Calls:
         for member in list(pool.roll.members):
             self._is_there(pool, member)
 
+    def _look_for(self, pool: PoolCalls) -> None:
+        """Ask at once which members are gone: a request has found none, or a new one is there."""
+        for member in pool.roll.members:
+            self._is_there(pool, member)
+
     def _is_there(self, pool: PoolCalls, member: str) -> None:
         """Ask NATS whether a member is connected: only then does nobody answer."""
         inbox = self._connection.inbox
@@ -295,7 +328,7 @@ class Calls:
             inbox.close(reply)
             if message.status == NO_RESPONDERS and member in pool.roll.members:
                 observe(MemberGone(pool.name, member))
-                for call in pool.roll.gone(member):
+                for call in [*pool.roll.gone(member), *pool.left_by(member)]:
                     self._lose(pool, call)
 
         reply = inbox.open(hear)
@@ -313,6 +346,9 @@ class Calls:
         with contextlib.suppress(Undecodable):
             holding = _decode_holding(message.payload)
             if (pool := self._pools.get(holding.pool)) is not None:
+                if holding.member not in pool.roll.members and pool.calls:
+                    self._look_for(pool)
+                pool.heard_since.setdefault(holding.member, self._loop.time())
                 pool.roll.heard(holding)
                 pool.is_known = True
                 self._known.add(pool.name)
@@ -322,6 +358,11 @@ class Calls:
 
 async def _until(event: asyncio.Event) -> None:
     await event.wait()
+
+
+def _is_repeatable(subject: Subject, request: Request, sending: "asyncio.Task[None] | None") -> bool:
+    """Return whether a request may be sent again when its answer is lost, because it changes nothing."""
+    return request.method in _READS and subject.pool in subjects.READS_REPEAT and sending is None
 
 
 def _settle(future: asyncio.Future[bool], result: bool) -> None:

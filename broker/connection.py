@@ -46,6 +46,13 @@ class Companion(Protocol):
 C = TypeVar("C", bound=Companion)
 
 
+class NoResponders(Unavailable):
+    """The broker answered that nothing listens on a subject."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(f"nobody answers on {subject}")
+
+
 class Subscription:
     """One subject that is listened to."""
 
@@ -176,26 +183,28 @@ class Connection:
         return False
 
     async def ask(
-        self, subject: str, payload: bytes, timeout: float = 5.0, *, again_s: float = 0.0
+        self, subject: str, payload: bytes, timeout: float = 5.0, *, again_s: float = 0.0, head: bytes = b""
     ) -> Message:
         """Publish a message and return the first reply to it: for rare questions; requests go through `Calls`.
 
         With `again_s` it is published again after each such time without a reply: for questions that may arrive twice.
-        Raises: Unavailable.
+        `head` is the text of its NATS headers. Raises: Unavailable; NoResponders where nothing listens.
         """
         reply: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         inbox = self.inbox.open(lambda message: None if reply.done() else reply.set_result(message))
         try:
             async with asyncio.timeout(timeout):
-                self.publish(subject, payload, inbox)
+                self.publish(subject, payload, inbox, head)
                 while again_s and not (await asyncio.wait([reply], timeout=again_s))[0]:
-                    self.publish(subject, payload, inbox)
+                    self.publish(subject, payload, inbox, head)
                 answer = await reply
         except TimeoutError:
             raise Unavailable(f"nobody answered on {subject} within {timeout:g} s") from None
         finally:
             self.inbox.close(inbox)
-        if answer.status in (NO_RESPONDERS, DISCONNECTED):
+        if answer.status == NO_RESPONDERS:
+            raise NoResponders(subject)
+        if answer.status == DISCONNECTED:
             raise Unavailable(f"nobody answers on {subject}")
         return answer
 

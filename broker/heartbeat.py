@@ -4,7 +4,8 @@ A process whose event loop turns gives a sign every two seconds, in two forms:
 
 - a line `alive` in the pipe on which it reported `ready` to its supervisor. A supervisor that has seen one and then sees
   none for a while kills the process and starts it again (`services/supervisor/supervise.py`): a loop that hangs, or a
-  process that was stopped by SIGSTOP, keeps its connections open, so neither NATS nor Postgres notices.
+  process that was stopped by SIGSTOP, keeps its connections open, so neither NATS nor Postgres notices. Behind the word
+  stand the faults that the process knows of (`broker/faults.py`); a fault that is new or over is written at once.
 - a new date of the file that `HEADWATER_ALIVE_FILE` names, which holds the process's id: a container's health check needs
   no port, no credentials and no Python then. It looks at the file's age, and kills a process that is silent, so that the
   container is started again (`docker-compose.yml` shows it). A file that an earlier process left in the container is
@@ -19,10 +20,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from broker.faults import FAULTS
+from broker.signs import sign_with
+
 ALIVE_FILE = "HEADWATER_ALIVE_FILE"
-SIGN = b"alive\n"
-LOADING = b"loading\n"
-"""Written by a process that is about to load a program: the next sign of life may take a while."""
 EVERY_S = 2.0
 
 
@@ -48,16 +49,22 @@ def begin_heartbeat(environment: Mapping[str, str], pipe: int | None) -> "asynci
 
 
 async def _beat(path: Path | None, pipe: int | None) -> None:
+    changed = asyncio.Event()
+    FAULTS.on_change.append(changed.set)
     try:
         while True:
+            changed.clear()
             if pipe is not None and not _sign(pipe):
                 os.close(pipe)
                 pipe = None
             if path is not None:
                 with suppress(OSError):  # a full disk must not end a process that works
                     path.write_text(f"{os.getpid()}\n")  # noqa: ASYNC240 - one small file in memory or on the own disk
-            await asyncio.sleep(EVERY_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_S):
+                    await changed.wait()
     finally:
+        FAULTS.on_change.remove(changed.set)
         if pipe is not None:
             os.close(pipe)
         if path is not None:
@@ -68,7 +75,7 @@ async def _beat(path: Path | None, pipe: int | None) -> None:
 def _sign(pipe: int) -> bool:
     """Write one sign; return False if the reader is gone. A full pipe holds enough of them."""
     try:
-        os.write(pipe, SIGN)
+        os.write(pipe, sign_with(FAULTS.present))
     except BlockingIOError:
         return True
     except OSError:

@@ -75,6 +75,7 @@ async def ensure_stream(
         max_age=max_age_s,
         max_bytes=max_bytes,
         duplicate_window=min(duplicate_window_s, max_age_s or duplicate_window_s),
+        allow_msg_ttl=True,
     )
     connection.companion(_Streams).configs[name] = config
     await _ensure(connection, config)

@@ -8,4 +8,4 @@ class JetStreamRefused(Unavailable):
 
     def __init__(self, code: int, description: str) -> None:
         super().__init__(f"JetStream refused: {description or 'without a reason'}")
-        self.code = code
+        self.code, self.description = code, description

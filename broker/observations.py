@@ -65,6 +65,8 @@ class RequestAnswered(Observation, frozen=True):
     id: str
     status: int
     duration_s: float
+    reason: str = ""
+    """Why a status of 500 or more was answered, as far as the answer tells it without values."""
 
 
 class RequestRefused(Observation, frozen=True):

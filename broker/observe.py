@@ -4,15 +4,20 @@
 what is on the hot path: an answered request is two additions (about 1 us), its line is made only at level `debug`
 or for a status of 500 and more. Lines of libraries (the standard `logging`) come out in the same form.
 
+A line of level `warning` or `error` that repeats is counted (`broker/repeats.py`): the next one of its kind has the number as
+`repeated` and the ids of the first requests as `ids`. Lines are of one kind if they differ in ids and times alone.
+
 Metrics are kept as plain numbers and turned into the Prometheus text when somebody asks: `exposition`.
 """
 
 import asyncio
 import bisect
+import contextlib
 import logging
 import os
 import platform
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -24,7 +29,8 @@ from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from broker.observations import RequestAnswered, RequestFailed
+from broker.observations import ProcessEnded, RequestAnswered, RequestFailed
+from broker.repeats import Repeats
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -43,12 +49,22 @@ class _Series:
         self.sum = 0.0
 
 
+_LONGEST_KEY = 300
+_IDS = ("id", "request", "request_id")
+_NOT_OF_KIND = frozenset({*_IDS, "traceback", "member", "count"})
+_FAILED = "A request failed"
+_Line = tuple[str, str, dict[str, object]]
+"""Level, text and fields."""
+
+
 class _State:
     """What this process has observed, and how it speaks."""
 
     def __init__(self) -> None:
         self.level = LEVELS["info"]
         self.process = ""
+        self.repeats: Repeats[_Line] = Repeats()
+        self.counting: asyncio.TimerHandle | None = None
         self.answered: dict[tuple[str, int], int] = {}
         self.durations: dict[str, _Series] = {}
         self.failed: dict[tuple[str, str], int] = {}
@@ -63,6 +79,7 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
     """Choose the level (debug, info, warning, error), the form (json, console, auto) and the name of this process."""
     _STATE.level = LEVELS[level]
     _STATE.process = process
+    _STATE.repeats, _STATE.counting = Repeats(), None
     console = format == "console" or (format == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -95,7 +112,10 @@ def observe(seen: Struct) -> None:
         if LEVELS[level] < _STATE.level:
             return
     fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
-    getattr(structlog.get_logger(), level)(_text(type(seen)), kind=type(seen).__name__, **fields)
+    text = _FAILED if level != "debug" and type(seen) is RequestAnswered else _text(type(seen))
+    if type(seen) is ProcessEnded:
+        _write_counts(is_end=True)
+    _write_or_count(level, text, {"kind": type(seen).__name__, **fields})
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
@@ -159,6 +179,50 @@ def _count(seen: Struct) -> None:
         _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
 
 
+def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
+    """Write a line, unless one of its kind was written just now; then it is counted."""
+    if LEVELS[level] >= LEVELS["warning"]:
+        key = tuple(
+            str(value)[:_LONGEST_KEY]
+            for name, value in fields.items()
+            if name not in _NOT_OF_KIND and not isinstance(value, float)
+        )
+        id = next((str(fields[name]) for name in _IDS if fields.get(name)), "")
+        _write_counts()
+        if not _STATE.repeats.admit((text, key), (level, text, fields), time.monotonic(), id):
+            _count_later()
+            return
+    _write(level, text, fields)
+
+
+def _write(level: str, text: str, fields: dict[str, object]) -> None:
+    getattr(structlog.get_logger(), level)(text, **fields)
+
+
+def _write_counts(*, is_end: bool = False) -> None:
+    """Write a line for each kind whose count is due."""
+    for repeated in _STATE.repeats.due(time.monotonic(), is_end=is_end):
+        level, text, fields = repeated.line
+        counts = {"repeated": repeated.count, **({"ids": repeated.ids} if repeated.ids else {})}
+        _write(level, text, fields | counts)
+
+
+def _count_later() -> None:
+    """Have the counts written when the first of them is due; without an event loop the next line does it."""
+    at = _STATE.repeats.next_at()
+    if at is None or (_STATE.counting is not None and not _STATE.counting.cancelled()):
+        return
+    with contextlib.suppress(RuntimeError):
+        loop = asyncio.get_running_loop()
+        _STATE.counting = loop.call_later(max(0.0, at - time.monotonic()), _count_now)
+
+
+def _count_now() -> None:
+    _STATE.counting = None
+    _write_counts()
+    _count_later()
+
+
 def _text(kind: type[Struct]) -> str:
     return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
 
@@ -186,7 +250,7 @@ class _Libraries(logging.Handler):
         detail = (
             {"traceback": traceback_of(record.exc_info[1])} if record.exc_info and record.exc_info[1] else {}
         )
-        getattr(structlog.get_logger(), level)(record.getMessage(), kind=record.name, **detail)
+        _write_or_count(level, record.getMessage(), {"kind": record.name, **detail})
 
 
 class _Collector(Collector):

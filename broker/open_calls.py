@@ -17,7 +17,7 @@ class NotTaken(Unavailable):
 class OpenCall:
     """One request that waits for its reply."""
 
-    __slots__ = ("budget_ms", "future", "id", "pool", "reply", "sent_at", "timer", "why")
+    __slots__ = ("budget_ms", "future", "id", "is_repeatable", "pool", "reply", "sent_at", "timer", "why")
 
     def __init__(self, request: Request, pool: "PoolCalls", loop: asyncio.AbstractEventLoop) -> None:
         self.id = request.id
@@ -28,6 +28,8 @@ class OpenCall:
         self.timer = loop.call_later(request.budget_ms / 1000, self.expire)
         self.reply = ""
         self.why = ""
+        self.is_repeatable = False
+        """Whether the request may be sent again when its answer is lost."""
 
     def take(self, message: Message) -> None:
         if self.future.done():
@@ -51,7 +53,9 @@ class OpenCall:
 class PoolCalls:
     """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
 
-    __slots__ = ("back", "by_name", "calls", "held", "is_known", "missing_since", "name", "probe", "roll")
+    __slots__ = (
+        "back", "by_name", "calls", "heard_since", "held", "is_known", "missing_since", "name", "probe", "roll",
+    )  # fmt: skip
 
     def __init__(self, name: str, now: float, *, is_known: bool) -> None:
         self.name = name
@@ -59,6 +63,8 @@ class PoolCalls:
         self.held = 0
         """Requests that wait for a worker to come back."""
         self.roll = Roll(now)
+        self.heard_since: dict[str, float] = {}
+        """When each member was heard first."""
         self.probe = subjects.probe(name)
         self.is_known = is_known
         """Whether a member has ever been heard."""
@@ -67,6 +73,16 @@ class PoolCalls:
         self.missing_since: float | None = None
         self.by_name: list[str] = []
         """Members to whom requests go by name, while another one is silent."""
+
+    def left_by(self, member: str) -> list[str]:
+        """Forget a member that is gone; return the repeatable calls that no member of now can have taken.
+
+        These are the calls that were sent before the oldest of the members was heard first, all calls if there is no member. A
+        member that took one and was not heard may still answer it: then the read is done twice, which changes nothing.
+        """
+        self.heard_since.pop(member, None)
+        oldest = min(self.heard_since.values(), default=float("inf"))
+        return [reply for reply, call in self.calls.items() if call.is_repeatable and call.sent_at < oldest]
 
     def target(self, subject: str) -> str:
         """Return the subject to publish a request on."""

@@ -74,6 +74,8 @@ class Ordered:
     """Writes into a stream as its only writer: `async with Ordered(...) as ordered`.
 
     `last_seq` and `last_id` are those of the stream now. `failed` is done when it cannot go on: the stream is gone.
+    `on_stored` hears of each message that the stream has, `on_refused` of each refusal that no other writer explains,
+    `on_unanswered` when the server answers questions about the stream and not what was to be stored.
     """
 
     def __init__(
@@ -86,13 +88,19 @@ class Ordered:
         last_id: str,
         confirmed: int,
         on_confirmed: Callable[[int], None] = lambda _: None,
+        on_stored: Callable[[], None] = lambda: None,
+        on_refused: Callable[[int, str], None] = lambda code, words: None,
+        on_unanswered: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection, self._stream, self._order = connection, stream, order
         self._loop = asyncio.get_running_loop()
         self._sequence: int | None = last_seq
         self._previous = last_id
         self.confirmed = confirmed
-        self._on_confirmed = on_confirmed
+        self._on_confirmed, self._on_stored = on_confirmed, on_stored
+        self._on_refused, self._on_unanswered = on_refused, on_unanswered
+        self._ended_at = -1
+        self._stalls = 0
         self._pending: deque[_Pending] = deque()
         self._bytes = 0
         self._room = asyncio.Event()
@@ -195,11 +203,13 @@ class Ordered:
         except msgspec.MsgspecError:
             ack = None
         if ack is None or ack.error is not None or not ack.seq:
-            if ack is not None and ack.error is not None:
+            if ack is not None and ack.error is not None and ack.error.err_code not in _EXPECTED_FAULTS:
+                self._on_refused(ack.error.err_code, ack.error.description)
                 self._complain(ack.error)
             self._break()
             return
         entry.is_done = True
+        self._on_stored()
         self._take_done()
 
     def _take_done(self) -> None:
@@ -241,7 +251,7 @@ class Ordered:
             self._break()
 
     def _complain(self, refusal: _Refusal) -> None:
-        if refusal.err_code not in _EXPECTED_FAULTS and refusal.description != self._complaint:
+        if refusal.description != self._complaint:
             self._complaint = refusal.description
             observe(BrokerComplained(f"stream {self._stream}: {refusal.description}"))
 
@@ -289,6 +299,7 @@ class Ordered:
         state = await stream_state(self._connection, self._stream)
         if state is None:
             raise JetStreamRefused(NO_STREAM, "the stream is gone")
+        await self._count_stalls(state.last_seq)
         if state.last_id:
             last = self._order(state.last_id)
             for entry in self._pending:
@@ -301,3 +312,16 @@ class Ordered:
             self._send(entry)
             if self._is_broken:
                 return
+
+    async def _count_stalls(self, last_seq: int) -> None:
+        """Notice that the stream has stored nothing since it was asked last, and wait a little before sending again.
+
+        A stream whose store is broken swallows the first message without an answer and refuses those behind it at once
+        (their predecessor is missing), so without a pause this would go round as fast as the server answers.
+        """
+        if last_seq != self._ended_at or not self._pending:
+            self._ended_at, self._stalls = last_seq, 0
+            return
+        self._stalls += 1
+        self._on_unanswered()
+        await asyncio.sleep(min(_FIRST_PAUSE_S * 2 ** min(self._stalls, 8), _LAST_PAUSE_S))

@@ -25,6 +25,7 @@ from broker import body as bodies
 from broker import subjects
 from broker.codec import Undecodable, decode_request, decoder, encode
 from broker.connection import Connection, Subscription
+from broker.failure_words import failure_words
 from broker.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
 from broker.observe import gauge, observe, traceback_of
 from broker.roll import LEAVING, Holding, Question
@@ -116,6 +117,8 @@ class _Held:
     task: asyncio.Task[None] | None = field(default=None)
     why: str = ""
     is_begun: bool = False
+    failure: str = ""
+    """Why it was answered with a status of 500 or more, for the log."""
 
 
 async def serve(
@@ -271,7 +274,7 @@ class Serving:
             else:
                 status = await self._traced(STATE.tracing, held, held.request.trace)
             now = self._loop.time()
-            observe(RequestAnswered(self.pool, held.request.id, status, now - held.since))
+            observe(RequestAnswered(self.pool, held.request.id, status, now - held.since, held.failure))
         except asyncio.CancelledError:
             observe(RequestCancelled(self.pool, held.request.id, held.why))
             if not held.why:  # the loop itself is being closed
@@ -298,6 +301,8 @@ class Serving:
             observe(HandlerFailed(self.pool, request.id, repr(error), traceback_of(error)))
             response = _internal_error(request.id)
         if isinstance(response, Response):
+            if response.status >= 500:
+                held.failure = failure_words(response.status, response.body)
             if len(response.body) <= INLINE_LIMIT:
                 self._reply(held.reply, response)
                 return response.status

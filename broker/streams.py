@@ -123,6 +123,7 @@ def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[
         "max_bytes": limits.max_bytes,
         "duplicate_window": int(window_s * 1e9),
         "allow_direct": True,
+        "allow_msg_ttl": True,
         "metadata": notes,
     }
 

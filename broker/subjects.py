@@ -13,7 +13,7 @@ nobody can guess the random part: so replies, chunks of bodies and credit (`brok
                rooms, presence, edges; reads the stream CHANGES    rooms, presence, edges
     pool       events, letters, logs, requests of ASKED_BY_POOLS;  own inbox, everything the pools serve, events
                makes, changes and reads their streams
-    changes    changes, messages, gaps, catalog, config;           own inbox, what the pool realtime serves, events
+    changes    changes, messages, gaps, catalog, config, faults;  own inbox, what the pool realtime serves, events
                makes, changes and deletes the stream CHANGES alone
     platform   everything                                          everything
 
@@ -74,6 +74,8 @@ KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
 FUNCTIONS_CHANGED = Subject("events.functions")
 """schemas.events.FunctionsChanged"""
+FAULTS = Subject("events.faults")
+"""schemas.faults.FaultReport"""
 FUNCTIONS_WANTED = Subject("health.functions.wanted")
 """For a functions worker that waits for the first function (workers/functions/waiting.py): a word of a door wakes it, a
 question of a door is answered by an empty message."""
@@ -140,6 +142,11 @@ def token(name: str) -> str:
         sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "".join(f"={b:02X}" for b in sign.encode())
         for sign in name
     ) or "="  # fmt: skip
+
+
+def canary(stream: str) -> Subject:
+    """Return the subject of the messages that show whether a stream stores (broker/stream_watch.py). Nothing reads them."""
+    return Subject(f"events.canary.{stream}")
 
 
 def changes(schema: str, table: str) -> Subject:
@@ -247,6 +254,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "member.>",
                     CATALOG_CHANGED.name,
                     CONFIG_CHANGED.name,
+                    FAULTS.name,
                     *CHANGES_KEPT,
                     *_keeping(CHANGES_STREAM),
                     f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}",
@@ -270,8 +278,9 @@ _POOL_STREAMS = (LETTERS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
 
 
 def _keeping(stream: str) -> list[str]:
-    """Return the subjects that one must publish on to make a stream and to bring it to the limits of the settings."""
-    return [f"$JS.API.STREAM.{order}.{stream}" for order in ("INFO", "CREATE", "UPDATE")]
+    """Return the subjects that one must publish on to make a stream, to bring it to the limits of the settings, and to have
+    another server lead it."""
+    return [f"$JS.API.STREAM.{order}.{stream}" for order in ("INFO", "CREATE", "UPDATE", "LEADER.STEPDOWN")]
 
 
 def _reading(stream: str) -> list[str]:

@@ -151,6 +151,15 @@ class Storage(Struct, frozen=True):
     """How long events are kept on NATS for those who follow them. 0 is no limit."""
     events_max_size: Size = Size(256 * MIB)
     """Bytes of all events kept on NATS; the oldest go first."""
+    staging_expiry: Duration = Duration(3600)
+    """How long bytes of an upload that broke off are kept after the last of them. Resumable uploads: `tus_expiry`; in parts:
+    `s3_protocol.upload_expiry`."""
+    staging_limit: Size = Size(20 * 1024 * MIB)
+    """Bytes that all uploads under way may take on the disk together, with what others left that broke off; beyond: 507.
+    0 is no limit. Of the backend `file`."""
+    orphan_expiry: Duration = Duration(6 * 3600)
+    """How old bytes are that no object has before they are removed: a process died between both, or a restore was interrupted.
+    They must have been found so twice, about an hour apart."""
     backend: str = "file"
     """Where the bytes lie: file (this machine's disk), s3, gcs or azure."""
     path: str = ""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from schemas.storage_settings import BACKENDS, Storage
 
 _LONGEST_BUCKET = 100
+_LEAST_EXPIRY_S = 600
 _LEAST_LIMIT = "{storage.image_transformation.limit_min_size}"
 
 
@@ -25,6 +26,7 @@ def _faults(storage: Storage) -> Iterator[str]:
     yield from _key_pair_faults(storage)
     yield from _address_faults(storage)
     yield from _webhook_faults(storage)
+    yield from _expiry_faults(storage)
     images = storage.image_transformation
     if images.limit_min_size > images.limit_max_size:
         yield f"{_LEAST_LIMIT} must not be above {{storage.image_transformation.limit_max_size}}"
@@ -66,6 +68,15 @@ def _address_faults(storage: Storage) -> Iterator[str]:
         elif not takes_http and urlsplit(url).scheme == "http":
             allow = f"storage.{key.partition('.')[0]}.allow_http"
             yield f"{{storage.{key}}} begins with http://, which {{{allow}}} forbids"
+
+
+def _expiry_faults(storage: Storage) -> Iterator[str]:
+    """What a living writer has in hand must not count as left behind."""
+    for key, value in (("staging_expiry", storage.staging_expiry), ("orphan_expiry", storage.orphan_expiry)):
+        if value < _LEAST_EXPIRY_S:
+            yield f"{{storage.{key}}} must be {_LEAST_EXPIRY_S} seconds or more: uploads that go on would be removed"
+    if 0 < storage.staging_limit < storage.largest_standard:
+        yield "{storage.staging_limit} must not be below {storage.file_size_limit}, or 0"
 
 
 def _webhook_faults(storage: Storage) -> Iterator[str]:

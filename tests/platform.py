@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from tests.workers.database.server import OUTSIDE, temporary_server
+
 _START_S = 90
 
 MANY_CLIENTS = {
@@ -111,7 +113,9 @@ def platform(
     if owner is not None:
         os.chown(folder, owner, owner)
     data, port = folder / "data", free_port()
+    stack = contextlib.ExitStack()
     try:
+        environment = {**(environment or {}), **_outside(stack)}
         started = headwater(
             "start", "--detach", "--data", str(data), "--project", str(folder), "--port", str(port), *arguments,
             environment=environment, prefix=prefix,
@@ -123,4 +127,13 @@ def platform(
         yield Platform(data, port, pid, values)
     finally:
         headwater("stop", "--data", str(data))
+        stack.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _outside(stack: contextlib.ExitStack) -> dict[str, str]:
+    """Return the settings of a platform on a new server of the Postgres that `TEST_POSTGRES` names; none without it."""
+    if OUTSIDE is None:
+        return {}
+    server = stack.enter_context(temporary_server())
+    return {"HEADWATER_DB_URL": server.url(), "HEADWATER_DB_TRUSTED_PROJECT": "true"}

@@ -41,7 +41,7 @@ SAID_BY_SUPERUSERS = (
     ("workers.database", "assertions.sql"),
     ("workers.database", "upgrade.sql"),
     ("workers.replication", "slot.sql"),
-    ("workers.project", "reset.sql"),
+    ("workers.project", "replace.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
@@ -78,7 +78,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/database/upgrade.py": ("connection", "superuser"),
     "workers/examine.py": ("connection",),
     "workers/project/diff/run.py": ("aside",),
-    "workers/project/reset.py": ("connection",),
+    "workers/project/replace.py": ("aside", "connection", "other"),
     "workers/replication/retire.py": ("connection",),
 }
 """Programs that hold superuser sessions, and what they call them."""

@@ -9,6 +9,7 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 
 from broker.observe import configure
 from broker.process import Process, process_settings, run_process, wait_for_go
@@ -40,7 +41,12 @@ def main() -> int:
     if sys.argv[1:2] == ["secrets"]:
         return _project("workers.functions.offline_secrets", sys.argv[2:])
     if sys.argv[1:2] == ["upgrade"]:
+        if "--dry-run" not in sys.argv:
+            importlib.import_module("workers.project.replace").run_recover(with_file_values(os.environ))
         return _project("workers.database.upgrade", sys.argv[2:])
+    if sys.argv[1:2] == ["recover"]:
+        importlib.import_module("workers.project.replace").run_recover(with_file_values(os.environ))
+        return 0
     parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
     parser.add_argument(
         "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
@@ -55,8 +61,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"headwater: {error}", file=sys.stderr)
         return 2
-    for module in _modules(names):
-        importlib.import_module(module)
+    preload(names)
     wait_for_go()
     if "migrate" in names:
         return _migrate(settings)
@@ -73,10 +78,16 @@ def main() -> int:
     return run_process("workers", start, settings)
 
 
-def _modules(names: list[str]) -> list[str]:
+def preload(names: Sequence[str]) -> None:
+    """Import what these pools, or `migrate`, are going to need."""
+    for module in _modules(names):
+        importlib.import_module(module)
+
+
+def _modules(names: Sequence[str]) -> list[str]:
     """Give what a process is going to need, so that it is loaded while the process has to wait anyway."""
     if "migrate" in names:
-        return ["workers.project.reset", "workers.database.migrate", "workers.project.start"]
+        return ["workers.project.replace", "workers.database.migrate", "workers.project.start"]
     if names[0] in ALONE:
         return [ALONE[names[0]]]
     return ["workers.resources", *(POOLS[name] for name in names)]
@@ -85,11 +96,12 @@ def _modules(names: list[str]) -> list[str]:
 def _migrate(settings: Settings) -> int:
     """Bring the database up to date, the platform's part and the project's; keep no slot that nobody will read."""
     environment = with_file_values(os.environ)
+    if settings.db.bootstrap:
+        importlib.import_module("workers.project.replace").run_recover(environment)
     if not settings.realtime.enabled:
         importlib.import_module("workers.replication.retire").run(settings, environment)
     if not settings.db.bootstrap:
         return 0
-    importlib.import_module("workers.project.reset").run_recover(environment)
     code: int = importlib.import_module("workers.database.migrate").run(settings, environment)
     return code or importlib.import_module("workers.project.start").run(settings, environment)
 

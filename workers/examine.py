@@ -15,6 +15,7 @@ import asyncpg
 from schemas.settings import Settings
 from workers.database.migration_files import read_migrations
 from workers.database.superuser import connect_with_fixed_settings
+from workers.project.replace import LOCK, database_of, names_beside
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers", "examine.sql")
@@ -42,6 +43,7 @@ async def facts(url: str, slot: str) -> dict[str, object]:
         found: dict[str, object] = json.loads(await connection.fetchval(_STATEMENTS["facts"], slot))
         with contextlib.suppress(asyncpg.InsufficientPrivilegeError):  # for superusers alone
             found["copies_cluster"] = await connection.fetchval(_STATEMENTS["copies_cluster"])
+        found["replacement"] = await _replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):
             rows = await connection.fetch(_STATEMENTS["applied"])
@@ -54,3 +56,16 @@ async def facts(url: str, slot: str) -> dict[str, object]:
     ]
     found["pending"] = [str(each) for each in read_migrations() if each.version > applied.get(each.series, 0)]
     return found
+
+
+async def _replacement(connection: asyncpg.Connection, url: str) -> dict[str, object]:
+    """Return what a restore or reset that was interrupted, or still runs, has left beside the database."""
+    names = names_beside(database_of(url))
+    row = await connection.fetchrow(_STATEMENTS["replacement"], names.all[1:], LOCK)
+    assert row is not None  # a query without FROM has one row
+    left = set(row["left_over"])
+    return {
+        "is_running": row["is_running"],
+        "is_half": names.before in left,
+        "left_over": sorted(left),
+    }

@@ -18,6 +18,19 @@ select pg_catalog.json_build_object(
   )
 )::text
 
+-- name: replacement
+-- Databases that a restore or reset made or set aside (project/replace.py), and whether it still runs: its session on template1
+-- holds the lock. $1: their names, $2: number of the lock.
+select
+  array(
+    select d.datname::pg_catalog.text from pg_catalog.pg_database as d
+    where d.datname = any($1::pg_catalog.text[]) order by d.datname) as left_over,
+  exists (
+    select from pg_catalog.pg_locks as l
+    where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+      and l.objid = $2::pg_catalog.int8::pg_catalog.oid and l.classid = 0::pg_catalog.oid
+      and l.database = (select d.oid from pg_catalog.pg_database as d where d.datname = 'template1')) as is_running
+
 -- name: copies_cluster
 -- Whether role postgres, which may replicate, is let in for a physical copy of the whole server. Only a superuser may ask.
 select exists (

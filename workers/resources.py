@@ -6,13 +6,17 @@ then serves its subject, and its health.
 
 import importlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from msgspec.json import encode as encode_json
+
 from broker import subjects
 from broker.codec import encode
 from broker.connection import Connection
+from broker.fault_reports import FaultReporter
 from broker.metrics import answer_collect
 from broker.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observe import gauge, observe
@@ -88,13 +92,22 @@ class Resources:
             raise SettingsError("a worker needs db.url (DATABASE_URL)")
         return self.settings.db.url.reveal()
 
-    async def serve(self, subject: Subject, handler: Handler) -> None:
-        """Answer a subject, and its pool's health, until the process drains."""
+    async def serve(self, subject: Subject, handler: Handler, fault: Callable[[], str] = lambda: "") -> None:
+        """Answer a subject, and its pool's health, until the process drains.
+
+        `fault` returns why this pool cannot work although the database answers; empty if it can.
+        """
         pools = self.settings.pools
+
+        async def health_of_pool(request: Request, body: Body) -> Response:
+            if reason := fault():
+                return Response(503, body=encode_json({"message": reason}))
+            return await self._health(request, body)
+
         health = await serve(
             self.connection,
             subjects.health(subject.pool),
-            self._health,
+            health_of_pool,
             concurrency=_HEALTH_CONCURRENCY,
             queue=64,
         )
@@ -146,14 +159,18 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
     answer_collect(connection)
+    report_faults(process, connection)
+    cache = SchemaCache(url, settings.api, observe)
     try:
         database = await Pool.open(
-            url, settings.db.pool_size, prepared=settings.api.prepared_statements, on_event=_PoolObserver()
+            url,
+            settings.db.pool_size,
+            prepared=settings.api.prepared_statements,
+            on_event=_PoolObserver(on_back=cache.request_reload),
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
     _close_with(process, database, urlsplit(url).username or "")
-    cache = SchemaCache(url, settings.api, observe)
     process.on_drain(cache.close)
     cache.on_change(
         lambda catalog: _tell(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
@@ -161,6 +178,13 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
     await cache.load()
     return Resources(process, settings, connection, database, cache)
+
+
+def report_faults(process: Process, connection: Connection) -> None:
+    """Report the faults of this process to the edges until it drains."""
+    reporter = FaultReporter(connection)
+    process.on_drain(reporter.close)
+    reporter.start()
 
 
 def _close_with(process: Process, pool: Pool, login: str) -> None:
@@ -201,9 +225,13 @@ def _tell(connection: Connection, subject: Subject, event: CatalogChanged | Conf
 
 
 class _PoolObserver:
-    """Tells of connections that break, and once when the pool's database is lost, and once when it is back."""
+    """Tells of connections that break, and once when the pool's database is lost, and once when it is back.
 
-    def __init__(self) -> None:
+    `on_back` is called then too: the schema cache waits up to half a minute between two attempts of its own.
+    """
+
+    def __init__(self, on_back: Callable[[], object] = lambda: None) -> None:
+        self._on_back = on_back
         self._lost_at: float | None = None
 
     def __call__(self, event: PoolEvent) -> None:
@@ -218,3 +246,4 @@ class _PoolObserver:
             case PoolEventKind.CONNECTED if self._lost_at is not None:
                 observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
                 self._lost_at = None
+                self._on_back()

@@ -15,14 +15,13 @@ import click
 
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor.addresses import libpq_environment, own_url
-from services.supervisor.binaries import find_postgres, own_version
+from services.supervisor.binaries import own_version, postgres_tool
 from services.supervisor.errors import SupervisorError
 from services.supervisor.folder import DataFolder
 from services.supervisor.ports import Ports
-from services.supervisor.project_work import project_of, work_environment
+from services.supervisor.project_work import project_of, recovered, work_environment
 from services.supervisor.state import State
 
-_TLS_MODES = ("require", "verify-ca", "verify-full")
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -35,7 +34,7 @@ def backup(data: Path | None, project: Path | None, folder: Path) -> None:
 
     Requests go on meanwhile. What is saved fits together: the rows of one moment, and the bytes of the objects that they
     name; deployed functions too. Keys and passwords are not among it: keep .env and signing keys as well. Uploads that
-    are not finished are left out.
+    are not finished are left out. A backup that was interrupted is no backup: the same command makes it anew.
 
     \b
     headwater backup backups/$(date +%F)
@@ -45,6 +44,9 @@ def backup(data: Path | None, project: Path | None, folder: Path) -> None:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_interrupted(folder):
+            click.echo(f"Removing an interrupted backup from {folder}", err=True)
+            _empty(folder)
         if any(folder.iterdir()):
             refuse(f"{folder} is not empty. Name a new folder.", code=2)
     except OSError as error:
@@ -60,9 +62,10 @@ def backup(data: Path | None, project: Path | None, folder: Path) -> None:
 def restore(data: Path | None, project: Path | None, folder: Path, force: bool) -> None:
     """Bring a running platform to the state of a backup.
 
-    The platform should be a new one; one that has tables, users or objects is refused without --force. It answers 503
-    while its database is being replaced; if that fails, the database is as it was. With an outside database, its URL must
-    be that of a superuser.
+    The platform should be a new one; one that has tables, users or objects is refused without --force. It answers from
+    its old database until the new one is whole, and 503 for the moment in which both are exchanged. If the restore fails
+    or is killed, the database is as it was; the same command again goes on. With an outside database, its URL must be that
+    of a superuser.
 
     \b
     headwater start --detach --data new && headwater restore --data new backups/2026-01-31
@@ -81,6 +84,21 @@ def restore(data: Path | None, project: Path | None, folder: Path, force: bool) 
             err=True,
         )
     sys.exit(code)
+
+
+def _is_interrupted(folder: Path) -> bool:
+    """Return whether a folder has a backup that was begun by us and not finished (workers/backup/manifest.py)."""
+    return (folder / "UNFINISHED.txt").exists() and not (folder / "manifest.json").exists()
+
+
+def _empty(folder: Path) -> None:
+    """Remove what an interrupted backup wrote; its mark goes last."""
+    for name in ("blobs", "database.dump", "roles.sql", "blobs.jsonl", ".manifest.json", "UNFINISHED.txt"):
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _is_ready(folder: DataFolder, state: State) -> bool:
@@ -103,17 +121,14 @@ def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
     folder, state = running_platform(data, project)
     try:
         environment = work_environment(project_of(state), folder, state)
-        tools = find_postgres()
+        tools = postgres_tool("pg_dump", libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    # The wheel's tools are of the newest version, and have no TLS: where the URL demands that, the machine's own are used.
-    mode = libpq_environment(environment["HEADWATER_MIGRATE_URL"]).get("PGSSLMODE", "prefer")
-    needs_tls = mode in _TLS_MODES and shutil.which("pg_dump") is not None
-    own = {} if needs_tls else {"HEADWATER_POSTGRES_TOOLS": str(tools)}
-    return {**environment, **own, "HEADWATER_VERSION": own_version()}
+    return {**environment, "HEADWATER_POSTGRES_TOOLS": str(tools), "HEADWATER_VERSION": own_version()}
 
 
 def _work(what: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     argv = [sys.executable, "-P", "-m", "workers", what, str(folder.absolute()), *more]
-    return subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves
+    code = subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves
+    return code if what == "backup" else recovered(code, environment)

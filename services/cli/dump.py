@@ -1,7 +1,6 @@
 """`headwater db dump`: the definitions, rows or roles of a project's database as SQL."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,7 @@ import click
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor import dumping
 from services.supervisor.addresses import libpq_environment
-from services.supervisor.binaries import find_postgres
+from services.supervisor.binaries import postgres_tool
 from services.supervisor.errors import SupervisorError
 
 _OPTIONS = "-c role=none -c search_path=pg_catalog,pg_temp"
@@ -72,13 +71,11 @@ def dump(
     url = state.values.get("DB_URL")
     if url is None:
         refuse("This platform runs no database, only edges. Name one that does with --data.", code=1)
+    environment = {**os.environ, **libpq_environment(url), "PGOPTIONS": _OPTIONS}
     try:
-        own = find_postgres() / what
+        program = postgres_tool(what, environment)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    # The wheel's tools have no TLS: an outside database may need the machine's own.
-    program = own if state.ports.get("db") else Path(shutil.which(what) or own)
-    environment = {**os.environ, **libpq_environment(url), "PGOPTIONS": _OPTIONS}
     _write([str(program), *options], environment, text, file)
 
 

@@ -1,14 +1,13 @@
 """`headwater psql`: Postgres' own terminal, connected to the running platform."""
 
 import os
-import shutil
 from pathlib import Path
 
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor.addresses import libpq_environment
-from services.supervisor.binaries import find_postgres
+from services.supervisor.binaries import postgres_tool
 from services.supervisor.errors import SupervisorError
 
 
@@ -29,11 +28,9 @@ def psql(data: Path | None, project: Path | None, arguments: tuple[str, ...]) ->
     url = state.values.get("DB_URL")
     if url is None:
         refuse("This platform runs no database, only edges. Name one that does with --data.", code=1)
+    environment = {**os.environ, **libpq_environment(url)}
     try:
-        own = find_postgres() / "psql"
+        program = postgres_tool("psql", environment)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    # The wheel's psql has no TLS: an outside database may need the machine's own.
-    program = own if state.ports.get("db") else Path(shutil.which("psql") or own)
-    environment = {**os.environ, **libpq_environment(url)}
     os.execve(program, [str(program), *arguments], environment)  # noqa: S606 - the user's own psql session

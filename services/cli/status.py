@@ -1,5 +1,6 @@
 """`headwater status`: the addresses and keys of a running platform, and how its parts fare."""
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -8,6 +9,10 @@ from services.cli.intact import overwritten_files
 from services.cli.options import platform_options, running_platform
 from services.cli.s3_pair import s3_values
 from services.cli.show import env_lines, json_text, table
+from services.doctor.finding import Level
+from services.doctor.readiness import look_at_readiness
+from services.supervisor.errors import SupervisorError
+from services.supervisor.project_work import project_of
 from services.supervisor.state import ChildState, State, uptime
 
 
@@ -41,7 +46,9 @@ def _show(state: State, values: dict[str, str]) -> None:
     click.echo(table(values))
     click.echo()
     for child in state.children:
-        click.echo(f"{child.name:>18}  {_fares(child)}")
+        click.echo(f"{child.name:>18}  {fares(child)}")
+    for title, told in _faults(state).items():
+        click.secho(f"{'not ready':>18}  {title} {told}", fg="yellow")
     if changed := overwritten_files():
         click.secho(
             f"\n{len(changed)} files of headwater were changed by another package, first {changed[0]}. "
@@ -51,13 +58,25 @@ def _show(state: State, values: dict[str, str]) -> None:
         )
 
 
-def _fares(child: ChildState) -> str:
+def _faults(state: State) -> dict[str, str]:
+    """Return what does not work: by the gateway's own account, and by that of the parts. A full disk keeps the latter old."""
+    told = {part: reason for child in state.children for part, reason in child.faults.items()}
+    with contextlib.suppress(SupervisorError):
+        asked = look_at_readiness(project_of(state).settings, state)
+        told |= {each.title: each.told for each in asked if each.level is Level.ERROR}
+    return told
+
+
+def fares(child: ChildState) -> str:
+    """Return how a part fares, for people."""
     times = (
         f", started again {child.restarts} {'time' if child.restarts == 1 else 'times'}"
         if child.restarts
         else ""
     )
     place = f", process {child.pid}" if child.pid else ""
+    if child.status == "silent":
+        return f"does not answer since {_span(uptime(child))}{place}{times}"
     return f"{child.status} for {_span(uptime(child))}{place}{times}"
 
 

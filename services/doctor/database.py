@@ -1,5 +1,7 @@
 """What the facts about a database mean (pure)."""
 
+import re
+
 from msgspec import Struct
 
 from services.doctor.finding import Finding, Level
@@ -9,6 +11,7 @@ OLDEST_WITH_WALLS = 160000
 _MIB = 1024 * 1024
 _HELD_BYTES = 1024 * _MIB
 _FULL = 0.9
+_MISSING = re.compile(r'database ".*" does not exist')
 
 
 class Slot(Struct, frozen=True):
@@ -17,6 +20,14 @@ class Slot(Struct, frozen=True):
     held_bytes: int
     active: bool
     lost: bool
+
+
+class Replacement(Struct, frozen=True):
+    """What a restore or reset of the database has left beside it; `is_half`: the database itself is not whole yet."""
+
+    is_running: bool
+    is_half: bool
+    left_over: list[str]
 
 
 class Facts(Struct, frozen=True):
@@ -34,17 +45,23 @@ class Facts(Struct, frozen=True):
     """System migrations that the database has, and that are not known here."""
     copies_cluster: bool = False
     """Role postgres may make a physical copy of the whole server."""
+    replacement: Replacement | None = None
 
 
 def silent(reason: str) -> Finding:
     """Give the finding for a database that does not answer."""
     cure = "Start it, or correct its URL (DATABASE_URL); of an embedded one, `headwater logs postgres` tells why."
+    if _MISSING.search(reason):
+        cure = (
+            "Restart the platform: a start puts back what an interrupted restore or reset of an older headwater set aside. "
+            "If the database was dropped, create it empty, start, and restore a backup."
+        )
     return Finding("database", Level.ERROR, f"it does not answer: {reason}", cure)
 
 
 def look_at_facts(facts: Facts, *, realtime: bool) -> list[Finding]:
     """Tell what is wrong with a database that answers."""
-    found = [_version(facts), _pending(facts), _sessions(facts), *_copies(facts)]
+    found = [_version(facts), _pending(facts), *_replacement(facts), _sessions(facts), *_copies(facts)]
     return found + (_realtime(facts) if realtime else [])
 
 
@@ -78,6 +95,22 @@ def _pending(facts: Facts) -> Finding:
     told = f"{len(facts.pending)} of the platform are pending, first {facts.pending[0]}"
     cure = "See what they change by `headwater upgrade --dry-run`, then run `headwater upgrade`, or restart the platform."
     return Finding("migrations", Level.ERROR, told, cure)
+
+
+def _replacement(facts: Facts) -> list[Finding]:
+    found, title = facts.replacement, "restore"
+    if found is None or not (found.left_over or found.is_running):
+        return []
+    if found.is_running:
+        return [Finding(title, Level.OK, "a restore or reset of the database is under way")]
+    names = ", ".join(found.left_over)
+    if found.is_half:
+        told = f"a reset of the database was interrupted: it is not whole, and the old one is set aside as {found.left_over[0]}"
+        cure = "Run `headwater stop` and `headwater start`, which puts the old database back; or repeat the reset."
+        return [Finding(title, Level.ERROR, told, cure)]
+    told = f"a restore or reset was interrupted: it left {names}; the database itself is whole"
+    cure = "Repeat the restore, or restart the platform: both remove what was left, which takes room on the disk."
+    return [Finding(title, Level.WARNING, told, cure)]
 
 
 def _sessions(facts: Facts) -> Finding:

@@ -12,13 +12,14 @@ import msgspec
 from schemas.settings import Settings
 from services.doctor import database, machine, outside
 from services.doctor.finding import Finding, Level
+from services.doctor.readiness import look_at_readiness
 from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
 from services.supervisor.cluster import SUPERUSER
 from services.supervisor.errors import SupervisorError
 from services.supervisor.folder import DataFolder, keep_passwords
 from services.supervisor.project import Project, load_project
-from services.supervisor.state import State, running_state
+from services.supervisor.state import State, running_state, uptime
 
 _CHILD_S = 30.0
 _TCP_S = 3.0
@@ -34,6 +35,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
     settings = project.settings
     told = [Finding("settings", Level.WARNING, each) for each in project.warnings]
     found = [*told, machine.look_at_disk(folder.path), machine.look_at_keys(settings)]
+    found += machine.look_at_staging(settings, folder.path)
     found += machine.look_at_functions(settings)
     found += machine.look_at_logins(settings)
     found.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))
@@ -41,6 +43,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
         found += machine.look_at_ports(settings)
     else:
         found += look_at_children(state)
+        found += look_at_readiness(settings, state)
     found += look_at_broker(settings, state)
     folders = [*([project.config.parent] if project.config else []), project.root]
     found += outside.look_at_certificate(settings, folders)
@@ -50,17 +53,30 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
 
 
 def look_at_children(state: State) -> list[Finding]:
-    """Tell which parts of a running platform do not run, or were started again."""
+    """Return the parts of a running platform that do not run, hang or report a fault.
+
+    That one was started again in the past is told with it and is no fault: the exit code is about the present.
+    """
     found = []
     for child in state.children:
-        if child.status in ("running", "done") and child.restarts == 0:
-            continue
-        level = Level.WARNING if child.status in ("running", "done") else Level.ERROR
         cure = f"Read why: `headwater logs {child.name}`."
-        found.append(
-            Finding(child.name, level, f"{child.status}, started again {child.restarts} times", cure)
-        )
-    return found or [Finding("parts", Level.OK, f"all {len(state.children)} run")]
+        if child.status == "silent":
+            told = f"process {child.pid} does not answer since {uptime(child):.0f} s; it is killed and started again after ten"
+            found.append(Finding(child.name, Level.ERROR, told, cure))
+        elif child.status not in ("running", "done"):
+            told = f"{child.status}, started again {child.restarts} times"
+            found.append(Finding(child.name, Level.ERROR, told, cure))
+        found += [
+            Finding(child.name, Level.ERROR, f"{part} {reason}", cure)
+            for part, reason in child.faults.items()
+        ]
+    return found or [Finding("parts", Level.OK, f"all {len(state.children)} run{_restarts(state)}")]
+
+
+def _restarts(state: State) -> str:
+    """Return which parts were started again since the start, as information."""
+    past = [f"{child.name} {child.restarts} times" for child in state.children if child.restarts]
+    return f"; started again in the past: {', '.join(past)}" if past else ""
 
 
 def look_at_broker(settings: Settings, state: State | None) -> list[Finding]:

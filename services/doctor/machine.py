@@ -5,6 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
+from broker.blobs_folder import folder_size, staging_folder
 from broker.walls import NO_WALL, NO_WALL_CURE, has_own_users, holds_functions, landlock_abi
 from schemas.database_logins import password_variables, sharing_logins
 from schemas.settings import Settings
@@ -16,6 +17,7 @@ from services.supervisor.ports import LOOPBACK, is_free
 
 _MIB = 1024 * 1024
 _LEAST_FREE, _SCARCE_FREE = 512 * _MIB, 4096 * _MIB
+_MUCH_STAGED = 0.8
 _BUILT = 1735689600.0
 """2025-01-01: no clock that is right shows an earlier time."""
 
@@ -50,6 +52,25 @@ def look_at_disk(path: Path) -> Finding:
         told,
         cure if usage.free < _SCARCE_FREE else "",
     )
+
+
+def look_at_staging(settings: Settings, data: Path) -> list[Finding]:
+    """Return how much of what they may take the uploads take that are being written, or broke off."""
+    storage, title = settings.storage, "uploads"
+    if not storage.enabled or storage.backend != "file":
+        return []
+    size = folder_size(staging_folder(storage, data))
+    told = f"{size // _MIB:,} MiB are being written, or were left by uploads that broke off"
+    if not storage.staging_limit:
+        return [Finding(title, Level.OK, told)]
+    told += f"; at most {storage.staging_limit // _MIB:,} MiB may be"
+    if size < storage.staging_limit * _MUCH_STAGED:
+        return [Finding(title, Level.OK, told)]
+    cure = (
+        f"What broke off is removed {storage.staging_expiry:.0f} s after its last byte (`storage.staging_expiry`) by a running "
+        "platform; if so many uploads are meant to go on at once, raise storage.staging_limit: beyond it they get 507."
+    )
+    return [Finding(title, Level.WARNING, told, cure)]
 
 
 def look_at_clock(now: float | None = None, server: float | None = None) -> Finding:

@@ -10,6 +10,7 @@ import msgspec
 from broker import subjects
 from broker.call import Calls
 from broker.connection import Connection
+from broker.fault_reports import KnownFaults
 from broker.metrics import collect
 from schemas.errors import ApiError
 from schemas.http import Request, Response
@@ -18,7 +19,14 @@ from services.gateway.routes import POOLS
 from services.middleware.refusals import JSON, refusal
 
 PATHS = frozenset(
-    {"/health/live", "/health/ready", "/metrics", "/rest-admin/v1/live", "/rest-admin/v1/ready"}
+    {
+        "/health/live",
+        "/health/gateway",
+        "/health/ready",
+        "/metrics",
+        "/rest-admin/v1/live",
+        "/rest-admin/v1/ready",
+    }
 )
 _BUDGET_MS = 2000
 
@@ -44,6 +52,8 @@ class Health:
         self._is_leaving = False
         self._token = metrics_token
         self._pools = tuple(pools)
+        self._faults = KnownFaults(connection)
+        self._faults.start()
 
     async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
         """Answer one of the paths."""
@@ -52,6 +62,8 @@ class Health:
         match path:
             case "/health/live":
                 return Response(200, [JSON], b'{"status":"alive"}')
+            case "/health/gateway":
+                return self._serving()
             case "/health/ready":
                 return await self._ready()
             case "/rest-admin/v1/live":
@@ -64,13 +76,25 @@ class Health:
         """Say from now on that this edge is not ready: it is about to end, and proxies should ask others."""
         self._is_leaving = True
 
+    def _serving(self) -> Response:
+        """Return whether a proxy should send requests here: for what other parts lack, every edge would be left."""
+        if self._is_leaving:
+            return Response(503, [JSON], b'{"status":"leaving"}')
+        if not self._connection.is_connected:
+            return Response(503, [JSON], b'{"status":"not connected"}')
+        return Response(200, [JSON], b'{"status":"serving"}')
+
     async def _ready(self) -> Response:
-        """Ask every pool whether it can work: 200, or 503 with what is not ready."""
+        """Ask every pool whether it can work: 200, or 503 with what is not ready.
+
+        Beside the broker and the pools stand those parts that a process has reported as not working
+        (`broker/fault_reports.py`): a stream that does not store, the object store.
+        """
         if self._is_leaving:
             return Response(503, [JSON], b'{"status":"leaving","parts":{}}')
         states = {"broker": "ok" if self._connection.is_connected else "not connected"}
         answers = await asyncio.gather(*(self._ask(pool) for pool in self._pools))
-        states |= dict(zip(self._pools, answers, strict=True))
+        states |= dict(zip(self._pools, answers, strict=True)) | self._faults.reasons
         status = 200 if all(state == "ok" for state in states.values()) else 503
         body = {"status": "ready" if status == 200 else "not ready", "parts": states}
         return Response(status, [JSON], msgspec.json.encode(body))

@@ -9,12 +9,17 @@ them: they may hold a key.
 """
 
 import asyncio
+import os
+import socket
 import ssl
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import web, web_runner
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
+from broker.inherited_sockets import take_sockets
 from broker.observe import observe, traceback_of
 from broker.tracing import STATE
 from services.gateway.connections import Connections
@@ -24,6 +29,8 @@ from services.gateway.traced import traced
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
 
+_BACKLOG = 2048
+"""Connections that may wait until they are accepted."""
 _LINGER_S = 10.0
 """Seconds for which the rest of a refused body is still taken in, and dropped: a connection that is closed on bytes under
 way loses the answer too, and the client never reads why. Source: RFC 9112, 9.6."""
@@ -76,27 +83,44 @@ class Site(web.TCPSite):
         context: ssl.SSLContext | None,
         handshake_s: float,
     ) -> None:
-        super().__init__(runner, host, port, reuse_port=True, backlog=2048, ssl_context=context)
+        super().__init__(runner, host, port, reuse_port=True, backlog=_BACKLOG, ssl_context=context)
         self._context = context
         self._handshake_s = handshake_s
         self._where = (host, port)
+        self._inherited: list[socket.socket] = []
+        self._others: list[asyncio.Server] = []
 
     async def start(self) -> None:
-        """Listen. Raises: OSError."""
+        """Listen: on the sockets of the supervisor, or on sockets of our own. Raises: OSError."""
         await web_runner.BaseSite.start(self)
         server = self._runner.server
         assert server is not None
-        handshake_s = None if self._context is None else self._handshake_s
-        host, port = self._where
-        self._server = await asyncio.get_running_loop().create_server(
+        listen = partial(
+            asyncio.get_running_loop().create_server,
             server,
-            host,
-            port,
             ssl=self._context,
-            backlog=2048,
-            reuse_port=True,
-            ssl_handshake_timeout=handshake_s,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=None if self._context is None else self._handshake_s,
         )
+        self._inherited = take_sockets(os.environ)
+        if not self._inherited:
+            host, port = self._where
+            self._server = await listen(host, port, reuse_port=True)
+            return
+        self._server, *self._others = [await listen(sock=each) for each in self._inherited]
+
+    async def stop(self) -> None:
+        """Listen no more.
+
+        The supervisor holds the inherited sockets open too, and connections would wait there for an edge that does not come.
+        `shutdown` ends the listening for every holder (Linux); the next edge begins it again with `listen`.
+        """
+        for each in self._inherited:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for server in self._others:
+            server.close()
+        await super().stop()
 
 
 class _Handler(web.RequestHandler):

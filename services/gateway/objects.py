@@ -22,7 +22,6 @@ from broker.blobs_model import Staged
 from broker.call import Answer, Calls
 from broker.subjects import STORAGE
 from schemas.blobs import Form, Stored, Wanted
-from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
 from services.gateway.forward import let_go_on
 from services.gateway.pace import Pace, Patience
@@ -31,6 +30,7 @@ from services.gateway.s3_body import object_bytes
 from services.gateway.s3_chunks import Spoilt
 from services.gateway.s3_refusals import PREFIX, sent_in_xml
 from services.gateway.serving import Server, place_of
+from services.gateway.store_errors import store_unavailable
 from services.gateway.uploading import Body, open_body
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Objects:
             told = Stored(wanted.ticket, 0, is_too_long=True, fields=body.fields)
             return await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=told))
         except BlobStoreDown as error:
-            raise Unavailable(f"the store of objects does not answer: {error}") from None
+            raise store_unavailable(error) from None
         return await self._finish(self._commit(asked, wanted, staged, body.fields))
 
     async def send(
@@ -103,7 +103,7 @@ class Objects:
         try:
             sent = await self._server.send(request, response, response.claim, asked, extra)
         except BlobStoreDown as error:
-            raise Unavailable(f"the store of objects does not answer: {error}") from None
+            raise store_unavailable(error) from None
         return sent_in_xml(sent) if request.path.startswith(PREFIX) else sent
 
     async def close(self) -> None:

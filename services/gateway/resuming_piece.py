@@ -27,6 +27,7 @@ from services.gateway.pace import Pace
 from services.gateway.resuming_checksum import Checksum, verified
 from services.gateway.resuming_lease import Lease
 from services.gateway.serving import place_of
+from services.gateway.store_errors import store_unavailable
 from services.gateway.uploading import open_body
 
 _LOCKED = "The resource is locked"
@@ -63,7 +64,7 @@ class Piece:
         except BlobMissing:
             failure = BodyRefused(423, _LOCKED)  # who took it over has ended it
         except BlobStoreDown as error:
-            failure, staged = Unavailable(f"the store of objects does not answer: {error}"), None
+            failure, staged = store_unavailable(error), None
         return await self._reported(offset, staged, failure)
 
     async def _fed(self, appending: Appending) -> Exception | None:

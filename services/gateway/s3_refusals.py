@@ -23,6 +23,7 @@ _CODES = {
     501: "NotImplemented",
     503: "ServiceUnavailable",
     504: "ServiceUnavailable",
+    507: "InsufficientStorage",
 }
 
 

@@ -19,6 +19,7 @@ _STORAGE_NAMES = {
     501: ("NotImplemented", "NotImplemented"),
     503: ("ServiceUnavailable", "ServiceUnavailable"),
     504: ("RequestTimeout", "RequestTimeout"),
+    507: ("InsufficientStorage", "InsufficientStorage"),
 }
 """What storage calls a refusal, for people of old and for programs (reference page "storage", section 3)."""
 

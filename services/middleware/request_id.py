@@ -1,16 +1,25 @@
 """One id from door to database: the caller's own if it is sane, else a new one."""
 
 import itertools
+import os
 import re
 import secrets
 
 _SANE = re.compile(r"[A-Za-z0-9_.:/+=-]{1,128}")
-_PREFIX = secrets.token_hex(8)
+_prefix = secrets.token_hex(8)
 _numbers = itertools.count(1)
+
+
+def _renew() -> None:
+    global _prefix
+    _prefix = secrets.token_hex(8)
+
+
+os.register_at_fork(after_in_child=_renew)  # the ids of a forked edge are not those of the edge before it
 
 
 def request_id(sent: str | None) -> str:
     """Give the id of a request: at most 128 plain characters."""
     if sent is not None and _SANE.fullmatch(sent):
         return sent
-    return f"{_PREFIX}-{next(_numbers):x}"
+    return f"{_prefix}-{next(_numbers):x}"

@@ -8,7 +8,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -57,6 +57,17 @@ def own_version() -> str:
 def postgres_version() -> str:
     """Give the version of the embedded Postgres, as 18.6."""
     return ".".join(metadata.version(_POSTGRES_WHEEL).split(".")[:2])
+
+
+def postgres_tool(name: str, environment: Mapping[str, str]) -> Path:
+    """Find one of Postgres' tools for a database that libpq's variables name.
+
+    Ours is of the newest version and so serves every server, but has no TLS: where that is demanded, it is the
+    machine's own, if there is one. Raises: StartFailed.
+    """
+    demands_tls = environment.get("PGSSLMODE") in ("require", "verify-ca", "verify-full")
+    own = shutil.which(name) if demands_tls else None
+    return Path(own) if own else find_postgres() / name
 
 
 def nats_version() -> str:

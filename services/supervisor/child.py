@@ -11,10 +11,15 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 
-from broker.heartbeat import LOADING, SIGN
+from broker.fork_server import FORK_FD
+from broker.signs import LOADING, read_sign
+from schemas.faults import Fault
 from services.supervisor.errors import StartFailed
+from services.supervisor.fork_plan import FORK_SERVER
+from services.supervisor.forks import ForkedProcess, ForkFailed, ForkServer
 from services.supervisor.identity import identity
 from services.supervisor.logs import LogFile, reason_in, refusal_in
 from services.supervisor.plan import Process, Ready
@@ -40,6 +45,8 @@ class Child:
         probe: Probe | None,
         on_line: Callable[[bytes], None],
         on_spawn: Callable[["Child"], None],
+        forks: ForkServer | None = None,
+        inherited: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self.process = process
         self.log = log
@@ -48,10 +55,15 @@ class Child:
         self.started = 0.0
         self.sign_at: float | None = None
         """When the process gave its last sign of life, by the monotonic clock; None: it gives none (yet)."""
+        self.faults: list[Fault] = []
+        """What the process reported with it: parts that do not work."""
         self._probe = probe
         self._on_line = on_line
         self._on_spawn = on_spawn
-        self._running: asyncio.subprocess.Process | None = None
+        self._forks = forks
+        self._inherited = inherited or {}
+        """Descriptors that every process of this child gets, by the variables that name them."""
+        self._running: asyncio.subprocess.Process | ForkedProcess | None = None
         self._silent = asyncio.Event()
         self._silent.set()
         self._ahead: tuple[asyncio.Event, int] | None = None
@@ -120,6 +132,10 @@ class Child:
             async with asyncio.timeout(_DRAIN_S):
                 await self._silent.wait()
 
+    def end(self) -> None:
+        """Ask the child to end, and do not wait for it."""
+        self._signal(self.process.stop_signal)
+
     def kill(self) -> None:
         """End the child at once."""
         self._signal(signal.SIGKILL)
@@ -140,24 +156,14 @@ class Child:
         """Start the process, which may wait for a word in a pipe; give the event of its readiness line."""
         output, its_output = os.pipe()
         readiness, its_readiness = os.pipe()
-        pipe = self.process.ready is Ready.PIPE
-        passed = {"HEADWATER_READY_FD": its_readiness} if pipe else {}
+        passed = dict(self._inherited)
+        if self.process.ready is Ready.PIPE:
+            passed["HEADWATER_READY_FD"] = (its_readiness,)
         if go is not None:
-            passed["HEADWATER_GO_FD"] = go
+            passed["HEADWATER_GO_FD"] = (go,)
         told = asyncio.Event()
         try:
-            self._running = await asyncio.create_subprocess_exec(
-                *self.process.argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=its_output,
-                stderr=its_output,
-                env={**self.process.environment, **{name: str(number) for name, number in passed.items()}},
-                cwd=self.log.path.parent.parent if self.process.user is None else "/",
-                pass_fds=tuple(passed.values()),
-                start_new_session=True,
-                preexec_fn=_tied_to(os.getpid(), self.process.stop_signal),
-                **run_as(self.process.user),
-            )
+            self._running = await self._forked(its_output, passed) or await self._executed(its_output, passed)
         except OSError as error:
             for descriptor in (output, readiness):
                 os.close(descriptor)
@@ -169,20 +175,57 @@ class Child:
             os.close(its_readiness)
         self.pid = self._running.pid
         self.born = identity(self.pid)
-        self.sign_at = None
+        self.sign_at, self.faults = None, []
         self._on_spawn(self)
         self._silent = asyncio.Event()
         _follow(output, self._take, self._silent.set)
         _follow(readiness, lambda data: self._hear(data, told))
         return told
 
+    async def _forked(self, output: int, passed: Mapping[str, Sequence[int]]) -> ForkedProcess | None:
+        """Have the process forked; None where it cannot be, or where the fork server is away."""
+        if self._forks is None or not self.process.is_forked:
+            return None
+        try:
+            return await self._forks.fork(self.process, self._folder, output, passed)
+        except ForkFailed:
+            return None
+
+    async def _executed(self, output: int, passed: Mapping[str, Sequence[int]]) -> asyncio.subprocess.Process:
+        """Start the process by its command line. Raises: OSError."""
+        control = None
+        if self._forks is not None and self.process.name == FORK_SERVER:
+            control = self._forks.connect()
+            passed = {**passed, FORK_FD: (control.fileno(),)}
+        variables = {name: ",".join(map(str, numbers)) for name, numbers in passed.items()}
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self.process.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**self.process.environment, **variables},
+                cwd=self._folder,
+                pass_fds=[number for numbers in passed.values() for number in numbers],
+                start_new_session=True,
+                preexec_fn=_tied_to(os.getpid(), self.process.stop_signal),
+                **run_as(self.process.user),
+            )
+        finally:
+            if control is not None:
+                control.close()
+
+    @property
+    def _folder(self) -> Path:
+        return self.log.path.parent.parent if self.process.user is None else Path("/")
+
     def _hear(self, data: bytes, told: asyncio.Event) -> None:
         """Read what the process writes into its pipe: that it is ready, then signs of life."""
         if b"\n" in data:
             told.set()
         last = data.splitlines()[-1] + b"\n"
-        if last == SIGN:
-            self.sign_at = time.monotonic()
+        if (faults := read_sign(last)) is not None:
+            self.sign_at, self.faults = time.monotonic(), faults
         elif last == LOADING:
             self.sign_at = None
 

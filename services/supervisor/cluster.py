@@ -19,6 +19,7 @@ from services.supervisor.system_user import SystemUser, run_as
 
 SUPERUSER = "supabase_admin"
 DATABASE = "postgres"
+_DRAFT = "making"
 
 _CTYPES = ("C.UTF-8", "C.utf8", "en_US.UTF-8", "UTF-8")
 
@@ -58,8 +59,10 @@ def make_cluster(cluster: Cluster, password: str) -> None:
     It is made under another name and renamed when it is whole, so an interrupted start leaves nothing half made.
     Raises: StartFailed with initdb's own words.
     """
-    draft = cluster.home / "making"
-    shutil.rmtree(draft, ignore_errors=True)
+    remove_draft(cluster)
+    draft = (
+        cluster.home / f"{_DRAFT}-{os.getpid()}"
+    )  # `initdb` of a supervisor that was killed may still write into its own
     draft.mkdir(mode=0o700)
     secret = draft / "password"
     try:
@@ -69,6 +72,12 @@ def make_cluster(cluster: Cluster, password: str) -> None:
         _initdb(cluster, draft / "data", secret)
         (draft / "data").rename(cluster.data)
     finally:
+        remove_draft(cluster)
+
+
+def remove_draft(cluster: Cluster) -> None:
+    """Remove what a start that was killed left of making a cluster; the file of the password is among it."""
+    for draft in cluster.home.glob(f"{_DRAFT}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
 

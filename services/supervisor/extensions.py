@@ -58,10 +58,14 @@ _DEFAULT_TRUSTED = re.compile(r"^\s*trusted\s*=\s*'?(true|on|yes|1)", re.MULTILI
 
 
 def fill_extension_folder(cluster: Cluster) -> None:
-    """Fill `<home>/extension` anew and put it in the place of the old one."""
+    """Fill `<home>/extension` anew and put it in the place of the old one.
+
+    A start that was killed may have left the draft or the old one, which must be gone: no folder is renamed to one with files.
+    """
     folder = cluster.extensions / "extension"
-    draft = folder.with_name(".extension")
-    shutil.rmtree(draft, ignore_errors=True)
+    draft, old = folder.with_name(".extension"), folder.with_name(".extension-old")
+    for left in (draft, old):
+        shutil.rmtree(left, ignore_errors=True)
     draft.mkdir()
     for name, content in extension_files(cluster.programs.parent / "share" / "extension"):
         path = draft / name
@@ -69,9 +73,9 @@ def fill_extension_folder(cluster: Cluster) -> None:
         path.chmod(0o644)
     draft.chmod(0o755)
     with contextlib.suppress(FileNotFoundError):
-        folder.rename(folder.with_name(".extension-old"))
+        folder.rename(old)
     draft.rename(folder)
-    shutil.rmtree(folder.with_name(".extension-old"), ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:

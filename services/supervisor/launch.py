@@ -16,11 +16,13 @@ from typing import Any
 import msgspec
 
 from broker import subjects
+from broker.inherited_sockets import LISTEN_FDS
 from broker.walls import NO_WALL, NO_WALL_CURE, holds_functions
 from schemas.database_logins import own_passwords, password_variables
 from schemas.setting_files import find_file
 from services.supervisor import addresses, binaries, nats, postgres
 from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.broker_store import BrokerStore, free_bytes_at
 from services.supervisor.child import Probe
 from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.errors import SupervisorError
@@ -33,7 +35,10 @@ from services.supervisor.folder import (
     read_ports,
     write_private,
 )
+from services.supervisor.fork_plan import with_fork_server
+from services.supervisor.forks import ForkServer, adopt_orphans, is_supported
 from services.supervisor.leftovers import end_leftovers, end_stray_server
+from services.supervisor.listening import open_gateway
 from services.supervisor.logs import LogFile
 from services.supervisor.plan import (
     Choice,
@@ -138,15 +143,18 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
         if had_none:
             postgres.renew_password(cluster, passwords["database"], report)
     keys = keys_of(settings.auth)
+    environment, python = children_environment(project, folder, ports, keys), (sys.executable,)
     plan = make_plan(
         settings,
         choice,
-        python=(sys.executable,),
-        environment=children_environment(project, folder, ports, keys),
+        python=python,
+        environment=environment,
         links=_links(project, ports, passwords, login_environment(project, folder), cluster),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if with_nats else None,
     )
+    if is_supported():
+        plan = with_fork_server(plan, python, environment)
     return Prepared(project, folder, ports, keys, cluster, plan)
 
 
@@ -206,10 +214,27 @@ async def _run(prepared: Prepared, report: Reporter, began: float) -> None:
             ),
         )
 
-    supervisor = Supervisor(prepared.plan, prepared.folder.logs, _probes(prepared), report, change)
-    await supervisor.run(
-        lambda: report.ready(values, time.monotonic() - began), _buckets_of(prepared, report)
+    fork_server = ForkServer() if any(process.is_forked for process in prepared.plan) else None
+    if fork_server is not None:
+        adopt_orphans()
+    listening = open_gateway(prepared.project.settings, prepared.ports.api)
+    supervisor = Supervisor(
+        prepared.plan,
+        prepared.folder.logs,
+        _probes(prepared),
+        report,
+        change,
+        broker_store=BrokerStore(partial(free_bytes_at, prepared.folder.nats)),
+        forks=fork_server,
+        inherited={"edges": {LISTEN_FDS: [each.fileno() for each in listening]}} if listening else {},
     )
+    try:
+        await supervisor.run(
+            lambda: report.ready(values, time.monotonic() - began), _buckets_of(prepared, report)
+        )
+    finally:
+        for each in listening:
+            each.close()
 
 
 def _buckets_of(prepared: Prepared, report: Reporter) -> Callable[[], Coroutine[Any, Any, None]] | None:

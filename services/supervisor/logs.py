@@ -24,6 +24,11 @@ _NATS = re.compile(
 )  # its file is readable by us alone
 _LEVELS = frozenset({"warning", "error", "critical"})
 _REFUSAL = "! "
+_SHOWN = (
+    "pool", "part", "stream", "subject", "function", "hook", "status", "sqlstate", "id", "request", "error", "reason",
+    "message", "hint", "repeated",
+)  # fmt: skip
+"""Fields of a line that the terminal and the supervisor's log show: what, for whom, why, how often."""
 
 
 class LogFile:
@@ -120,8 +125,6 @@ def _json_warning(line: bytes) -> str | None:
         return None
     if not isinstance(entry, dict) or str(entry.get("level", "")).lower() not in _LEVELS:
         return None
-    rest = {
-        key: value for key, value in entry.items() if key in ("error", "reason", "message", "hint", "pool")
-    }
+    rest = {key: entry[key] for key in _SHOWN if entry.get(key) not in (None, "")}
     shown = ", ".join(f"{key}: {value}" for key, value in rest.items())
     return f"{entry.get('event', 'warning')}{f' ({shown})' if shown else ''}"

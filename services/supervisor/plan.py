@@ -69,6 +69,8 @@ class Process:
     label: str = ""
     is_early: bool = False
     """Started at once to load its code, and told in a pipe (`HEADWATER_GO_FD`) when what it waits for is ready."""
+    is_forked: bool = False
+    """Forked by the fork server (`fork_plan.py`), where that runs."""
 
 
 @dataclass(frozen=True, slots=True)

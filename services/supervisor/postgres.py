@@ -4,13 +4,20 @@ Its configuration is written whole by us from settings; a user's own server sett
 project's file, or to `alter system`, which Postgres keeps in a file of its own.
 """
 
+import platform
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from services.supervisor import shelter
 from services.supervisor.binaries import SHARED, postgres_version, reachable_postgres
-from services.supervisor.cluster import Cluster, make_cluster, make_inner_folders, reset_password
+from services.supervisor.cluster import (
+    Cluster,
+    make_cluster,
+    make_inner_folders,
+    remove_draft,
+    reset_password,
+)
 from services.supervisor.errors import StartRefused
 from services.supervisor.extensions import fill_extension_folder
 from services.supervisor.folder import DataFolder
@@ -77,6 +84,7 @@ def prepare_cluster(
     Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
     """
     if cluster.exists:
+        remove_draft(cluster)
         _check_version(cluster)
     else:
         report.say(f"Making a new database in {cluster.data}")
@@ -122,12 +130,27 @@ def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
         "logging_collector": "off",
         "log_line_prefix": "%m [%p] %q%u@%d ",
         "cluster_name": "headwater",
+        **(
+            {"recovery_init_sync_method": "syncfs"}
+            if can_syncfs(platform.system(), platform.release())
+            else {}
+        ),
         "lc_messages": "C",
         **extra,
     }
     lines = [f"{_name(name)} = {_quoted(name, value)}" for name, value in settings.items()]
     head = "# Written by headwater at each start. Yours go to [db.settings] of config.toml, or to `alter system`."
     return "\n".join([head, *lines, ""])
+
+
+def can_syncfs(system: str, release: str) -> bool:
+    """Return whether the system flushes a whole file system with one call and reports its errors (Linux 5.8).
+
+    A server that was killed flushes its data folder before it recovers; file by file that takes most of its restart (3 s of
+    3.5 s for 1,300 files on a busy disk).
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return system == "Linux" and numbers is not None and tuple(map(int, numbers.groups())) >= (5, 8)
 
 
 def is_ready(cluster: Cluster, pid: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.project_tasks import Task
+from schemas.project_tasks import Reset, Task
 from services.supervisor import addresses
 from services.supervisor.api_keys import keys_of
 from services.supervisor.cluster import SUPERUSER
@@ -54,6 +54,23 @@ def work_environment(project: Project, folder: DataFolder, state: State) -> dict
 
 def do_work(task: Task, environment: Mapping[str, str], output: int | None = None) -> int:
     """Run a task and give its exit code; `output` is a descriptor that gets its standard output."""
-    argv = [sys.executable, "-P", "-m", "workers", "project", msgspec.json.encode(task).decode()]
+    code = _workers("project", msgspec.json.encode(task).decode(), environment=environment, output=output)
+    return recovered(code, environment) if isinstance(task, Reset) else code
+
+
+def recovered(code: int, environment: Mapping[str, str]) -> int:
+    """Return the exit code of a child that replaced a database; one that was killed has its work undone or finished first.
+
+    Should this process be killed as well, the next start does that.
+    """
+    if code >= 0:
+        return code
+    print(f"The work was killed (signal {-code}). Undoing what it left", file=sys.stderr)
+    _workers("recover", environment=environment)
+    return 1
+
+
+def _workers(*words: str, environment: Mapping[str, str], output: int | None = None) -> int:
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    argv = [sys.executable, "-P", "-m", "workers", *words]
     return subprocess.run(argv, env={**inherited, **environment}, stdout=output, check=False).returncode  # noqa: S603 - ourselves

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from services.supervisor import addresses, postgres
+from services.supervisor import addresses, postgres, shelter
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.cluster import (
     SUPERUSER,
@@ -25,7 +25,7 @@ from services.supervisor.errors import StartFailed
 from services.supervisor.folder import DataFolder
 from services.supervisor.ports import LOOPBACK, Wanted, choose_ports
 from services.supervisor.report import Reporter
-from services.supervisor.system_user import run_as, server_user
+from services.supervisor.system_user import SystemUser, may_reach, run_as, server_user
 
 _START_S = 30.0
 _STOP_S = 10.0
@@ -45,16 +45,27 @@ def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[s
         if (folder.postgres.exists() or folder.cluster_pointer.exists())
         else None
     )
-    home = (live.home if live else folder.path) / f"shadow-{os.getpid()}"
     programs = live.programs if live else reachable_postgres(user, report.say)
-    cluster = Cluster(home, programs, live.user if live else user)
     password = secrets.token_urlsafe(24)
     port = choose_ports([Wanted("db", "the shadow server", "", LOOPBACK, 0)], {"db": port}).db
-    try:
+    with _home(folder, live, user) as home:
+        cluster = Cluster(home, programs, live.user if live else user)
         make_inner_folders(cluster)
         postgres.prepare_cluster(cluster, port, password, _SETTINGS, _Silent())
         with _running(cluster):
             yield addresses.database_url(SUPERUSER, password, port)
+
+
+@contextlib.contextmanager
+def _home(folder: DataFolder, live: Cluster | None, user: SystemUser | None) -> Iterator[Path]:
+    """Give a folder that the server's user can reach: with the live cluster, in the data folder, or outside of it."""
+    if live is None and user is not None and not may_reach(user, folder.path):
+        with shelter.short_lived_home(folder) as home:
+            yield home
+        return
+    home = (live.home if live else folder.path) / f"shadow-{os.getpid()}"
+    try:
+        yield home
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from services.supervisor.binaries import SHARED, make_shared
@@ -29,10 +29,7 @@ def shelter(folder: DataFolder, shared: Path = SHARED) -> Path:
     """
     home = pointed_home(folder)
     if home is None:
-        home = shared / "clusters" / secrets.token_hex(8)
-        make_shared(shared)
-        make_shared(home.parent)
-        home.mkdir()
+        home = _new_home(shared)
         write_private(folder.cluster_pointer, f"{home}\n".encode())
     owner = _owner(home)
     if owner and owner != folder.path and _points_to(owner, home):
@@ -42,6 +39,27 @@ def shelter(folder: DataFolder, shared: Path = SHARED) -> Path:
         )
     (home / "orphan").unlink(missing_ok=True)
     write_private(home / "owner", f"{folder.path}\n".encode())
+    return home
+
+
+@contextlib.contextmanager
+def short_lived_home(folder: DataFolder, shared: Path = SHARED) -> Iterator[Path]:
+    """Give a home that is removed after the block; `sweep` removes what a killed process left."""
+    home = _new_home(shared)
+    lock = hold(home)
+    try:
+        write_private(home / "owner", f"{folder.path}\n".encode())
+        yield home
+    finally:
+        os.close(lock)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _new_home(shared: Path) -> Path:
+    home = shared / "clusters" / secrets.token_hex(8)
+    make_shared(shared)
+    make_shared(home.parent)
+    home.mkdir()
     return home
 
 

@@ -10,7 +10,10 @@ from services.supervisor.folder import DataFolder, is_locked, write_private
 
 
 class ChildState(Struct, frozen=True):
-    """One child: `status` is starting, running, restarting, done or stopped; `since` counts seconds since 1970."""
+    """One child: `status` is starting, running, silent, restarting, done or stopped; `since` counts seconds since 1970.
+
+    A silent child runs and gives no sign of life. `faults` are the parts that do not work by its own account, and why.
+    """
 
     name: str
     status: str
@@ -18,6 +21,7 @@ class ChildState(Struct, frozen=True):
     born: str | None = None
     restarts: int = 0
     since: float = 0.0
+    faults: dict[str, str] = {}
 
 
 class State(Struct, frozen=True):

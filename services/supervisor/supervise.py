@@ -5,18 +5,27 @@ once if it had a long life, else after a growing pause; it is never given up.
 
 A child that gives signs of life (`broker/heartbeat.py`) and then gives none for `silence_s` is killed and started again: a
 hung event loop or a process stopped by SIGSTOP ends nothing by itself. Time for which this process itself did not run (a
-suspended machine, a stopped supervisor) does not count, for nobody read the signs meanwhile.
+suspended machine, a stopped supervisor) does not count, for nobody read the signs meanwhile. Its state is `silent` before.
+
+With its signs a child reports parts that do not work. They stand in its state, and a stream that does not store although
+there is room has nats-server restarted (`broker_store.py`).
 """
 
 import asyncio
+import re
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
+from broker.repeats import Repeats
+from services.supervisor.broker_store import BrokerStore
 from services.supervisor.child import Child, Probe, outcome
 from services.supervisor.errors import StartFailed
+from services.supervisor.forks import ForkServer, OrphanReaper
 from services.supervisor.logs import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.plan import LONG_LIFE_S, Process, Ready, restart_delay
 from services.supervisor.report import Reporter
@@ -25,8 +34,13 @@ from services.supervisor.state import ChildState
 _PATIENCE_S = 5.0
 """After this long a step that is not done says that it is still under way."""
 _LOOK_S = 1.0
+_SILENT_S = 5.0
+"""A child that has given no sign of life for so long is called silent: signs come every two seconds."""
 SILENCE_S = 10.0
 """A child that gave signs of life and has given none for so long is killed and started again."""
+
+_NUMBER = re.compile(r"\b[0-9a-f]{6,}(-[0-9a-f]+)?\b|\d+")
+"""What lines of one kind may differ in: ids of requests, process ids, counts."""
 
 T = TypeVar("T")
 
@@ -44,11 +58,19 @@ class Supervisor:
         report: Reporter,
         on_change: Callable[[str, list[ChildState]], None],
         silence_s: float = SILENCE_S,
+        broker_store: BrokerStore | None = None,
+        forks: ForkServer | None = None,
+        inherited: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> None:
+        """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._silence_s = silence_s
+        self._broker_store = broker_store
+        self._forks = forks
+        self._orphans = OrphanReaper() if forks is not None else None
         self._report = report
         self._on_change = on_change
         self._status = "starting"
+        self._repeats: Repeats[str] = Repeats()
         self._stopping = asyncio.Event()
         self._ready = {process.name: asyncio.Event() for process in plan}
         self._states = {process.name: ChildState(process.name, "waiting") for process in plan}
@@ -59,6 +81,8 @@ class Supervisor:
                 probes.get(process.ready),
                 self._reader(process.name),
                 self._spawned,
+                forks,
+                (inherited or {}).get(process.name),
             )
             for process in plan
         ]
@@ -86,6 +110,7 @@ class Supervisor:
                 await self._until(self._stopping, keepers)
         finally:
             watchdog.cancel()
+            self._warn_counts(is_end=True)
             await self._stop(keepers)
 
     async def _watch_signs_of_life(self) -> None:
@@ -93,12 +118,18 @@ class Supervisor:
         looked_at = time.monotonic()
         while True:
             await asyncio.sleep(min(_LOOK_S, self._silence_s / 4))
+            if self._orphans is not None:
+                self._orphans.reap({child.pid for child in self._children if child.pid is not None})
             now = time.monotonic()
             asleep, looked_at = max(0.0, now - looked_at - 2 * _LOOK_S), now
+            self._warn_counts()
+            self._show_faults()
+            self._heal_broker(now)
             for child in self._children:
                 if child.sign_at is None or not child.is_running:
                     continue
                 child.sign_at += asleep
+                self._show_silence(child, now - child.sign_at)
                 if now - child.sign_at > self._silence_s:
                     self._report.warn(
                         f"{child.process.name} gave no sign of life for {now - child.sign_at:.0f} s: its event loop hangs, "
@@ -106,6 +137,36 @@ class Supervisor:
                     )
                     child.sign_at = None
                     child.kill()
+
+    def _show_silence(self, child: Child, silent_s: float) -> None:
+        """Have the state of a child say that it is silent, from its last sign of life on, or that it runs again."""
+        status = self._states[child.process.name].status
+        if status == "running" and silent_s > min(_SILENT_S, self._silence_s / 2):
+            self._set(child, "silent", since=time.time() - silent_s)
+        elif status == "silent" and silent_s <= _LOOK_S:
+            self._set(child, "running")
+
+    def _show_faults(self) -> None:
+        """Have the state of each child show the faults that it reports."""
+        for child in self._children:
+            state = self._states[child.process.name]
+            own = child.faults
+            if self._broker_store is not None and child.process.ready is Ready.NATS:
+                own = self._broker_store.heard
+            faults = {fault.part: fault.reason for fault in own} if child.is_running else {}
+            if faults != state.faults:
+                self._states[child.process.name] = replace(state, faults=faults)
+                self._change(self._status)
+
+    def _heal_broker(self, now: float) -> None:
+        """End nats-server, whose keeper starts it again, if a stream does not store for no other reason."""
+        nats = next((child for child in self._children if child.process.ready is Ready.NATS), None)
+        if self._broker_store is None or nats is None or not nats.is_running:
+            return
+        faults = [fault for child in self._children if child.is_running for fault in child.faults]
+        if reason := self._broker_store.reason_to_restart(faults, now):
+            self._report.warn(f"{nats.process.name} is restarted: {reason}")
+            nats.end()
 
     async def _settle(
         self, work: Coroutine[Any, Any, None], keepers: Mapping[str, asyncio.Task[None]]
@@ -202,6 +263,8 @@ class Supervisor:
         for child in self._children:
             await child.drained()
             child.log.close()
+        if self._forks is not None:
+            self._forks.close()
 
     async def _end(self, child: Child) -> None:
         if child.is_running:
@@ -219,22 +282,37 @@ class Supervisor:
         for child in self._children:
             child.kill()
 
+    def _warn(self, line: str) -> None:
+        """Report a line of a child, unless one like it was reported just now; then it is counted (broker/repeats.py)."""
+        if self._repeats.admit(_NUMBER.sub("", line), line, time.monotonic()):
+            self._report.warn(line)
+
+    def _warn_counts(self, *, is_end: bool = False) -> None:
+        for repeated in self._repeats.due(time.monotonic(), is_end=is_end):
+            self._report.warn(f"{repeated.line} (and {repeated.count} like it)")
+
     def _spawned(self, child: Child) -> None:
         """Write down the process id at once: should we be killed, the next start finds what we left behind."""
+        if self._broker_store is not None and child.process.ready is Ready.NATS:
+            self._broker_store.forget()
         self._set(child, self._states[child.process.name].status)
 
     def _reader(self, name: str) -> Callable[[bytes], None]:
         def read(line: bytes) -> None:
+            if self._broker_store is not None and name == "nats":
+                self._broker_store.hear(line)
             if self._stopping.is_set():
                 return
             if shown := warning_in(line):
-                self._report.warn(f"{name}: {shown}")
+                self._warn(f"{name}: {shown}")
             elif told := notice_in(line):
                 self._report.say(told)
 
         return read
 
-    def _set(self, child: Child, status: str, restarts: int | None = None) -> None:
+    def _set(
+        self, child: Child, status: str, restarts: int | None = None, since: float | None = None
+    ) -> None:
         before = self._states[child.process.name]
         live = child.is_running
         self._states[child.process.name] = ChildState(
@@ -243,7 +321,8 @@ class Supervisor:
             pid=child.pid if live else None,
             born=child.born if live else None,
             restarts=before.restarts if restarts is None else restarts,
-            since=time.time(),
+            since=time.time() if since is None else since,
+            faults=before.faults if live else {},
         )
         self._change(self._status)
 

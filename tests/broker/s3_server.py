@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,9 @@ class S3Server:
     url: str
     bucket: str
     client: Any = field(repr=False)
+    stop: Callable[[], None] = field(repr=False)
+    """Have it go away, with its port closed; its objects stay."""
+    start: Callable[[], None] = field(repr=False)
 
     def settings(self, **changed: Any) -> Storage:
         """Give settings of a store in the bucket, under a prefix of its own."""
@@ -67,7 +70,15 @@ def running_s3() -> Iterator[S3Server]:
         )
         bucket = f"files-{secrets.token_hex(4)}"
         client.create_bucket(Bucket=bucket)
-        yield S3Server(url, bucket, client)
+        again: list[ThreadedMotoServer] = []
+
+        def start() -> None:
+            again.append(ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False))
+            again[-1].start()
+
+        yield S3Server(url, bucket, client, server.stop, start)
         client.close()
+        for late in again:
+            late.stop()
     finally:
         server.stop()

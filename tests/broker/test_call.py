@@ -303,6 +303,32 @@ async def test_a_request_waits_a_moment_for_the_next_worker_of_a_pool(
     await serving.stop()
 
 
+async def test_a_read_whose_worker_was_killed_waits_for_the_next_worker(
+    own_nats: NatsServer, connect: Open, spawn: Spawn
+) -> None:
+    worker = await spawn("tests.broker.worker", own_nats.url)
+    calls = Calls(await connect(own_nats.url))
+    await calls.call(REST, Request("0", "GET", "/"))
+    read = asyncio.ensure_future(calls.call(REST, Request("read", "GET", "/hang", budget_ms=60_000)))
+    write = asyncio.ensure_future(calls.call(REST, Request("write", "POST", "/hang", budget_ms=60_000)))
+    await asyncio.wait([read], timeout=0.2)
+
+    worker.kill()
+    async with asyncio.timeout(20):
+        while not calls._pools["rest"].held and not read.done():  # it was sent again and reached no worker
+            await asyncio.sleep(0)
+    next_one = await connect(own_nats.url)
+    serving = await serve(next_one, REST, _answer_id, concurrency=4, queue=4)
+
+    assert (await read).response.body == b"read"
+    assert isinstance(await refusal(write), OutcomeUnknown)
+    await serving.stop()
+
+
+async def _answer_id(request: Request, _: Body) -> Response:
+    return Response(200, [], request.id.encode())
+
+
 async def test_a_broken_request_body_fails_the_call_with_its_own_error(
     nats: NatsServer, connect: Open
 ) -> None:

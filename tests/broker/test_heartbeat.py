@@ -5,7 +5,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from broker.heartbeat import ALIVE_FILE, SIGN, begin_heartbeat
+from broker.heartbeat import ALIVE_FILE, begin_heartbeat
+from broker.signs import SIGN
 
 
 async def test_file_is_there_while_the_process_lives(tmp_path: Path) -> None:

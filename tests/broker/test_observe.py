@@ -8,7 +8,14 @@ import pytest
 import structlog
 
 from broker import observe as module
-from broker.observations import BrokerLost, HandlerFailed, Observation, RequestAnswered, RequestFailed
+from broker.observations import (
+    BrokerLost,
+    HandlerFailed,
+    Observation,
+    ProcessEnded,
+    RequestAnswered,
+    RequestFailed,
+)
 from broker.observe import configure, exposition, gauge, observe
 from schemas.secret import Secret
 
@@ -89,6 +96,28 @@ def test_an_answered_request_has_a_line_at_debug_or_when_it_failed(
     observe(RequestAnswered("rest", "1", status, 0.01))
 
     assert len(_lines(capsys)) == count
+
+
+def test_failures_that_repeat_are_counted_with_the_ids_of_their_requests(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure("info", "json")
+
+    for number in range(40):
+        observe(RequestAnswered("rest", f"r{number}", 503, 0.01 * number, "53100: the disk is full"))
+    observe(RequestAnswered("rest", "other", 503, 0.01, "no database"))
+    observe(ProcessEnded(0))
+
+    first, other, counted, _ = _lines(capsys)
+    assert (first["event"], first["id"], first["status"], first["reason"]) == (
+        "A request failed", "r0", 503, "53100: the disk is full",
+    )  # fmt: skip
+    assert other["id"] == "other"
+    assert (counted["repeated"], counted["id"], counted["ids"]) == (
+        39,
+        "r39",
+        [f"r{n}" for n in range(1, 21)],
+    )
 
 
 def test_answers_are_counted_by_pool_and_status_with_their_times() -> None:

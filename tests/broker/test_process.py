@@ -6,8 +6,8 @@ from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 
 import pytest
 
-from broker.heartbeat import SIGN
 from broker.process import BAD_SETTINGS, CRASHED, NOT_DRAINED, OK
+from broker.signs import SIGN
 
 _S = 30
 

@@ -154,6 +154,37 @@ async def test_the_process_answers_what_it_has_begun_when_it_is_terminated(
     assert (told[:6], reply.status, code) == (b"ready\n", 200, OK)
 
 
+async def test_an_edge_takes_what_waits_at_an_inherited_socket_and_ends_its_listening(
+    nats: NatsServer,
+) -> None:
+    port = free_port()
+    listening, ready = os.pipe()
+    with socket.create_server(("127.0.0.1", port)) as kept:
+        async with connected(port) as wire:  # the kernel takes the connection; no edge runs yet
+            await wire.send(head_of("GET", "/health/live", []))
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "services", "gateway",
+                cwd=ROOT, pass_fds=[ready, kept.fileno()],
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+                env={**os.environ, "NATS_URL": nats.url, "HEADWATER_API_PORT": str(port),
+                     "HEADWATER_READY_FD": str(ready), "HEADWATER_LISTEN_FDS": str(kept.fileno())},
+            )  # fmt: skip
+            try:
+                os.close(ready)
+                await asyncio.wait_for(asyncio.to_thread(os.read, listening, 16), 60)
+                reply = await wire.reply()
+                process.send_signal(signal.SIGTERM)
+                code = await asyncio.wait_for(process.wait(), 20)
+            finally:
+                os.close(listening)
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        await closed(port)  # although this process still holds the socket
+
+    assert (reply.status, code) == (200, OK)
+
+
 async def closed(port: int) -> None:
     """Wait until nobody takes a connection any more: the drain has begun."""
     async with asyncio.timeout(20):

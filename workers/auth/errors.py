@@ -149,6 +149,13 @@ class OAuthError(ApiError):
 
 UNEXPECTED = "Unexpected failure, please check server logs for more information"
 _RETRY_AFTER_S = 1
+_NO_RESOURCES = "53"
+_WORDS_OF_RESOURCES = {
+    "53100": "its disk is full",
+    "53200": "it is out of memory",
+    "53300": "it has too many connections",
+}
+"""SQLSTATEs of a server that lacks something: nothing is wrong with the request, and it may succeed later."""
 
 
 def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, message: str = UNEXPECTED) -> AuthError:
@@ -161,6 +168,11 @@ def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, message: str =
         return AuthError(
             Code.UNEXPECTED_FAILURE, "The database cannot be reached", 503, retry_after_s=_RETRY_AFTER_S
         )
+    if error.code[:2] == _NO_RESOURCES:
+        words = (
+            f"The database cannot do it now: {_WORDS_OF_RESOURCES.get(error.code, 'a resource is used up')}"
+        )
+        return AuthError(Code.UNEXPECTED_FAILURE, words, 503, retry_after_s=_RETRY_AFTER_S)
     status = _status_of(error.code)
     if status is None:
         return AuthError(Code.UNEXPECTED_FAILURE, message)

@@ -119,6 +119,7 @@ SMS_TOO_SOON = Refusal(
 OVER_EMAIL_QUOTA = Refusal(Code.OVER_EMAIL_SEND_RATE_LIMIT, "email rate limit exceeded")
 OVER_SMS_QUOTA = Refusal(Code.OVER_SMS_SEND_RATE_LIMIT, "sms rate limit exceeded")
 MAIL_NOT_SENT = Refusal(Code.UNEXPECTED_FAILURE, "Error sending {kind} email")
+MAIL_NOT_KEPT = Refusal(Code.UNEXPECTED_FAILURE, "Mails cannot be sent now: {reason}", 503)
 SMS_NOT_SENT = Refusal(Code.SMS_SEND_FAILED, "Error sending the code to the phone: {reason}")
 SMS_NOT_CHECKED = Refusal(Code.SMS_SEND_FAILED, "The provider could not be asked for the code: {reason}")
 NO_SMS_SENDER = Refusal(Code.SMS_SEND_FAILED, "No provider of text messages is set up (auth.sms)")

@@ -1,6 +1,7 @@
 """Copies of blobs: out of the store into a folder, and back, checked by their hashes."""
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobMissing
 from broker.blobs_names import FUNCTIONS, OBJECTS, Place, blob, found
-from workers.backup.manifest import BLOBS, INDEX, BackupError, Blob
+from workers.backup.manifest import BLOBS, INDEX, BackupError, Blob, close_safely, write_safely
 
 _AT_ONCE = 8
 _EVERY = 500
@@ -39,14 +40,22 @@ async def save_blobs(
         else:
             missing.append(one)
     lines = b"".join(msgspec.json.encode(one) + b"\n" for one in saved)
-    (folder / INDEX).write_bytes(lines)
+    await store.run(write_safely, folder / INDEX, lines)
     return len(saved), sum(one.size for one in saved), missing
 
 
 async def load_blobs(store: BlobStore, blobs: Sequence[Blob], folder: Path, tell: Tell) -> None:
-    """Write the blobs of a backup into a store; those that are there with the same size are left. Raises: BackupError."""
+    """Write the blobs of a backup into a store. Raises: BackupError.
+
+    Left as they are: versions of objects that are there with the same size, for a version is written once.
+    """
     async for _ in _each(blobs, lambda one: _load(store, one, folder), tell, len(blobs)):
         pass
+
+
+def changeable(one: Blob) -> bool:
+    """Return whether a blob of this name may be written again with other bytes: what is deployed, not versions of objects (pure)."""
+    return one.name.startswith(f"{FUNCTIONS.name}/")
 
 
 async def is_empty(store: BlobStore) -> bool:
@@ -68,6 +77,7 @@ async def _save(store: BlobStore, place: Place, folder: Path) -> Blob | str:
                     hashed.update(chunk)
                     size += len(chunk)
                     await store.run(file.write, chunk)
+                await store.run(close_safely, file)
             finally:
                 await store.run(file.close)
     except BlobMissing:
@@ -79,11 +89,10 @@ async def _load(store: BlobStore, one: Blob, folder: Path) -> None:
     place = found(one.name)
     if place is None:
         raise BackupError(f"{one.name} is not the name of a blob: the backup is damaged.")
-    try:
-        if (await store.stat(place)).size == one.size:
-            return
-    except BlobMissing:
-        pass
+    if not changeable(one):
+        with contextlib.suppress(BlobMissing):
+            if (await store.stat(place)).size == one.size:
+                return
     hashed = hashlib.sha256()
     try:
         file = await store.run((folder / BLOBS / one.name).open, "rb")

@@ -50,6 +50,7 @@ _NO_SUPERUSER = re.compile(r"^(ALTER ROLE .* WITH) NOSUPERUSER ")
 async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Settings, tell: Tell) -> None:
     """Fill the database of a superuser's URL. Raises: BackupError, MigrationError, the driver's errors."""
     known = [one for one in read_migrations() if one.version <= manifest.migrations.get(one.series, 0)]
+    tell("Restoring the platform's schemas")
     await migrate(url, settings, known)
     dump = folder / DATABASE
     async with open_as_superuser(url) as superuser:
@@ -59,9 +60,11 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
             made = await _roles(project, folder, tell)
             await give_role_settings(project, manifest.role_settings, tell)
             lent = await _membership(superuser, project, parts)
+        tell("Restoring definitions")
         owners = await _run(superuser, url, dump, parts.schemas, tell)
         await _extensions(superuser, url, dump)
         owners += await _run(superuser, url, dump, parts.main, tell, "--section=pre-data")
+        tell("Restoring rows")
         switched_off = await _empty(superuser, url, parts.emptied)
         await _run(
             superuser,
@@ -77,6 +80,7 @@ async def fill_database(url: str, manifest: Manifest, folder: Path, settings: Se
                 await project.execute(statement)
         await load_jobs(superuser, dump, parts.jobs)
     await migrate(url, settings)
+    tell("Restoring indexes, constraints and rights")
     async with open_as_superuser(url) as superuser:
         owners += await _run(superuser, url, dump, parts.main, tell, "--section=post-data")
         async with login_as(superuser, url, OWNER) as project:

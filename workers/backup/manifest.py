@@ -1,5 +1,6 @@
 """What lies in a backup, and whether it is whole.
 
+UNFINISHED.txt    there from the beginning until all else is on the disk: a folder with it alone may be made anew
 manifest.json     written last: a folder without it is no backup
 database.dump     pg_dump's custom format, of everything in the database
 roles.sql         the project's own roles, without their passwords
@@ -8,7 +9,9 @@ blobs/<name>      the bytes, under the names that they have in the store (broker
 """
 
 import hashlib
+import os
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct, field
@@ -21,7 +24,12 @@ MANIFEST, DATABASE, ROLES, INDEX, BLOBS = (
     "blobs.jsonl",
     "blobs",
 )
+UNFINISHED = "UNFINISHED.txt"
 _CHUNK = 1024 * 1024
+_UNFINISHED = (
+    "This backup is being made, or was interrupted: it is not whole and cannot be restored.\n"
+    "`headwater backup` with the name of this folder makes it anew.\n"
+)
 
 
 class BackupError(Exception):
@@ -89,11 +97,42 @@ def file_of(path: Path) -> File:
     return File(size, hashed.hexdigest())
 
 
+def begin_backup(folder: Path) -> None:
+    """Mark a folder as a backup that is being made. Raises: OSError."""
+    write_safely(folder / UNFINISHED, _UNFINISHED.encode())
+    _sync_folder(folder)
+
+
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, which makes the folder a backup. Raises: OSError."""
+    """Write the manifest, which makes the folder a backup, once all else is on the disk. Raises: OSError."""
     draft = folder / f".{MANIFEST}"
-    draft.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    write_safely(draft, msgspec.json.format(msgspec.json.encode(manifest)))
     draft.replace(folder / MANIFEST)
+    _sync_folder(folder)
+    (folder / UNFINISHED).unlink(missing_ok=True)
+
+
+def write_safely(path: Path, content: bytes) -> None:
+    """Write a file and wait until the disk has it. Raises: OSError."""
+    with path.open("wb") as file:
+        file.write(content)
+        close_safely(file)
+
+
+def close_safely(file: BinaryIO) -> None:
+    """Close a file that was written, once the disk has its bytes. Raises: OSError."""
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names of a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -102,7 +141,7 @@ def read_manifest(folder: Path) -> Manifest:
         found = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except FileNotFoundError:
         raise BackupError(
-            f"{folder} is no backup, or one that was not finished: it has no {MANIFEST}."
+            f"{folder} is no backup, or one that was interrupted: it has no {MANIFEST}. Nothing was changed."
         ) from None
     except (OSError, msgspec.MsgspecError) as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}") from None

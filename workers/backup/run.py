@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
+import msgspec
 
 from broker.blobs import BlobStore
 from broker.blobs_errors import BlobError
@@ -45,7 +46,8 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
 
 
 async def _do(words: Sequence[str], url: str, settings: Settings, version: str) -> Manifest:
-    store = BlobStore.open(settings.storage, data_folder()) if settings.storage.enabled else None
+    storage = msgspec.structs.replace(settings.storage, staging_limit=0)  # it is for uploads of clients
+    store = BlobStore.open(storage, data_folder()) if storage.enabled else None
     try:
         folder = Path(words[1])
         if words[0] == "backup":

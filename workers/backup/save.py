@@ -28,8 +28,10 @@ from workers.backup.manifest import (
     Manifest,
     Right,
     Setting,
+    begin_backup,
     file_of,
     write_manifest,
+    write_safely,
 )
 from workers.backup.tools import run_tool
 from workers.database.superuser import login_as, superuser_options
@@ -50,6 +52,7 @@ async def save(
     """
     if (folder / MANIFEST).exists():
         raise BackupError(f"{folder} has a backup already: name another folder.")
+    begin_backup(folder)
     async with open_as_superuser(url) as connection, login_as(connection, url, OWNER) as project:
         await connection.execute(STATEMENTS["hold_sweep"])
         async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -73,7 +76,8 @@ async def save(
 
 async def _write_roles(connection: asyncpg.Connection, folder: Path) -> None:
     rows = await connection.fetch(STATEMENTS["roles"], sorted(PLATFORM_ROLES), list(LOGIN_PREFIXES))
-    (folder / ROLES).write_text("".join(f"{row['statement']};\n" for row in rows), encoding="utf-8")
+    text = "".join(f"{row['statement']};\n" for row in rows)
+    await asyncio.to_thread(write_safely, folder / ROLES, text.encode())
 
 
 async def _dump(url: str, snapshot: str, folder: Path, version: asyncpg.ServerVersion) -> None:

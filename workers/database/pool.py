@@ -4,7 +4,7 @@ Who finds no free connection waits in line, for a time, and in a line of bounded
 when it is known to be settled: one that a caller was cancelled on is first told to stop and asked whether it did, and
 dropped if it does not answer. A long value keeps its connection until it is over (workers/database/long_value.py), and
 quick reads share one where others are busy (workers/database/groups.py). When the server is gone and no connection is
-left, callers fail at once while one attempt after another is made in the background, ever slower up to a second apart.
+left, callers fail at once while one attempt after another is made in the background, up to a quarter of a second apart.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from workers.database.session import Decision, Found, Rows, Sessions, Work
 from workers.database.traced import traced
 from workers.database.transaction import perform, perform_long
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
 """Seconds between attempts to connect while the server is gone."""
 _GOODBYE_S = 2.0
 """How long closing connections may take to leave."""

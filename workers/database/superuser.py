@@ -189,7 +189,7 @@ async def drop_leftover_logins(superuser: asyncpg.Connection) -> list[str]:
     held = {row[0] for row in await superuser.fetch(_STATEMENTS["held"], _LOGIN_LOCK, timeout=_QUESTION_S)}
     left_behind = [row[0] for row in logins if _lock_of(row[0]) not in held]
     for login in left_behind:
-        await _drop(superuser, login)
+        await _drop(superuser, login, is_ours=False)
     return left_behind
 
 
@@ -272,8 +272,8 @@ async def _throwaway(
         await asyncio.shield(_drop(superuser, login))
 
 
-async def _drop(superuser: asyncpg.Connection, login: str) -> None:
-    """End the sessions of a login and drop it, with what it may have come to own; give its lock back.
+async def _drop(superuser: asyncpg.Connection, login: str, *, is_ours: bool = True) -> None:
+    """End the sessions of a login and drop it, with what it may have come to own; give its lock back if it is ours.
 
     A connection that is gone leaves the login to `drop_leftover_logins` of the next process.
     """
@@ -297,6 +297,8 @@ async def _drop(superuser: asyncpg.Connection, login: str) -> None:
     except asyncpg.DependentObjectsStillExistError:
         pass  # it owns something in another database of the server, too; it cannot log in any more
     except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError, TimeoutError):
+        return
+    if not is_ours:
         return
     with contextlib.suppress(asyncpg.InterfaceError, OSError):
         await superuser.execute(_STATEMENTS["let_go"], _LOGIN_LOCK, _lock_of(login))

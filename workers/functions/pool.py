@@ -11,12 +11,14 @@ from typing import ClassVar
 from broker import streams, subjects
 from broker.blobs import BlobStore
 from broker.connection import Connection
+from broker.fault_reports import FaultReporter
 from broker.jetstream_errors import JetStreamRefused
 from broker.metrics import answer_collect
 from broker.observations import Observation
 from broker.observe import gauge, observe
 from broker.process import Process, data_folder
 from broker.serve import Body, serve
+from broker.stream_watch import StreamWatch
 from broker.streams import StreamLimits
 from broker.walls import NO_WALL, NO_WALL_CURE
 from schemas.auth_settings_keys import named_keys
@@ -38,7 +40,7 @@ from workers.functions.shelf import Shelf
 from workers.functions.worker import FunctionsWorker
 
 _HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
-_LOOK_FOR_LOGS_S = 10.0
+_LOOK_FOR_LOGS_S, _LOOK_AGAIN_S = 5.0, 1.0
 _LOG_WINDOW_S = 120.0
 
 
@@ -62,7 +64,12 @@ async def run_pool(process: Process, settings: Settings) -> None:
     """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
     answer_collect(connection)
-    keeping = asyncio.get_running_loop().create_task(_keep_logs(connection, settings))
+    reporter = FaultReporter(connection)
+    process.on_drain(reporter.close)
+    reporter.start()
+    watch = StreamWatch(connection, subjects.FUNCTION_LOGS)
+    process.on_drain(watch.close)
+    keeping = asyncio.get_running_loop().create_task(_keep_logs(connection, settings, watch))
     process.on_drain(lambda: _cancel(keeping))
     runtime = settings.edge_runtime
     places = settle(data_folder())
@@ -145,7 +152,7 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def _keep_logs(connection: Connection, settings: Settings) -> None:
+async def _keep_logs(connection: Connection, settings: Settings, watch: StreamWatch) -> None:
     """Make the stream that keeps the lines, or give it the limits of the settings; and again whenever it is gone.
 
     Lines are published without an answer, so nothing else would notice that no stream keeps them.
@@ -153,7 +160,7 @@ async def _keep_logs(connection: Connection, settings: Settings) -> None:
     own = settings.edge_runtime
     limits = StreamLimits(
         subjects.FUNCTION_LOGS,
-        [subjects.FUNCTION_LOGS_KEPT],
+        [subjects.FUNCTION_LOGS_KEPT, subjects.canary(subjects.FUNCTION_LOGS).name],
         max_age_s=float(own.logs_max_age),
         max_bytes=int(own.logs_max_size),
         duplicate_window_s=_LOG_WINDOW_S,
@@ -166,11 +173,12 @@ async def _keep_logs(connection: Connection, settings: Settings) -> None:
             elif not has_limits:
                 await streams.change_stream(connection, limits, {})
             has_limits, complaint = True, ""
+            await watch.look()
         except (Unavailable, JetStreamRefused) as error:
             if str(error) != complaint:
                 complaint = str(error)
                 observe(LogsNotKept(complaint))
-        await asyncio.sleep(_LOOK_FOR_LOGS_S)
+        await asyncio.sleep(_LOOK_AGAIN_S if watch.reason else _LOOK_FOR_LOGS_S)
 
 
 def _public_keys(settings: Settings) -> list[dict[str, object]]:

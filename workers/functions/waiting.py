@@ -4,13 +4,15 @@
 
 It loads nothing but the standard library, so it takes a fourth of the worker's memory. When the folder holds a function,
 when one was deployed into the blob store of this machine (`DEPLOYED`), or when a door says on the broker that somebody
-wants to deploy one, it becomes the worker (`exec`): same process, same supervisor. One that is ready at once says so for
+wants to deploy one, it becomes the worker: same process, same supervisor, by `exec`, or, forked from a process that has the
+worker's code (`broker/fork_server.py`), by calling it. One that is ready at once says so for
 the worker's sake: a platform without functions is ready. Where it cannot listen to the broker it does not wait.
 
 While it waits it gives the signs of life of `broker/heartbeat.py`; the worker inherits the pipe for its own.
 """
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -20,10 +22,12 @@ import socket
 import sys
 import time
 import urllib.parse
+from collections.abc import Sequence
 
 EVERY_S = 0.5
 WANTED = "health.functions.wanted"
 """As `broker.subjects.FUNCTIONS_WANTED`."""
+_WORKER, _TITLE = "workers.__main__", "broker.process_title"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENTRYPOINTS = ("index.ts", "index.js", "index.mjs", "index.jsx", "index.tsx")
 _READY_FD = "HEADWATER_READY_FD"
@@ -140,7 +144,25 @@ def main() -> int:
     ear.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "workers", "functions"])  # noqa: S606 - ourselves
+    return _become_worker([sys.executable, "-P", "-m", "workers", "functions"])
+
+
+def preload(arguments: Sequence[str]) -> None:
+    """Import the worker, in the process that this one is forked from."""
+    del arguments
+    importlib.import_module(_WORKER).preload(["functions"])
+    importlib.import_module(_TITLE)
+
+
+def _become_worker(argv: list[str]) -> int:
+    """Replace this program by the worker; return the worker's exit code where its code is here already."""
+    worker, title = sys.modules.get(_WORKER), sys.modules.get(_TITLE)
+    if worker is None or title is None:
+        os.execv(argv[0], argv)  # noqa: S606 - ourselves
+    title.show_command(argv)
+    sys.argv = argv[3:]
+    code: int = worker.main()
+    return code
 
 
 def _names(folder: str) -> list[str]:

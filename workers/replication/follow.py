@@ -11,6 +11,7 @@ from collections.abc import Callable
 from broker.connection import Connection
 from broker.observe import observe
 from broker.ordered import Ordered
+from broker.stream_watch import EVERY_S, StreamWatch
 from broker.subjects import CHANGES_STREAM
 from schemas.realtime_settings import Realtime
 from workers.replication.beginning import Beginning, Changes, begin
@@ -49,7 +50,9 @@ class Term:
     """Publishes changes as long as the process leads. `url` is that of a role that may replicate, `convert` is asked for values
     of a project's own types (conversions.py)."""
 
-    def __init__(self, connection: Connection, ask: Ask, convert: Ask, url: str, settings: Realtime) -> None:
+    def __init__(
+        self, connection: Connection, ask: Ask, convert: Ask, url: str, settings: Realtime, watch: StreamWatch
+    ) -> None:
         self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
         self._changes = Changes(connection, settings)
         self._stream: Stream | None = None
@@ -62,6 +65,8 @@ class Term:
         self._reached = 0
         self._tick_s = min(_TICK_S, float(settings.retention) / 4)
         self._tick_at = 0.0
+        self._watch = watch
+        self._rests = False
 
     @property
     def confirmed(self) -> int:
@@ -84,16 +89,21 @@ class Term:
             last_id=begun.last_id,
             confirmed=begun.start,
             on_confirmed=lambda lsn: self._stream.confirm(lsn) if self._stream else None,
+            on_stored=self._watch.stored,
+            on_refused=self._watch.refused,
+            on_unanswered=lambda: self._watch.unanswered(is_sticky=True),
         ) as ordered:
             self._ordered = ordered
             self._last = order(begun.last_id)
             following = asyncio.ensure_future(self._go_on(ordered, begun, on_streaming))
+            trying = asyncio.ensure_future(self._try_store(ordered))
             try:
                 await asyncio.wait([following, ordered.failed], return_when=asyncio.FIRST_COMPLETED)
                 (ordered.failed if ordered.failed.done() else following).result()
             finally:
                 following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
+                trying.cancel()
+                await asyncio.gather(following, trying, return_exceptions=True)
 
     async def _go_on(self, ordered: Ordered, begun: Beginning, on_streaming: Callable[[], None]) -> None:
         if begun.gap is not None:
@@ -146,7 +156,10 @@ class Term:
         """Publish what comes. It ends where the schema changed, if some of the publications are left out."""
         assert self._ordered is not None
         while True:
-            for frame in await stream.take():
+            self._rests = not rows.is_inside
+            frames = await stream.take()
+            self._rests = False
+            for frame in frames:
                 if isinstance(frame, Alive):
                     if not rows.is_inside:
                         self._ordered.advance(frame.lsn)
@@ -180,6 +193,19 @@ class Term:
             self._tick_at = now + self._tick_s
             lsn, number = self._last
             await self._publish(ordered, tick_of(reached, number + 1 if lsn == reached - 1 else 0))
+
+    async def _try_store(self, ordered: Ordered) -> None:
+        """Write a tick every few seconds where nothing else was stored: the canary of this stream (broker/stream_watch.py).
+
+        Only between transactions, while the reader waits for the log and nothing is underway: then the tick takes the next
+        place, no message of a transaction can claim the same, and `publish` does not wait.
+        """
+        while True:
+            await asyncio.sleep(EVERY_S)
+            if self._rests and not ordered.unconfirmed and self._watch.stored_s >= EVERY_S * 0.9:
+                lsn, number = self._last
+                reached = max(self._reached, lsn + 1)
+                await self._publish(ordered, tick_of(reached, number + 1 if lsn == reached - 1 else 0))
 
     async def _publish_draft(self, ordered: Ordered, draft: Draft) -> None:
         """Publish a draft, unless the stream has it."""

@@ -5,8 +5,11 @@ import random
 import zlib
 from contextlib import suppress
 
-from broker.connection import Connection
+from broker.connection import Connection, NoResponders
+from broker.jetstream_errors import JetStreamRefused
 from broker.observe import observe, traceback_of
+from broker.stream_watch import SWITCHED_OFF, StreamWatch
+from broker.subjects import CHANGES_STREAM
 from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 from schemas.realtime_settings import Realtime
@@ -58,6 +61,7 @@ class Replication:
         self._connection, self._url, self._settings = connection, url, settings
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._watch = Watch(settings.slot_name)
+        self._stores = StreamWatch(connection, CHANGES_STREAM)
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
         self._complaint = ""
@@ -74,6 +78,7 @@ class Replication:
     async def close(self) -> None:
         """End. What is in hand is published again by the next leader, and kept once."""
         self._watch.close()
+        await self._stores.close()
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -94,6 +99,12 @@ class Replication:
             if error.code in _REFUSED:
                 return self._refuse(f"role {self._settings.login} cannot log in: {error}")
             self._complain(str(error))
+        except JetStreamRefused as refused:
+            self._stores.refused(refused.code, refused.description)
+            self._complain(str(refused))
+        except NoResponders as error:
+            self._stores.unanswered(SWITCHED_OFF, is_sticky=True)
+            self._complain(str(error))
         except _PASSING as error:
             self._complain(str(error) or type(error).__name__)
         except (
@@ -108,7 +119,9 @@ class Replication:
     async def _work(self, leadership: Leadership) -> None:
         self._watch.is_leader = True
         conversions = Conversions(self._values_url)
-        term = Term(self._connection, leadership.ask, conversions.ask, self._url, self._settings)
+        term = Term(
+            self._connection, leadership.ask, conversions.ask, self._url, self._settings, self._stores
+        )
         self._watch.confirmed = lambda: term.confirmed
         self._watch.unconfirmed = lambda: term.unconfirmed
         try:

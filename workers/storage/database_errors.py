@@ -12,6 +12,8 @@ from workers.storage.errors import (
 
 _TOO_MANY_CONNECTIONS = ("53300", "53400")
 _RETRY = [("retry-after", "1")]
+_NO_RESOURCES = "53"
+"""Class of the SQLSTATEs of a server that lacks disk, memory or connections: nothing is wrong with the request."""
 _TIMED_OUT = "The connection to the database timed out"
 _POLICY = "row-level security"
 _VIOLATED = "new row violates row-level security policy"
@@ -70,6 +72,9 @@ def _referenced(error: DatabaseError) -> StorageError:
 def _unusable(error: DatabaseError) -> StorageError:
     """The schema is not as it should be, or SQL of the project failed: triggers and policies are named."""
     match error.code:
+        case code if code[:2] == _NO_RESOURCES:
+            words = f"The database cannot do it now: {error.message}"
+            return StorageError(Code.SLOW_DOWN, words, 503, status=503, headers=_RETRY)
         case "25006":
             return StorageError(Code.DATABASE_READ_ONLY, "The database only takes reads now", 503)
         case "25P02":

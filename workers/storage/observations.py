@@ -29,6 +29,12 @@ class BlobsSwept(Observation, frozen=True):
     orphans: int
 
 
+class StagingSwept(Observation, frozen=True):
+    """Uploads that broke off, whose edge died before it could remove their bytes, were removed."""
+
+    uploads: int
+
+
 class BlobsMissing(Observation, frozen=True):
     """Rows name bytes that are not in the store: somebody took them from there, or a backup was not whole."""
 

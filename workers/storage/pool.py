@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from broker.blobs import BlobStore
+from broker.blobs_watch import BlobsWatch
 from broker.call import Calls
 from broker.subjects import STORAGE
 from broker.token_buckets import Buckets
@@ -27,6 +28,9 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings
     blobs = BlobStore.open(settings.storage, _data_folder(settings))
     resources.process.on_drain(blobs.close)
+    watch = BlobsWatch(blobs)
+    resources.process.on_drain(watch.close)
+    watch.start()
     database = await resources.login_as(LOGIN)
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
     own = settings.storage.image_transformation
@@ -54,7 +58,11 @@ async def serve_pool(resources: Resources) -> None:
     telling = Telling(resources.connection, database, settings)
     resources.process.on_drain(telling.close)
     telling.begin()
-    await resources.serve(STORAGE, telling.waking(StorageWorker(store).answer))
+    await resources.serve(
+        STORAGE,
+        telling.waking(StorageWorker(store).answer),
+        lambda: f"the object store does not work: {watch.reason}" if watch.reason else "",
+    )
 
 
 def _data_folder(settings: Settings) -> Path:

@@ -1,7 +1,9 @@
 """Removal of bytes that no row names: of versions that were replaced or deleted, and of those that never got a row.
 
     tombstones    written by triggers with the change; older than a grace, so that who reads a version now can finish
-    orphans       blobs without a row, older than a day: an edge died between the bytes and the row
+    staging       what is being written and had no byte for `staging_expiry`: the client broke off and its edge died; the
+                  same for multipart uploads to an outside store (broker/blobs_s3_uploads.py)
+    orphans       blobs without a row, older than `orphan_expiry`: an edge died between the bytes and the row
     uploads       resumable ones whose time is over (tus/expiring.py), those in parts that nobody goes on with (s3/expiring.py);
                   and bytes of uploads that have no row any more, which count as orphans
     renditions    pictures made of objects that are too old, or too many (renditions.py)
@@ -29,14 +31,14 @@ from broker.blobs import BlobStore
 from broker.blobs_errors import BlobError
 from broker.blobs_model import Found
 from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Place, blob, transforms
-from broker.observe import observe
+from broker.observe import gauge, observe
 from schemas.storage_settings import Storage
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 from workers.storage.emptying import sweep_emptyings
 from workers.storage.missing import Missing
-from workers.storage.observations import BlobsSwept, SweepFailed
+from workers.storage.observations import BlobsSwept, StagingSwept, SweepFailed
 from workers.storage.quotas import set_quota_in_all
 from workers.storage.renditions import Limits, sweep_renditions
 from workers.storage.s3.expiring import sweep_multipart_uploads
@@ -46,13 +48,13 @@ _SQL = read_statements("workers.storage", "sweep.sql")
 _SETTINGS = (("search_path", "storage"), ("statement_timeout", "60s"))
 _FAILURES = (DatabaseError, Disconnected, PoolTimeout, BlobError)
 
-ORPHAN_AGE_S = 24 * 3600.0
-"""How old a blob without a row is before it counts as one: longer than any upload takes."""
 _BATCH = 200
 _MOST_SUSPECTS = 100_000
 _PAUSE_S = 15.0
 _SHARE_OF_CACHE = 8
 """Part of `cache_max_size` by which one worker's pictures may grow before the cache is looked through."""
+_STAGING_PAUSE_S = 300.0
+"""Between two looks at what is being written."""
 _LISTING_PAUSE_S = 3600.0
 """Between two looks through all that lies in the store, which is work even where nothing has changed."""
 
@@ -78,17 +80,21 @@ async def sweep_forever(
     Pictures are looked through once an hour, and sooner when many bytes of them were made: else a client could fill the disk
     in between.
     """
-    loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs)
+    loop, orphans = asyncio.get_running_loop(), Orphans(database, blobs, float(own.orphan_expiry))
+    staging = StagingSweep(blobs, float(own.staging_expiry))
     missing = Missing(database, blobs)
     cache = own.image_transformation
     limits = Limits(cache.cache_max_size, float(cache.cache_max_age))
-    listed_at = loop.time() + _LISTING_PAUSE_S * random.random()
+    staged_at, listed_at = loop.time(), loop.time() + _LISTING_PAUSE_S * random.random()
     while True:
         await _try("quota", set_quota_in_all(database, own.quota))
         await _try("emptyings", sweep_emptyings(database))
         count = await _try("tombstones", sweep_tombstones(database, blobs, float(own.deleted_grace)))
         await _try("uploads", sweep_uploads(database, blobs))
         await _try("multipart uploads", sweep_multipart_uploads(database, blobs))
+        if loop.time() >= staged_at:
+            await _try("staging", staging.sweep())
+            staged_at = loop.time() + _STAGING_PAUSE_S * random.uniform(0.5, 1.5)
         if loop.time() >= listed_at:
             await _try("renditions", sweep_renditions(database, blobs, limits))
             await _try("orphans", orphans.sweep())
@@ -117,15 +123,50 @@ async def sweep_tombstones(database: Pool, blobs: BlobStore, grace_s: float) -> 
     return len(found)
 
 
+class StagingSweep:
+    """Removes what is being written and had no byte for a time. Doing it from several workers at once is fine."""
+
+    def __init__(self, blobs: BlobStore, age_s: float) -> None:
+        self._blobs, self._age_s = blobs, age_s
+        self._size = 0
+        gauge(
+            "headwater_storage_staged_bytes",
+            "Bytes of uploads that are being written, and of those that broke off.",
+            lambda: self._size,
+        )
+
+    async def sweep(self) -> int:
+        """Remove what is old; return how many. Raises: BlobStoreDown."""
+        before, size = datetime.now(UTC) - timedelta(seconds=self._age_s), 0
+        ended: list[Place] = []
+        async for each in self._blobs.list(STAGING):
+            if each.modified < before:
+                ended.append(each.place)
+            else:
+                size += each.size
+        await self._blobs.delete(ended)
+        self._size = size
+        count = len(ended) + await self._blobs.abort_begun(before)
+        if count:
+            observe(StagingSwept(count))
+        return count
+
+
 class Orphans:
     """Looks for blobs without a row. What was seen in one turn is removed in the next, if it is still alone.
 
     Age alone does not tell: a copy of an old blob may be as old as that while its row is being written.
     """
 
-    def __init__(self, database: Pool, blobs: BlobStore, age_s: float = ORPHAN_AGE_S) -> None:
+    def __init__(self, database: Pool, blobs: BlobStore, age_s: float) -> None:
         self._database, self._blobs, self._age_s = database, blobs, age_s
         self._suspects: set[Place] = set()
+        self._size = 0
+        gauge(
+            "headwater_storage_orphan_bytes",
+            "Bytes that no row named when they were last looked for; they are removed when that is so twice.",
+            lambda: self._size,
+        )
 
     async def sweep(self) -> int:
         """Remove what was alone twice, and what writers left; tell how many. One worker at a time does.
@@ -138,16 +179,15 @@ class Orphans:
 
     async def _turn(self) -> int:
         before = datetime.now(UTC) - timedelta(seconds=self._age_s)
-        alone: set[Place] = set()
-        for folder in (OBJECTS, TRANSFORMS):
+        sizes: dict[Place, int] = {}
+        for folder, question in ((OBJECTS, "named"), (TRANSFORMS, "named"), (UPLOADS, "under_way")):
             async for batch in _batches(self._blobs.list(folder, older_than=before)):
-                alone.update(await self._alone(batch, "named"))
-        async for batch in _batches(self._blobs.list(UPLOADS, older_than=before)):
-            alone.update(await self._alone(batch, "under_way"))
-        ended = alone & self._suspects
-        self._suspects = set(islice(alone - ended, _MOST_SUSPECTS))
-        ended.update([each.place async for each in self._blobs.list(STAGING, older_than=before)])
+                alone = set(await self._alone([each.place for each in batch], question))
+                sizes.update({each.place: each.size for each in batch if each.place in alone})
+        ended = sizes.keys() & self._suspects
+        self._suspects = set(islice(sizes.keys() - ended, _MOST_SUSPECTS))
         await self._blobs.delete(ended)
+        self._size = sum(sizes[place] for place in self._suspects)
         if ended:
             observe(BlobsSwept(0, len(ended)))
         return len(ended)
@@ -162,10 +202,10 @@ class Orphans:
         return [place for place, version in versions.items() if version not in named]
 
 
-async def _batches(found: AsyncIterator[Found]) -> AsyncIterator[list[Place]]:
-    batch: list[Place] = []
+async def _batches(found: AsyncIterator[Found]) -> AsyncIterator[list[Found]]:
+    batch: list[Found] = []
     async for each in found:
-        batch.append(each.place)
+        batch.append(each)
         if len(batch) == _BATCH:
             yield batch
             batch = []

@@ -41,8 +41,10 @@ from (
 where id = any (array(select jsonb_array_elements_text($1::jsonb)))
 
 -- name: take_turn
--- One worker looks for orphans at a time.
+-- One worker looks for orphans at a time, and nobody while a backup copies the bytes or a restore writes some that no row names
+-- yet (workers/backup holds that lock).
 select pg_try_advisory_xact_lock(hashtextextended('headwater storage orphans', 0))
+  and pg_try_advisory_xact_lock_shared(hashtextextended('headwater backup', 0))
 
 -- name: take_renditions
 -- One worker looks through what was made of objects at a time.

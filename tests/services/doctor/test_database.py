@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from services.doctor.database import Facts, Slot, look_at_facts, silent
+from services.doctor.database import Facts, Replacement, Slot, look_at_facts, silent
 from services.doctor.finding import Level
 
 GOOD = Facts(180006, "logical", 0.0, 5, 10, 100, [], Slot(1024, True, False))
@@ -27,6 +27,8 @@ def test_good_database_has_no_findings_but_good_ones() -> None:
         ({"slot": Slot(0, False, True)}, "realtime", Level.ERROR),
         ({"slot": Slot(0, False, False)}, "realtime", Level.WARNING),
         ({"slot": Slot(2**31, True, False)}, "realtime", Level.WARNING),
+        ({"replacement": Replacement(False, False, ["headwater_next"])}, "restore", Level.WARNING),
+        ({"replacement": Replacement(False, True, ["headwater_before"])}, "restore", Level.ERROR),
     ],
 )
 def test_each_fault_is_found_with_its_cure(changed: dict[str, object], title: str, level: Level) -> None:
@@ -47,3 +49,13 @@ def test_slot_does_not_matter_without_realtime() -> None:
 def test_silent_database_is_an_error_with_a_cure() -> None:
     assert silent("refused").level is Level.ERROR
     assert silent("refused").cure
+
+
+def test_a_restore_under_way_is_no_fault() -> None:
+    facts = replace(GOOD, replacement=Replacement(True, False, ["headwater_next"]))
+
+    assert {each.level for each in look_at_facts(facts, realtime=True)} == {Level.OK}
+
+
+def test_a_database_that_is_not_there_is_not_cured_by_starting_the_server() -> None:
+    assert "Restart the platform" in silent('database "postgres" does not exist').cure

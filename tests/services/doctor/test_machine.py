@@ -79,3 +79,19 @@ def test_functions_without_a_wall_are_an_error(
     [found] = machine.look_at_functions(_settings(HEADWATER_EDGE_RUNTIME_UNSAFE_WITHOUT_SANDBOX=accepted))
 
     assert found.level is level
+
+
+def test_uploads_that_take_nearly_all_that_they_may_are_told(tmp_path: Path) -> None:
+    settings = _settings(HEADWATER_STORAGE_STAGING_LIMIT="64MiB")
+    folder = tmp_path / "storage" / "staging"
+    folder.mkdir(parents=True)
+    assert [each.level for each in machine.look_at_staging(settings, tmp_path)] == [Level.OK]
+    with (folder / "left").open("wb") as file:
+        file.truncate(60 * 1024 * 1024)
+
+    found = machine.look_at_staging(settings, tmp_path)
+
+    assert [each.level for each in found] == [Level.WARNING]
+    assert "60 MiB" in found[0].told
+    assert "64 MiB" in found[0].told
+    assert machine.look_at_staging(_settings(HEADWATER_STORAGE_ENABLED="false"), tmp_path) == []

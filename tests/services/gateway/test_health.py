@@ -1,9 +1,14 @@
 """Health, readiness and metrics, and who may see them."""
 
+import asyncio
+
 import pytest
 
 from broker.call import Calls
+from broker.codec import encode
 from broker.connection import Connection
+from broker.subjects import FAULTS
+from schemas.faults import Fault, FaultReport
 from schemas.http import Response
 from schemas.secret import Secret
 from services.gateway.health import Health
@@ -32,6 +37,29 @@ async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
 
     assert reply.status == 200
     assert reply.json() == {"status": "ready", "parts": {"broker": "ok", "rest": "ok"}}
+
+
+async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: NatsServer) -> None:
+    reporting = await Connection.open(lonely_nats.url, name="reporting")
+    try:
+        reporting.publish(
+            FAULTS.name, encode(FaultReport("a:1", [Fault("stream CHANGES", "does not store")]))
+        )
+        await reporting.flush()
+        async with asyncio.timeout(20):
+            while (
+                "stream CHANGES"
+                not in (ready := await lonely.ask("GET", "/health/ready", key=None)).json()["parts"]
+            ):
+                pass
+        gateway = await lonely.ask("GET", "/health/gateway", key=None)
+        reporting.publish(FAULTS.name, encode(FaultReport("a:1", [])))
+        await reporting.flush()
+    finally:
+        await reporting.close()
+
+    assert (ready.status, ready.json()["parts"]["stream CHANGES"]) == (503, "does not store")
+    assert (gateway.status, gateway.json()) == (200, {"status": "serving"})
 
 
 async def test_without_a_pool_the_platform_is_not_ready(lonely: Door) -> None:

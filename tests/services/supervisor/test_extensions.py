@@ -1,7 +1,13 @@
 from pathlib import Path
 
 from services.supervisor.binaries import find_postgres
-from services.supervisor.extensions import MADE_TRUSTED, extension_files, trusted
+from services.supervisor.cluster import Cluster
+from services.supervisor.extensions import (
+    MADE_TRUSTED,
+    extension_files,
+    fill_extension_folder,
+    trusted,
+)
 
 
 def test_a_control_file_becomes_trusted():
@@ -40,3 +46,16 @@ def test_every_control_file_has_a_script():
         for name in names
         if name.endswith(".control")
     )
+
+
+def test_what_a_killed_start_left_does_not_hinder_the_next_one(tmp_path: Path):
+    cluster = Cluster(tmp_path, find_postgres(), None)
+    for left in (".extension", ".extension-old", "extension"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "left.control").write_text("half")
+
+    fill_extension_folder(cluster)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["extension"]
+    assert not (tmp_path / "extension" / "left.control").exists()
+    assert (tmp_path / "extension" / "vector.control").exists()

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from schemas.settings_reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.folder import make_folder
+from services.supervisor.forks import is_supported
 from services.supervisor.launch import children_environment, prepare
 from services.supervisor.plan import Choice
 from services.supervisor.ports import Ports
@@ -64,6 +65,7 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     passwords = json.loads(folder.passwords.read_text())
 
     assert list(children) == [
+        *(["fork-server"] if is_supported() else []),
         "postgres",
         "nats",
         "migrate",
@@ -91,7 +93,9 @@ def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
     prepared = prepare(project, Choice(), make_folder(project.data), notes)
     children = {child.name: child for child in prepared.plan}
 
-    assert list(children) == ["migrate", "pools", "changes", "images", "functions", "edges"]
+    assert [name for name in children if name != "fork-server"] == [
+        "migrate", "pools", "changes", "images", "functions", "edges",
+    ]  # fmt: skip
     assert children["migrate"].environment["HEADWATER_MIGRATE_URL"] == "postgresql://owner:pw@127.0.0.1:5/d"
     assert (
         children["pools"].environment["HEADWATER_DB_URL"]

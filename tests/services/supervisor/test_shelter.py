@@ -101,3 +101,22 @@ def test_a_home_that_is_held_is_left_alone(folder, shared, notes):
     shelter.sweep(notes.say, shared)
 
     assert home.exists()
+
+
+def test_a_short_lived_home_is_left_alone_while_it_is_used_and_gone_afterwards(folder, shared, elsewhere):
+    with shelter.short_lived_home(folder, shared) as home:
+        shelter.sweep(lambda _: None, shared, now=2 * WEEK_S)
+        assert home.is_dir()
+
+    assert not home.exists()
+
+
+def test_a_short_lived_home_that_a_killed_process_left_is_swept(folder, shared, elsewhere):
+    with shelter.short_lived_home(folder, shared) as home:
+        copy = home.with_name("left")
+        copy.mkdir()
+        (copy / "owner").write_text((home / "owner").read_text())
+
+    shelter.sweep(lambda _: None, shared, now=0)
+    shelter.sweep(lambda _: None, shared, now=2 * WEEK_S)
+    assert not copy.exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.system_user import run_as, server_user
+from tests.workers.database.server import OUTSIDE
 
 _SETTINGS = {
     "fsync": "off",
@@ -25,7 +26,7 @@ class OwnServer:
 
     def __init__(self, folder: Path, settings: dict[str, str]) -> None:
         self._user = server_user(lambda _: None)
-        self._programs = reachable_postgres(self._user, lambda _: None)
+        self._programs = OUTSIDE or reachable_postgres(self._user, lambda _: None)
         self.folder = folder
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None

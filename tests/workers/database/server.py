@@ -1,8 +1,9 @@
 """A Postgres server as the platform runs it: superuser `supabase_admin`, logical replication, our extension folder.
 
 The superuser comes in without a password; every other role needs its own, so passwords are truly tried. What the
-server logs is kept for tests that look for secrets in it. `HEADWATER_TEST_POSTGRES` names the folder of the programs
-of another Postgres (>= 15), for tests that hold for outside servers too.
+server logs is kept for tests that look for secrets in it. `TEST_POSTGRES` names the folder of the programs
+of another Postgres (>= 15): `temporary_server`, `own_server` and `tests.platform.platform` then run that one instead of
+the embedded one (`make test-postgres`).
 """
 
 import contextlib
@@ -29,7 +30,7 @@ from services.supervisor.extensions import extension_files
 from services.supervisor.system_user import SystemUser, run_as, server_user
 from services.supervisor.vault_key import keep_vault_key
 
-OUTSIDE = Path(os.environ["HEADWATER_TEST_POSTGRES"]) if "HEADWATER_TEST_POSTGRES" in os.environ else None
+OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
 TRUSTING = msgspec.structs.replace(
     Settings(), db=msgspec.structs.replace(Settings().db, trusted_project=True)
@@ -125,10 +126,12 @@ def start_server(
 ) -> Server:
     """Make a cluster in `folder`, which must be reachable for all users, and start it.
 
-    `settings` are server settings; `extensions` are more files for the extension folder, text by name; `programs` is the
-    folder of another Postgres than the embedded one, which then has no extension folder of ours.
+    `settings` are server settings; `extensions` are more files for the extension folder, text by name, which only the
+    embedded server has; `programs` is the folder of another Postgres, by default the one that `TEST_POSTGRES` names.
     """
     user = server_user(lambda _: None)
+    if extensions is None:
+        programs = programs or OUTSIDE
     found = programs or reachable_postgres(user, lambda _: None)
     configuration = {**_SETTINGS, "port": str(_free_port())}
     folder.mkdir(parents=True, exist_ok=True)

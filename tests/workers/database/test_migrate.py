@@ -348,7 +348,7 @@ async def test_a_superuser_of_any_name_may_migrate(database, platform_server):
     assert await value(database, "select rolcanlogin from pg_roles where rolname = 'supabase_admin'") is True
 
 
-@pytest.mark.skipif(OUTSIDE is None, reason="HEADWATER_TEST_POSTGRES names no other Postgres")
+@pytest.mark.skipif(OUTSIDE is None, reason="TEST_POSTGRES names no other Postgres")
 async def test_processes_may_start_at_once_on_an_outside_server():
     with temporary_server(programs=OUTSIDE) as server:
         applied = await asyncio.gather(*(migrate(server.url(), TRUSTING) for _ in range(2)))
@@ -389,7 +389,7 @@ def test_a_server_that_is_away_ends_the_command_with_one_sentence(capsys):
     assert "word" not in told
 
 
-@pytest.mark.skipif(OUTSIDE is None, reason="HEADWATER_TEST_POSTGRES names no other Postgres")
+@pytest.mark.skipif(OUTSIDE is None, reason="TEST_POSTGRES names no other Postgres")
 async def test_a_server_that_lets_role_postgres_run_programs_is_refused_unless_the_project_is_trusted():
     with temporary_server(programs=OUTSIDE) as server:
         version = int(str(await value(server.url(), "show server_version_num")))

@@ -9,7 +9,8 @@ from tests.workers.project.conftest import value
 from workers.project.bring_up import read_local
 from workers.project.door import Links
 from workers.project.errors import Refused, ScriptFailed
-from workers.project.reset import BEFORE, recover, reset
+from workers.project.replace import names_beside, recover
+from workers.project.reset import reset
 
 
 async def run(links, folder, **options):
@@ -113,13 +114,13 @@ async def test_a_reset_that_was_killed_is_taken_back(links, project_server):
     name = links.owner.rpartition("/")[2]
     async with connected(project_server.url(database="template1")) as aside:
         await value(links.project, "create table kept as select 1 as id")
-        await aside.execute(f"alter database {name} rename to {BEFORE}")
+        await aside.execute(f"alter database {name} rename to {names_beside(name).before}")
         await aside.execute(f"create database {name} template template0")
 
-    assert await recover(links) is True
+    assert await recover(links.owner) is True
 
     assert await value(links.project, "select id from kept") == 1
-    assert await recover(links) is False
+    assert await recover(links.owner) is False
 
 
 async def test_an_outside_database_is_never_reset(links, folder):

@@ -7,9 +7,10 @@ import pytest
 
 from broker import blobs_names
 from broker.blobs_errors import BlobStoreDown
+from broker.observe import exposition
 from tests.workers.storage.house import House
 from workers.storage import sweep
-from workers.storage.sweep import Orphans, sweep_forever, sweep_tombstones
+from workers.storage.sweep import Orphans, StagingSweep, sweep_forever, sweep_tombstones
 
 
 async def everything(house: House) -> None:
@@ -141,7 +142,7 @@ async def test_young_orphans_stay(house: House) -> None:
     bucket = await house.bucket()
     alone = str(uuid.uuid4())
     await house.blobs.put_small(blobs_names.blob(bucket, alone), b"not yet")
-    orphans = Orphans(house.store.database, house.blobs)
+    orphans = Orphans(house.store.database, house.blobs, float(house.store.settings.orphan_expiry))
 
     for _ in range(3):
         await orphans.sweep()
@@ -215,3 +216,35 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_what_is_being_written_goes_when_no_byte_came_for_long(house: House) -> None:
+    async with house.blobs.stage(blobs_names.blob("b", uuid.uuid4()), limit=2**30) as staging:
+        for _ in range(3):
+            await staging.write(b"x" * 512 * 1024)
+        young = StagingSweep(house.blobs, 3600)
+        assert await young.sweep() == 0
+        assert b"headwater_storage_staged_bytes 1.0" in exposition()
+
+        assert await StagingSweep(house.blobs, -60).sweep() == 1
+
+        assert [each async for each in house.blobs.list(blobs_names.STAGING)] == []
+
+
+async def test_orphans_are_left_while_a_backup_or_restore_is_at_work(house: House) -> None:
+    key = "hashtextextended('headwater backup', 0)"
+    orphans = Orphans(house.store.database, house.blobs, age_s=-60)
+    alone = str(uuid.uuid4())
+    await house.blobs.put_small(blobs_names.blob("b", alone), b"of a backup, without a row yet")
+
+    await house.admin.execute(f"select pg_advisory_lock({key})")
+    try:
+        assert [await orphans.sweep() for _ in range(3)] == [0, 0, 0]
+    finally:
+        await house.admin.execute(f"select pg_advisory_unlock({key})")
+    assert alone in await house.blob_names()
+
+    await orphans.sweep()
+    assert b"headwater_storage_orphan_bytes 0.0" not in exposition()
+    await orphans.sweep()
+    assert alone not in await house.blob_names()

@@ -17,6 +17,8 @@ class Cause(StrEnum):
     """The recipient's address or number cannot be sent to."""
     UNREACHABLE = "unreachable"
     """No connection, or it broke."""
+    QUEUE = "queue"
+    """The stream that keeps mails until a server takes them does not take this one."""
     TIMEOUT = "timeout"
     """No answer in time."""
     ENCRYPTION = "encryption"

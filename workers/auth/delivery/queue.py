@@ -5,6 +5,7 @@ the server refuses for good is told and given up. Only a worker that dies betwee
 letter twice.
 """
 
+import asyncio
 import base64
 import time
 from collections.abc import Callable
@@ -18,8 +19,10 @@ from uuid import UUID, uuid4
 from broker import subjects
 from broker.connection import Connection
 from broker.events import Following, Later, ensure_stream, follow_durably, publish_durably
+from broker.jetstream_errors import JetStreamRefused
 from broker.observations import Observation
 from broker.observe import observe
+from broker.stream_watch import StreamWatch, words_of
 from schemas.errors import Unavailable
 from schemas.events import Letter
 from workers.auth.delivery.failures import Cause, DeliveryFailed
@@ -30,6 +33,8 @@ STREAM = subjects.LETTERS_STREAM
 _DURABLE = "mailer"
 _MOST_BYTES = 256 * 1024 * 1024
 _OLDEST_S = 24 * 3600.0
+_TAKE_S = 1.5
+"""How long a request waits until the stream has its letter: its client is answered within two seconds in all."""
 
 
 class LetterDropped(Observation, frozen=True):
@@ -55,12 +60,11 @@ class MailQueue:
     vault: Vault
     lasts_s: float
     clock: Callable[[], float] = time.time
+    watch: StreamWatch | None = None
 
     async def open(self) -> Following:
         """Make the stream, and begin to hand letters on. Raises: Unavailable."""
-        await ensure_stream(
-            self.connection, STREAM, [subjects.LETTERS.name], max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES
-        )
+        await ensure_letters(self.connection)
         return await follow_durably(
             self.connection, subjects.LETTERS, Letter, self._hand_on, stream=STREAM, durable=_DURABLE, batch=4
         )
@@ -70,12 +74,25 @@ class MailQueue:
         id = uuid4()
         sealed = self.vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id)
         letter = Letter(str(id), self.clock() + self.lasts_s, sealed)
+        if self.watch is not None and self.watch.reason:
+            raise _not_kept(self.watch.reason)
         try:
-            await publish_durably(self.connection, subjects.LETTERS, letter, id=letter.id)
+            async with asyncio.timeout(_TAKE_S):
+                await publish_durably(self.connection, subjects.LETTERS, letter, id=letter.id)
+        except JetStreamRefused as error:
+            if self.watch is not None:
+                self.watch.refused(error.code, error.description)
+            raise _not_kept(f"does not store: {words_of(error.description)}") from None
+        except TimeoutError:
+            why = ""
+            if self.watch is not None:
+                self.watch.unanswered()
+                why = f": {self.watch.why_silent()}"
+            raise _not_kept(f"did not store it within {_TAKE_S:g} s{why}") from None
         except Unavailable as error:
-            raise DeliveryFailed(
-                Cause.UNREACHABLE, f"the queue of letters: {error}", is_permanent=False
-            ) from None
+            raise _not_kept(f"cannot be reached: {error}") from None
+        if self.watch is not None:
+            self.watch.stored()
 
     async def _hand_on(self, letter: Letter) -> None:
         if self.clock() >= letter.until:
@@ -94,6 +111,16 @@ class MailQueue:
                 return
             observe(LetterDelayed(str(error)))
             raise Later from None
+
+
+async def ensure_letters(connection: Connection) -> None:
+    """Make the stream of letters, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+    kept = [subjects.LETTERS.name, subjects.canary(STREAM).name]
+    await ensure_stream(connection, STREAM, kept, max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES)
+
+
+def _not_kept(why: str) -> DeliveryFailed:
+    return DeliveryFailed(Cause.QUEUE, f"the queue of mails {why}", is_permanent=False)
 
 
 def _message(vault: Vault, letter: Letter) -> EmailMessage:

@@ -38,6 +38,8 @@ from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 
 _SETTINGS = (("search_path", "auth"),)
+_RETRY_AFTER_S = 5
+"""After a full disk the queue works again within ten seconds of free space."""
 
 
 class MessageNotSent(Observation, frozen=True):
@@ -76,8 +78,8 @@ class Outbox:
     async def send(self, mail: Mail) -> None:
         """Send a mail; not within a transaction.
 
-        Raises: AuthError (429) over the quota of all mails; (400) for an address that cannot be sent to; (500) if the
-        mail was not taken.
+        Raises: AuthError (429) over the quota of all mails; (400) for an address that cannot be sent to; (503) if the queue
+        did not take the mail; (500) if its server did not.
         """
         if not mail.is_counted:
             async with self.database.transaction(_SETTINGS) as transaction:
@@ -98,6 +100,8 @@ class Outbox:
                 observe(MessageNotSent(mail.kind.value, error.cause.value, str(error)))
                 if error.cause is Cause.ADDRESS:
                     raise refusals.RESERVED_EMAIL(email=draft.to) from None
+                if error.cause is Cause.QUEUE:
+                    raise refusals.MAIL_NOT_KEPT(retry_after_s=_RETRY_AFTER_S, reason=error) from None
                 raise refusals.MAIL_NOT_SENT(kind=mail.action_type) from None
 
     async def text(

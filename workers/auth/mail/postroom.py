@@ -8,11 +8,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from broker.stream_watch import StreamWatch
 from schemas.settings import Settings, catches_mail, gateway_scheme
 from workers.auth.delivery.mail import Mailer, Security, Server, server_of
 from workers.auth.delivery.message import Sender
 from workers.auth.delivery.post import Post
-from workers.auth.delivery.queue import MailQueue
+from workers.auth.delivery.queue import STREAM, MailQueue, ensure_letters
 from workers.auth.delivery.sms.inbox import InboxSender
 from workers.auth.delivery.sms.sender import SmsSender
 from workers.auth.vault import read_vault
@@ -45,9 +46,11 @@ async def open_postroom(resources: Resources) -> Postroom:
         return Postroom(sms=sms)
     mailer = Mailer(server)
     resources.process.on_drain(mailer.close)
-    queue = MailQueue(resources.connection, mailer, read_vault(own), float(own.email.otp_expiry))
+    watch = StreamWatch(resources.connection, STREAM, lambda: ensure_letters(resources.connection))
+    queue = MailQueue(resources.connection, mailer, read_vault(own), float(own.email.otp_expiry), watch=watch)
     following = await queue.open()
     resources.process.on_drain(following.close)
+    resources.process.on_drain(watch.start())
     caught = settings.inbucket
     sender = Sender(caught.admin_email, caught.sender_name) if server is inbox else None
     return Postroom(queue, sms, sender)

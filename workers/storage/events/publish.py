@@ -14,7 +14,7 @@ from msgspec import Struct
 from broker import jetstream
 from broker.connection import Connection
 from broker.observe import observe
-from broker.subjects import STORAGE_EVENTS, STORAGE_EVENTS_STREAM, Subject, storage_event
+from broker.subjects import STORAGE_EVENTS, STORAGE_EVENTS_STREAM, Subject, canary, storage_event
 from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 from schemas.storage_events import NOTHING, StorageEvent
@@ -55,7 +55,7 @@ async def ensure_events(connection: Connection, limits: Limits) -> None:
     await jetstream.ensure_stream(
         connection,
         STREAM,
-        [STORAGE_EVENTS],
+        [STORAGE_EVENTS, canary(STREAM).name],
         max_age_s=limits.max_age_s,
         max_bytes=limits.max_bytes,
         duplicate_window_s=_REPEATS_S,

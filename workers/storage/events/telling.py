@@ -7,6 +7,8 @@ from typing import Any
 from broker.connection import Connection
 from broker.observe import gauge
 from broker.serve import Body, Handler
+from broker.stream_watch import StreamWatch
+from broker.subjects import STORAGE_EVENTS_STREAM
 from schemas.http import Request
 from schemas.settings import Settings
 from workers.database.pool import Pool
@@ -34,6 +36,10 @@ class Telling:
                 own.webhook_url, own.webhook_api_key, float(own.webhook_give_up), tenant_of(settings)
             )
             self._poster = Poster(connection, self._outgoing, webhook)
+        self._watch = StreamWatch(
+            connection, STORAGE_EVENTS_STREAM, lambda: ensure_events(connection, self._limits)
+        )
+        self._is_watched = False
         self._tasks: list[asyncio.Task[None]] = []
         self._gauges: list[Callable[[], None]] = []
 
@@ -72,11 +78,15 @@ class Telling:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._watch.close()
         await self._outgoing.close()
 
     async def _prepare(self) -> None:
         """Make the stream, and who must be there before its first event. Posting begins with the first time."""
         await ensure_events(self._connection, self._limits)
+        if not self._is_watched:
+            self._is_watched = True
+            self._watch.start()
         if self._poster is not None:
             await self._poster.prepare()
             if len(self._tasks) == 1:

@@ -145,7 +145,7 @@ async def test_without_a_broker_a_letter_is_refused_at_once():
     async with running_server() as server, queue_to(mailbox, server, is_open=False) as queue:
         server.kill()
 
-        with pytest.raises(DeliveryFailed, match="queue of letters"):
+        with pytest.raises(DeliveryFailed, match="queue of mails"):
             await queue.post(letter("lost"))
 
 

@@ -1,0 +1,63 @@
+"""What the gateway itself says of the platform's parts: the answer of `/health/ready`, part by part."""
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+
+from schemas.settings import Settings
+from services.doctor.finding import Finding, Level
+from services.supervisor.addresses import own_url
+from services.supervisor.ports import Ports
+from services.supervisor.state import State
+
+_ANSWER_S = 5.0
+_LONGEST = 64 * 1024
+
+
+def look_at_readiness(settings: Settings, state: State) -> list[Finding]:
+    """Ask the gateway of a running platform whether all parts can work; nothing where no gateway runs here."""
+    ports = Ports(**state.ports)
+    if not ports.api:
+        return []
+    url = f"{own_url(settings, ports)}/health/ready"
+    # Our own address: the certificate is for the name that the world knows it by.
+    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
+    try:
+        with urllib.request.urlopen(url, timeout=_ANSWER_S, context=context) as answer:  # noqa: S310 - our own address
+            return read_readiness(answer.read(_LONGEST))
+    except urllib.error.HTTPError as error:
+        with error:
+            return read_readiness(error.read(_LONGEST))
+    except OSError as error:
+        cure = "Read why: `headwater logs edges`; a part that hangs is killed and started again after ten seconds."
+        reason = getattr(error, "reason", None) or error
+        return [Finding("gateway", Level.ERROR, f"it does not answer: {reason}", cure)]
+
+
+def read_readiness(body: bytes) -> list[Finding]:
+    """Return the findings of an answer of `/health/ready` (pure)."""
+    try:
+        told = json.loads(body)
+        status, parts = told["status"], dict(told["parts"])
+    except (ValueError, KeyError, TypeError):
+        return [Finding("gateway", Level.ERROR, "its answer to /health/ready is not one of a gateway")]
+    if status == "leaving":
+        return [Finding("gateway", Level.WARNING, "it is about to stop")]
+    faulty = {part: str(state) for part, state in parts.items() if state != "ok"}
+    if not faulty:
+        return [Finding("ready", Level.OK, f"the gateway answers, and so do {', '.join(sorted(parts))}")]
+    return [Finding(part, Level.ERROR, state, _cure(part)) for part, state in faulty.items()]
+
+
+def _cure(part: str) -> str:
+    if part.startswith("stream "):
+        return (
+            "Free some room on the disk of NATS: on one machine it is restarted by itself then, and nothing is lost. "
+            "In a cluster restart the server that leads the stream, when its disk has room."
+        )
+    if part == "object store":
+        return "Start it, or correct the settings in [storage]; on a disk of this machine look at its room and rights."
+    if part == "broker":
+        return "Read why: `headwater logs nats` and `headwater logs edges`."
+    return f"Read why: `headwater logs`; it is the pool `{part}` that says so."

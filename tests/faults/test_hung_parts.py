@@ -1,0 +1,77 @@
+"""Processes that hang: `status` and `doctor` name them while they do, and a restart of the past is no present fault."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from services.cli.status import fares
+from services.doctor.finding import Level
+from services.doctor.look import look_at_children
+from services.supervisor.folder import DataFolder
+from services.supervisor.state import ChildState, State, read_state
+from tests.house.conftest import pid_of
+from tests.platform import Platform, platform
+
+pytestmark = [pytest.mark.xdist_group("hung-parts"), pytest.mark.timeout(240)]
+
+_PARTS = ("pools", "changes", "edges", "functions")
+_PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[Platform]:
+    with platform() as one:
+        yield one
+
+
+def _until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_again(house: Platform) -> None:
+    pids = {name: pid_of(house, name) for name in _PARTS}
+    for pid in pids.values():
+        os.kill(pid, signal.SIGSTOP)
+
+    _until(lambda: set(_PARTS) <= _silent(house).keys(), "the hung parts are not named")
+    shown = {name: fares(child) for name, child in _silent(house).items()}
+    found = look_at_children(_state(house))
+    _until(
+        lambda: _are_replaced(house, pids) and _is_ready(house),
+        "the hung parts were not replaced",
+    )
+    after = house.command("doctor", "--json")
+
+    assert all(shown[name].startswith("does not answer since") for name in _PARTS), shown
+    assert {each.title for each in found if each.level is Level.ERROR} == set(_PARTS)
+    assert after.returncode in (0, 2), after.stdout
+    assert "pools 1 times" in after.stdout, "a restart of the past is information"
+    assert '"level": "error"' not in after.stdout
+
+
+def _state(house: Platform) -> State:
+    state = read_state(DataFolder(house.data))
+    assert state is not None
+    return state
+
+
+def _silent(house: Platform) -> dict[str, ChildState]:
+    return {child.name: child for child in _state(house).children if child.status == "silent"}
+
+
+def _are_replaced(house: Platform, pids: dict[str, int]) -> bool:
+    children = {child.name: child for child in _state(house).children}
+    return all(children[name].status == "running" and children[name].pid != pid for name, pid in pids.items())
+
+
+def _is_ready(house: Platform) -> bool:
+    try:
+        return house.get("/health/ready")[0] == 200
+    except OSError:
+        return False
