@@ -3,7 +3,7 @@
 Clients write rows and objects, read, call functions, fill a queue, ask for mail and follow row changes, while parts of the
 platform are killed, stopped, restarted and robbed of their disk. Then everything that was acknowledged is compared with what is
 stored. Exit code 1: a promise was broken (something acknowledged is lost, something is stored twice, something refused is stored,
-a follower misses a change without being announced, or a part did not heal).
+a follower misses a change and no gap is announced, or a part did not heal).
 """
 
 import argparse
@@ -21,13 +21,13 @@ import aiohttp
 import asyncpg
 
 from tests.faults import writers
+from tests.faults.campaign_platform import CampaignPlatform, running_platform
 from tests.faults.faults import carry_out
 from tests.faults.followers import CountingFollower, FollowerCounts, compare, make_followers
 from tests.faults.jobs import JobCounts, Receivers, count_jobs, receivers
 from tests.faults.ledger import Ledger, Meaning
-from tests.faults.campaign_platform import CampaignPlatform, running_platform
 from tests.faults.plan import PlannedFault, planned_faults
-from tests.faults.reckoning import TIMED, Outcome, StoredData, FaultRecord, outcomes
+from tests.faults.reckoning import TIMED, FaultRecord, Outcome, StoredData, outcomes
 from tests.faults.table import fault_table, job_table, pause_table
 from tests.faults.uploaders import OBJECTS, make_bucket, stored_objects, upload
 from tests.faults.writers import MAIL, ROWS

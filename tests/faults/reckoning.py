@@ -41,7 +41,7 @@ class Outcome:
     gaps: int = 0
     """Changes that a follower who resumes did not receive, received twice or out of order, without a word."""
     announced: int = 0
-    """Changes it did not receive and was announced so."""
+    """Changes it did not receive, in a gap that the platform announced."""
     plain_missed: int = 0
     pauses: dict[str, float] = field(default_factory=dict)
     """The longest time without a success, by kind."""

@@ -14,8 +14,8 @@ import aiohttp
 import asyncpg
 import pytest
 
-from tests.faults.ledger import Caller, Ledger, Meaning
 from tests.faults.campaign_platform import resize
+from tests.faults.ledger import Caller, Ledger, Meaning
 from tests.platform import Platform, headwater, platform
 
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.timeout(300)]

@@ -8,7 +8,7 @@ from tests.faults.campaign import run_campaign
 from tests.faults.followers import GAP, compare
 from tests.faults.ledger import Ledger, Meaning, Operation, meaning_of
 from tests.faults.plan import CALM_S, KINDS, FaultKind, one_of_each, planned_faults
-from tests.faults.reckoning import StoredData, FaultRecord, longest_pause, outcomes
+from tests.faults.reckoning import FaultRecord, StoredData, longest_pause, outcomes
 from tests.faults.writers import PER_WRITER, ROWS
 
 _KINDS = (
