@@ -1,5 +1,6 @@
 """Sockets that receive the row changes of a campaign: those that resume by position, and plain ones that do not."""
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from tests.house.realtime_house import Follower
 from tests.platform import Platform
 
 CHANGES = "changes"
+_PAUSE_S = 0.05
 GAP = -1
 """Stands among received ids where the platform said that changes are missing."""
 
@@ -21,6 +23,17 @@ class CountingFollower(Follower):
     resumes: bool = True
     ledger: Ledger | None = None
     received: list[int] = field(default_factory=list)
+
+    async def run(self) -> None:
+        """Follow, also behind errors that a socket is not expected to end with; they are kept in `errors`."""
+        while True:
+            try:
+                await super().run()
+            except Exception as error:  # a follower that ends would look like a platform that is silent
+                self.errors.append(repr(error))
+                self.socket = None
+                self.is_live.clear()
+                await asyncio.sleep(_PAUSE_S)
 
     def _take(self, event: str, payload: dict[str, Any]) -> None:
         if event == "postgres_changes":
