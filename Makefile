@@ -10,7 +10,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-postgres check fuzz docs bench release clean
+.PHONY: help setup start test test-postgres check fuzz faults docs bench release clean
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
+	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
 	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make release wheel, source archive and bill of materials, in dist"
 	@echo "make bench   measure requests a second and CPU per request: BENCH=rest (default), auth, storage, images..."
@@ -61,6 +62,9 @@ fuzz: export FUZZ_MINUTES := $(or $(MINUTES),10)
 fuzz: export FUZZ_SEED := $(SEED)
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/fuzz -q -s -rf $(ARGS)
+
+faults: $(VENV)/.dev
+	$(BIN)/python -m tests.faults.campaign --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 docs: $(VENV)/.dev
 	$(BIN)/python scripts/configuration

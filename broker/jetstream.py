@@ -20,6 +20,7 @@ from nats.js.errors import APIError, NoStreamResponseError
 from broker.connection import Connection
 from broker.durable import Closed, Durable
 from broker.jetstream_errors import JetStreamRefused as JetStreamRefused
+from broker.jetstream_errors import without_room
 from broker.observations import BrokerComplained, StreamRecreated
 from broker.observe import observe
 from broker.wire import MessageTooLong
@@ -281,7 +282,7 @@ async def _ensure(connection: Connection, config: api.StreamConfig) -> None:
             await jetstream.add_stream(config)
     except JetStreamRefused as refused:
         if refused.code != _NAME_IN_USE:
-            raise
+            raise without_room(refused, config.name or "", config.max_bytes or -1) from None
         async with _order(connection, f"stream {config.name}") as jetstream:
             await jetstream.update_stream(config)
 

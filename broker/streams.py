@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from broker.connection import Connection
-from broker.jetstream_errors import JetStreamRefused
+from broker.jetstream_errors import JetStreamRefused, without_room
 from broker.jetstream_orders import OrderError, give_order
 
 NO_STREAM = 10059
@@ -84,7 +84,10 @@ async def stream_state(connection: Connection, name: str) -> StreamState | None:
 
 async def make_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:
     """Make a stream on disk whose oldest messages go first. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.CREATE.{limits.name}", _config(limits, notes, connection.replicas))
+    try:
+        await _order(connection, f"STREAM.CREATE.{limits.name}", _config(limits, notes, connection.replicas))
+    except JetStreamRefused as refused:
+        raise without_room(refused, limits.name, limits.max_bytes) from None
 
 
 async def change_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ class Realtime(Struct, frozen=True):
     retention: Duration = Duration(900)
     """How long published changes are kept for clients that resume."""
     retention_size: Size = Size(256 * MIB)
-    """Bytes of published changes that are kept; the oldest go first."""
+    """Bytes of published changes that are kept, 16MiB or more; the oldest go first."""
     private_only: bool = False
     """Only private channels can be joined."""
     presence_enabled: bool = False

@@ -34,6 +34,11 @@ class Every:
 
     seconds: int
 
+    @property
+    def names_times(self) -> bool:
+        """Whether it names times of day."""
+        return False
+
     def next_due(self, after: float) -> float | None:
         """Give the first moment after another."""
         return after + self.seconds
@@ -45,6 +50,12 @@ class Calendar:
 
     fields: str
     zone: str
+
+    @property
+    def names_times(self) -> bool:
+        """Whether it names times of day (`0 3 * * *`), and not only a pace (`*/5 * * * *`, `0 * * * *`)."""
+        minute, hour = self.fields.split()[:2]
+        return not minute.startswith("*") and not hour.startswith("*")
 
     def next_due(self, after: float) -> float | None:
         """Give the first moment after another; None if there is none, as on the 30th of February."""

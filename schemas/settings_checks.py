@@ -11,11 +11,14 @@ import msgspec
 from schemas.auth_settings_checks import auth_fault, settled
 from schemas.functions_settings import POLICIES
 from schemas.idempotency_settings import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
+from schemas.realtime_settings import MIB, Realtime
 from schemas.setting_types import MOST
 from schemas.settings import Gateway, Settings, SettingsError, Tls
 from schemas.settings_spelling import Spelling
 from schemas.storage_settings_checks import storage_fault
 
+_LEAST_RETENTION = 16 * MIB
+"""Bytes of `realtime.retention_size`: twice the longest message of the broker."""
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
@@ -29,6 +32,7 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         _choice_fault(settings)
         or _network_fault(settings.gateway)
         or _drain_fault(settings)
+        or _stream_fault(settings.realtime)
         or _tls_fault(settings.api.tls)
         or _idempotency_fault(settings.api.idempotency)
         or _key_fault(settings)
@@ -91,6 +95,13 @@ def _drain_fault(settings: Settings) -> str | None:
     if settings.gateway.drain_delay < settings.pools.drain_timeout:
         return None
     return "{gateway.drain_delay} must be shorter than {pools.drain_timeout}, which is the time for all of the end"
+
+
+def _stream_fault(realtime: Realtime) -> str | None:
+    """A stream keeps no message that is larger than all of it, and says nothing of that: its changes would be lost in silence."""
+    if realtime.retention_size >= _LEAST_RETENTION:
+        return None
+    return "{realtime.retention_size} must be 16MiB or more: the changes of one transaction may be a message of 8MB"
 
 
 def _tls_fault(tls: Tls) -> str | None:

@@ -81,6 +81,7 @@ SPECIAL = {
     "log.level": "debug",
     "log.format": "json",
     "gateway.trusted_proxies": ["10.0.0.0/8", "::1"],
+    "realtime.retention_size": Size(77_000_000),
     "auth.site_url": "myapp://home",
     "auth.external_url": "https://example.org/auth/v1",
     "auth.redirect_url": "https://example.org/callback",
@@ -551,6 +552,7 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("auth.jwt_secret", "fifteen letters", "auth.jwt_secret must have 16 characters or more"),
         ("auth.publishable_key", "", "auth.publishable_key must not be empty"),
         ("auth.secret_key", " ", "auth.secret_key must not be empty"),
+        ("realtime.retention_size", "15MiB", "realtime.retention_size must be 16MiB or more: the changes of one transaction may be a message of 8MB"),
         ("api.jwt.secret", "x" * 31, "api.jwt.secret must have 32 bytes or more, or be a JWK or a JWK set"),
     ],
 )  # fmt: skip

@@ -3,7 +3,8 @@
 A process is looked at every 100 ms while it works. Its processor time is shared out to the requests under way; one whose
 share is beyond the limit ends the process, and so does a process that computes for that long without a sign of life: an
 endless loop holds up every request, so no share would tell. It computes also while it waits for a processor that others
-have: on a machine with too much to do a loop is still one. The numbers are those of the kernel (/proc); where there is
+have: on a machine with too much to do a loop is still one. A process that was stopped (SIGSTOP, a debugger) answers nothing
+and uses nothing, so no limit would end it: it is ended when it has been stopped for three seconds. The numbers are those of the kernel (/proc); where there is
 none, the limits of the heap and of the whole process still hold.
 """
 
@@ -12,12 +13,18 @@ from dataclasses import dataclass, field
 
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
 
+STOPPED = "stopped"
 SAMPLE_S = 0.1
 """Seconds between two looks at processes that work."""
 REST_SAMPLE_S = 1.0
 """Seconds between two looks at processes that rest."""
 _BUSY = 0.25
 """Part of a core below which a process is not computing."""
+_STOPPED_S = 3.0
+"""Seconds after which a stopped process is ended."""
+_LONGEST_LOOK_S = 2 * REST_SAMPLE_S
+"""Time between two looks that counts: behind more, the worker itself was stopped."""
+_STOPPED = (b"T", b"t")
 _LIFE_CPU_S = 3600.0
 """Processor time after which a process is replaced by a new one."""
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
@@ -66,6 +73,8 @@ class Sample:
     memory_bytes: int
     queued_s: float = 0.0
     """Time in which its first thread, which runs its script, could have run and had no processor."""
+    is_stopped: bool = False
+    """It runs nothing until a signal lets it go on."""
 
 
 def sample(pid: int) -> Sample | None:
@@ -84,7 +93,7 @@ def sample(pid: int) -> Sample | None:
         queued_s = 0.0  # a kernel that does not count it
     fields = stat.rpartition(b")")[2].split()
     memory = _size(status, _ANON) + _size(status, _SHMEM)
-    return Sample((int(fields[11]) + int(fields[12])) * _TICK_S, memory, queued_s)
+    return Sample((int(fields[11]) + int(fields[12])) * _TICK_S, memory, queued_s, fields[0] in _STOPPED)
 
 
 def _size(status: bytes, name: bytes) -> int:
@@ -110,6 +119,8 @@ class Meter:
     memory_bytes: int = 0
     silent_s: float = 0.0
     """Processor time since the last sign of life."""
+    stopped_s: float = 0.0
+    """How long it has been stopped."""
     _queued_s: float = 0.0
     _at: float | None = None
 
@@ -118,7 +129,7 @@ class Meter:
         self.silent_s = 0.0
 
     def judge(self, seen: Sample, now: float) -> str | None:
-        """Take a sample; give the limit that was broken: `cpu`, `memory`, or `age` for one that has worked for long."""
+        """Take a sample; give the limit that was broken: `cpu`, `memory`, `stopped`, or `age` for one that has worked for long."""
         before, self._at = self._at, now
         spent = max(seen.cpu_s - self.used_s, 0.0)
         queued = max(seen.queued_s - self._queued_s, 0.0)
@@ -127,6 +138,9 @@ class Meter:
             return "memory"
         if before is None:  # the time of its start is nobody's
             return None
+        self.stopped_s = self.stopped_s + min(now - before, _LONGEST_LOOK_S) if seen.is_stopped else 0.0
+        if self.stopped_s > _STOPPED_S:
+            return STOPPED
         if spent + queued < _BUSY * (now - before):
             self.silent_s = 0.0
         else:

@@ -29,7 +29,7 @@ from workers.functions.filter import Unix
 from workers.functions.imports import Prepared
 from workers.functions.inner import Inner
 from workers.functions.launch import Command, Place, command
-from workers.functions.limits import Limits, Meter, Sample, Share
+from workers.functions.limits import STOPPED, Limits, Meter, Sample, Share
 from workers.functions.listener import Listener
 from workers.functions.logs import (
     LISTENING,
@@ -96,7 +96,8 @@ class Instance:
         self._socket = self._folder / f"{self.execution[:13]}.sock"
         self._listener: Listener | None = None
         self._group: ControlGroup | None = None
-        self._relay = Relay(str(self._socket), self.meter.progress)
+        self._heard_at = time.monotonic()
+        self._relay = Relay(str(self._socket), self._progress)
         self._own_files = f"file://{function.root.parent}/"
         self._listening = asyncio.Event()
         self._said: deque[str] = deque(maxlen=_REMEMBERED)
@@ -194,11 +195,21 @@ class Instance:
             async with asyncio.timeout(longest_s):
                 await self.gone.wait()
 
+    def was_silent_since(self, moment: float) -> bool:
+        """Return whether no byte of any answer has come from it since a moment of the monotonic clock."""
+        return self._heard_at < moment
+
+    def _progress(self) -> None:
+        self._heard_at = time.monotonic()
+        self.meter.progress()
+
     def judge(self, seen: Sample, now: float) -> None:
         """Take a sample of it, and end it if it is beyond a limit."""
         match self.meter.judge(seen, now):
             case "age":
                 self.is_retired = True
+            case "stopped":
+                self._end_stopped()
             case str(limit):
                 self.kill(limit)
 
@@ -209,6 +220,15 @@ class Instance:
         self._limit = limit
         observe(FunctionKilled(self.function.name, self.execution, limit))
         self._say("error", f"ended: it is beyond its limit of {limit}", "limit")
+        self._signal(signal.SIGKILL)
+
+    def _end_stopped(self) -> None:
+        """End it at once, because it was stopped: who waits for it is told that it failed, and may ask another one."""
+        if self.gone.is_set() or self._reason == STOPPED:
+            return
+        self._reason = STOPPED
+        observe(FunctionKilled(self.function.name, self.execution, STOPPED))
+        self._say("error", "ended: a signal had stopped its process", "shutdown")
         self._signal(signal.SIGKILL)
 
     async def retire(self, reason: str, grace_s: float) -> None:

@@ -37,6 +37,8 @@ _UNSAFE = re.compile(r"[^\x21-\x7e]")
 _LAST_GRACE_S = 5.0
 _SEE_OFF_S = 0.2
 """How long an answer that breaks off may wait for the end of its process; where only the answer broke, the process lives."""
+_SILENT_S = 30.0
+"""A process that gave no byte of any answer while a request waited for so long in vain is given no further ones."""
 
 
 class FunctionsWorker:
@@ -146,6 +148,7 @@ class FunctionsWorker:
         """Have a process take the request; one that has just died was asked nothing, so another is. Raises: FunctionError."""
         while True:
             crew, instance, share = await self._place(function)
+            asked_at = time.monotonic()
             try:
                 exchange = await instance.ask(
                     head, content, is_head=is_head, is_chunked=is_chunked, is_raw=is_raw
@@ -154,6 +157,15 @@ class FunctionsWorker:
             except Unreached:
                 _leave(crew, instance, share)
             except BaseException:
+                waited_s = time.monotonic() - asked_at
+                if (
+                    waited_s > _SILENT_S
+                    and instance.was_silent_since(asked_at)
+                    and instance in crew.instances
+                ):
+                    crew.end(
+                        instance, "silent"
+                    )  # it finishes what it has, if it can; others start with a new one
                 _leave(crew, instance, share)
                 raise
 

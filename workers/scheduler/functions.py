@@ -35,7 +35,7 @@ class FunctionCalls:
 
     async def run(self, due: Due) -> None:
         """Call a function for a moment, if nobody has. Raises: DatabaseError, LeadershipLost."""
-        if not await self._leadership.ask(JOBS["begin_function"], due.key, due.moment):
+        if not await self._leadership.ask(JOBS["begin_function"], due.key, due.moment, due.wrong_after):
             return
         name = due.key.removeprefix(PREFIX)
         request = scheduled_call(name, due.moment, self._settings, self._new_id())

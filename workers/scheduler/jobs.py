@@ -68,7 +68,7 @@ class Jobs:
     async def run(self, due: Due) -> None:
         """Run a job for a moment, if it is still to be run. Raises: DatabaseError if that cannot be known, LeadershipLost."""
         number = int(due.key.removeprefix(PREFIX))
-        rows = await self._leadership.ask(JOBS["begin"], number, due.moment)
+        rows = await self._leadership.ask(JOBS["begin"], number, due.moment, due.wrong_after)
         if not rows:
             return
         run, began = Run(number, *rows[0]), time.monotonic()

@@ -11,14 +11,16 @@ select headwater.take_over_jobs()
 select jobid, schedule from cron.job where active
 
 -- name: begin
--- Begin the run of a job for a moment: nothing if the job is gone, or the moment or a later one was begun before.
+-- Begin the run of a job for a moment ($2): nothing if the job is gone, or the moment or a later one was begun before.
+-- A moment behind $3 was begun by a clock that was set back since (timetable.py), and does not count.
 with job as (
   select jobid, database, username, command from cron.job where jobid = $1 and active
 ),
 mine as (
   insert into headwater.last_runs (schedule, due)
   select 'job ' || jobid, to_timestamp($2) from job
-  on conflict (schedule) do update set due = excluded.due where last_runs.due < excluded.due
+  on conflict (schedule) do update set due = excluded.due
+  where last_runs.due < excluded.due or last_runs.due > to_timestamp($3)
   returning schedule
 )
 insert into cron.job_run_details (jobid, database, username, command, status)
@@ -28,7 +30,8 @@ returning runid, database, username, command
 -- name: begin_function
 -- The same for a function, which has no row of its own.
 insert into headwater.last_runs (schedule, due) values ($1, to_timestamp($2))
-on conflict (schedule) do update set due = excluded.due where last_runs.due < excluded.due
+on conflict (schedule) do update set due = excluded.due
+where last_runs.due < excluded.due or last_runs.due > to_timestamp($3)
 returning schedule
 
 -- name: started

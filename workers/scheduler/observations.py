@@ -51,6 +51,13 @@ class RunMissed(Observation, frozen=True):
     late_s: float
 
 
+class ClockSetBack(Observation, frozen=True):
+    """The clock of this machine was set back; schedules count from the new time."""
+
+    level: ClassVar[str] = "warning"
+    seconds: int
+
+
 class RunDropped(Observation, frozen=True):
     """Too many runs of one schedule wait for the one before them; this one is dropped."""
 

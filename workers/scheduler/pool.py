@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from broker.call import Calls
@@ -37,7 +39,14 @@ async def serve_pool(resources: Resources) -> None:
 class Standing:
     """Leads or stands by from `begin` to `close`, over failures of the database. Raises: SettingsError."""
 
-    def __init__(self, url: str, connection: Connection, calls: Calls, settings: Settings) -> None:
+    def __init__(
+        self,
+        url: str,
+        connection: Connection,
+        calls: Calls,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         try:
             self._outgoing = Outgoing(guard_of(settings))
         except ValueError as error:
@@ -46,7 +55,7 @@ class Standing:
             parse_schedule("* * * * *", settings.scheduler.timezone)
         except BadSchedule as error:
             raise SettingsError(f"scheduler.timezone: {error}") from None
-        self._url, self._settings = url, settings
+        self._url, self._settings, self._clock = url, settings, clock
         self._connection, self._calls = connection, calls
         self._term: Term | None = None
         self._task: asyncio.Task[None] | None = None
@@ -92,7 +101,13 @@ class Standing:
 
     async def _lead(self, leadership: Leadership) -> None:
         self._term = Term(
-            leadership, self._url, self._connection, self._calls, self._outgoing, self._settings
+            leadership,
+            self._url,
+            self._connection,
+            self._calls,
+            self._outgoing,
+            self._settings,
+            self._clock,
         )
         self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
         try:

@@ -18,7 +18,7 @@ from workers.scheduler.functions import FunctionCalls
 from workers.scheduler.jobs import Jobs
 from workers.scheduler.lines import Lines
 from workers.scheduler.net import Sender
-from workers.scheduler.observations import RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
 from workers.scheduler.statements import JOBS
 from workers.scheduler.timetable import Due, Timetable
 from workers.scheduler.waiting import CHANNEL as WAITING_CHANNEL
@@ -97,6 +97,8 @@ class Term:
             if self._is_changed:
                 self._is_changed = False
                 self._timetable.update(await self._read(), self._clock())
+            if back_s := self._timetable.set_back(self._clock()):
+                observe(ClockSetBack(round(back_s)))
             due, missed = self._timetable.take(self._clock())
             for each in due:
                 self._lines.put(each)

@@ -54,6 +54,23 @@ def test_a_request_is_held_to_its_share() -> None:
     assert 1.0 < share.cpu_s < 1.2
 
 
+def test_a_stopped_process_is_ended_after_a_while_and_one_that_goes_on_is_not() -> None:
+    stopped, briefly = meter(Share()), meter(Share())
+
+    verdicts = [stopped.judge(Sample(5.0, 0, is_stopped=True), n * 0.1) for n in range(1, 33)]
+    goes_on = [briefly.judge(Sample(5.0, 0, is_stopped=n % 20 != 0), n * 0.1) for n in range(1, 100)]
+
+    assert verdicts[-1] == "stopped"
+    assert not any(verdicts[:29])
+    assert not any(goes_on)
+
+
+def test_time_in_which_the_worker_itself_was_stopped_does_not_count() -> None:
+    one = meter(Share())
+
+    assert one.judge(Sample(5.0, 0, is_stopped=True), 1000.0) is None
+
+
 def test_memory_and_age_are_limits() -> None:
     assert meter().judge(Sample(5.0, 11 * MB), 0.1) == "memory"
     assert meter().judge(Sample(4000.0, MB), 4000.0) in ("cpu", "age")

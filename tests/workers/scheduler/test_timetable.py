@@ -42,3 +42,53 @@ def test_what_is_gone_is_not_due():
     table.update({}, 0.0)
 
     assert table.take(10.0) == ([], [])
+
+
+NIGHTLY = parse_schedule("0 3 * * *", "GMT")
+DAY_S, HOUR_S = 86400.0, 3600.0
+
+
+def test_a_clock_that_is_set_back_by_little_changes_nothing():
+    table = Timetable()
+    table.update({"a": Every(1)}, 1000.0)
+    table.set_back(1000.0)
+
+    assert table.set_back(960.0) == 0
+    assert table.next_moment() == 1001.0
+
+
+def test_a_clock_that_is_set_back_lets_schedules_count_from_the_new_time():
+    table = Timetable()
+    ahead = 10 * DAY_S
+    table.update({"pace": Every(30), "minute": MINUTE, "night": NIGHTLY}, ahead)
+    table.set_back(ahead)
+
+    assert table.set_back(ahead - 2 * HOUR_S) == 2 * HOUR_S
+
+    due, missed = table.take(ahead - 2 * HOUR_S + 60)
+    assert {each.key for each in due} == {"pace", "minute"}
+    assert missed == []
+    assert table.set_back(ahead - 2 * HOUR_S + 61) == 0
+
+
+def test_a_clock_that_jumps_forward_runs_nothing_many_times():
+    table = Timetable()
+    table.update({"pace": Every(1), "minute": MINUTE, "night": NIGHTLY}, 10.0)
+    table.set_back(10.0)
+
+    assert table.set_back(10.0 + 30 * DAY_S) == 0
+
+    due, missed = table.take(10.0 + 30 * DAY_S)
+    assert due == []
+    assert len(missed) == 3
+    assert table.take(10.0 + 30 * DAY_S) == ([], [])
+
+
+def test_a_time_of_day_does_not_come_twice_and_a_pace_goes_on():
+    table = Timetable()
+    table.update({"night": NIGHTLY, "minute": MINUTE}, 3 * HOUR_S - 30)
+
+    due, _ = table.take(3 * HOUR_S)
+
+    after = {each.key: each.wrong_after - each.moment for each in due}
+    assert after == {"night": 3 * HOUR_S, "minute": 60.0}

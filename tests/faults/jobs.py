@@ -1,0 +1,138 @@
+"""What the platform does by itself while it is harmed: jobs by the clock, webhooks, mails. Servers that receive, and the counting."""
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import asyncpg
+from aiohttp import web
+
+from tests.faults.ledger import Ledger, Meaning
+from tests.faults.writers import MAIL, QUEUE, id_of
+from tests.workers.auth.delivery.smtp_server import MailServer, mail_server
+
+HOOK_EVERY = 20
+"""Every so manieth row of a writer calls the webhook."""
+
+
+@dataclass(slots=True)
+class Receivers:
+    """A web server that webhooks call and a mail server, both of the campaign."""
+
+    hooks_port: int
+    mails: MailServer
+    hooks: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Settings under which a platform sends to them."""
+        return {
+            "HEADWATER_NET_ALLOW": f"127.0.0.1:{self.hooks_port}",
+            "HEADWATER_AUTH_EMAIL_SMTP_HOST": "127.0.0.1",
+            "HEADWATER_AUTH_EMAIL_SMTP_PORT": str(self.mails.port),
+            "HEADWATER_AUTH_EMAIL_SMTP_ADMIN_EMAIL": "campaign@example.com",
+        }
+
+    @property
+    def trigger(self) -> str:
+        """SQL that calls the webhook for some of the rows."""
+        return (
+            f"create trigger hook after insert on public.marks for each row when (new.id % {HOOK_EVERY} = 0)"
+            f" execute function supabase_functions.http_request('http://127.0.0.1:{self.hooks_port}/hook',"
+            " 'POST', '{}', '{}', '5000')"
+        )
+
+    def mailed(self) -> Counter[int]:
+        """Count the mails that came, by the id of their receiver."""
+        return Counter(id_of(receiver) for mail in self.mails.envelopes for receiver in mail.rcpt_tos)
+
+
+@contextlib.asynccontextmanager
+async def receivers() -> AsyncIterator[Receivers]:
+    """Run both servers."""
+    hooks = Counter[int]()
+
+    async def take(request: web.Request) -> web.Response:
+        hooks[int(json.loads(await request.read())["record"]["id"])] += 1
+        return web.Response()
+
+    application = web.Application()
+    application.router.add_post("/hook", take)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = int(runner.addresses[0][1])
+        async with mail_server() as mails:
+            yield Receivers(port, mails, hooks)
+    finally:
+        await runner.cleanup()
+
+
+@dataclass(frozen=True, slots=True)
+class JobCounts:
+    """What became of one kind of job: a promise is broken where `doubled` or `lost` is not empty."""
+
+    name: str
+    done: int
+    lost: set[int]
+    doubled: set[int]
+    remark: str = ""
+
+
+async def count_jobs(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
+    """Compare what was asked for with what was done."""
+    return [
+        await _queue(database, ledger),
+        await _ticks(database),
+        await _hooks(database, receivers),
+        _mails(ledger, receivers),
+    ]
+
+
+async def _queue(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
+    rows = await database.fetch(
+        "select (message->>'id')::bigint from (select message from pgmq.q_marks union all select message from pgmq.a_marks) m"
+    )
+    found = Counter(int(row[0]) for row in rows)
+    lost = ledger.ids(QUEUE, Meaning.ACKNOWLEDGED) - found.keys()
+    refused = ledger.ids(QUEUE, Meaning.REFUSED) & found.keys()
+    return JobCounts(
+        "messages of a queue", len(found), lost, _twice(found), f"{len(refused)} stored although refused"
+    )
+
+
+async def _ticks(database: asyncpg.Connection) -> JobCounts:
+    """A run that succeeded has left one row; one that was cut off has left one or none."""
+    ticks, succeeded, runs, seconds = await database.fetchrow(
+        "select (select count(*) from public.ticks), count(*) filter (where status = 'succeeded'), count(*),"
+        " extract(epoch from max(start_time) - min(start_time)) from cron.job_run_details"
+    )
+    lost = set(range(max(0, succeeded - ticks)))
+    doubled = set(range(max(0, ticks - runs)))
+    return JobCounts(
+        "runs of a job each second", ticks, lost, doubled, f"{runs} runs begun in {seconds:.0f} s"
+    )
+
+
+async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:
+    """At most once: a call that is under way when its process dies is not repeated."""
+    stored = await database.fetchval(f"select count(*) from public.marks where id % {HOOK_EVERY} = 0")
+    silent = stored - len(receivers.hooks)
+    return JobCounts(
+        "webhooks", len(receivers.hooks), set(), _twice(receivers.hooks), f"{silent} cut off, of {stored}"
+    )
+
+
+def _mails(ledger: Ledger, receivers: Receivers) -> JobCounts:
+    """At least once: a mail whose delivery nobody could confirm is sent again."""
+    mailed = receivers.mailed()
+    lost = ledger.ids(MAIL, Meaning.ACKNOWLEDGED) - mailed.keys()
+    return JobCounts("mails", len(mailed), lost, set(), f"{len(_twice(mailed))} came twice")
+
+
+def _twice(found: Counter[int]) -> set[int]:
+    return {id for id, times in found.items() if times > 1}

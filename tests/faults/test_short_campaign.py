@@ -1,0 +1,90 @@
+"""The short form of the campaign: one of each fault that heals quickly, and the counting behind the table."""
+
+from collections import Counter
+
+import pytest
+
+from tests.faults.campaign import run_campaign
+from tests.faults.followers import GAP, compare
+from tests.faults.ledger import Ledger, Meaning, Operation, meaning_of
+from tests.faults.plan import CALM_S, KINDS, FaultKind, one_of_each, planned_faults
+from tests.faults.reckoning import FaultRecord, StoredData, longest_pause, outcomes
+from tests.faults.writers import PER_WRITER, ROWS
+
+_KINDS = (
+    *(
+        FaultKind("kill", name)
+        for name in ("edges", "pools", "changes", "functions", "nats", "postgres", "backend")
+    ),
+    FaultKind("stop", "pools", (0.5, 0.5)),
+    FaultKind("restart", "nats"),
+)
+_REST_S = 1.0
+
+
+@pytest.mark.xdist_group("faults")
+@pytest.mark.timeout(400)
+async def test_faults_under_traffic_lose_and_double_nothing_and_heal() -> None:
+    plan = one_of_each(_KINDS, _REST_S)
+
+    result = await run_campaign(plan, plan[-1].at_s + _REST_S, one_by_one=True, say=False)
+
+    print(result)
+    assert [each for each in result.outcomes if each.broken] == []
+    assert [each for each in result.jobs if each.lost or each.doubled] == []
+    assert result.wrong == []
+    assert result.is_kept
+    assert len(result.faults) == len(_KINDS)
+
+
+def test_a_seed_says_which_fault_comes_when() -> None:
+    plan = planned_faults(7, 10)
+
+    assert plan == planned_faults(7, 10)
+    assert plan != planned_faults(8, 10)
+    assert plan[0].at_s == CALM_S
+    assert max(fault.at_s + fault.lasts_s for fault in plan) < 600
+    assert {fault.kind for fault in planned_faults(7, 60)} == set(KINDS)
+
+
+def test_an_answer_says_what_must_be_stored() -> None:
+    assert meaning_of(201, b"")[0] is Meaning.ACKNOWLEDGED
+    assert meaning_of(503, b"{}")[0] is Meaning.REFUSED
+    assert meaning_of(504, b'{"outcome":"unknown"}') == (Meaning.OPEN, "504 unknown")
+    assert meaning_of(500, b"")[0] is Meaning.OPEN
+
+
+def test_rows_are_counted_with_the_fault_before_them() -> None:
+    meanings = [
+        Meaning.ACKNOWLEDGED,
+        Meaning.ACKNOWLEDGED,
+        Meaning.REFUSED,
+        Meaning.OPEN,
+        Meaning.ACKNOWLEDGED,
+    ]
+    ledger = Ledger([Operation(ROWS, id, id + 1.0, id + 1.5, each, "x") for id, each in enumerate(meanings)])
+    stored = StoredData(Counter({0: 1, 2: 1, 3: 2}), set())
+
+    calm, fault = outcomes(ledger, [FaultRecord("kill it", 2.5, 2.6)], 6.0, stored, [], [])
+
+    assert (calm.lost, calm.doubled, calm.stored_though_refused) == (1, 0, 0)
+    assert (fault.lost, fault.doubled, fault.stored_though_refused) == (1, 1, 1)
+    assert fault.broken == 3
+
+
+def test_the_longest_pause_is_that_between_two_moments() -> None:
+    assert longest_pause([0.0, 1.0, 4.0, 5.0], 0.5, 4.5) == 3.0
+    assert longest_pause([], 2.0, 9.0) == 7.0
+
+
+def test_what_a_follower_missed_is_told_apart_from_what_it_was_told() -> None:
+    other = PER_WRITER
+    stored = {1, 2, 3, 4, 5, other + 1}
+
+    received = compare([1, GAP, 4, 4, 99], stored, stored)
+    assert received.announced == {2, 3}
+    assert received.missing == {5, other + 1}
+    assert received.doubled == {4}
+    assert received.invented == {99}
+    assert compare([1, 3, 2, 4, 5, other + 1], stored, stored).disordered == {2}
+    assert compare([1, 3, 2, 4, 5, other + 1], stored, stored - {2}).disordered == set()
