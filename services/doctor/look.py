@@ -118,8 +118,12 @@ def _database_url(settings: Settings, folder: DataFolder, state: State | None) -
     """Give the URL of the database's owner; nothing where there is none to ask."""
     if settings.db.url:
         return settings.db.url.reveal()
-    if state is None or not state.ports.get("db"):
+    if state is None:
         return ""
+    if not state.ports.get(
+        "db"
+    ):  # an outside one that the platform was started with, by a variable that is not set here
+        return state.values.get("DB_URL", "")
     password = keep_passwords(folder, ["database"])[0]["database"]
     return addresses.database_url(SUPERUSER, password, state.ports["db"])
 
