@@ -254,6 +254,7 @@ class EdgePositions:
 
     async def take(self, client: bytes) -> Position | None:
         """Return the position from which a client that joins goes on; None where none is remembered, or after a second."""
+        self._report()  # of the channel that broke, too: a client can be back before the next report
         try:
             answer = await self._questions.position(PositionQuery(self._edge, client))
         except (ApiError, Refused) as error:
