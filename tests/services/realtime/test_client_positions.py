@@ -100,7 +100,8 @@ async def test_only_an_answer_to_the_ping_acknowledges_what_was_sent_before_it(n
     assert channel.position == Position(4)  # it was sent nothing
     progress.sent = progress.delivered = Position(9)
     ping = pings.ask([(channel, progress)], 1.0)
-    assert ping is not None and ping[:2] == b"\x89\x04"
+    assert ping is not None
+    assert ping[:2] == b"\x89\x04"
     progress.sent = progress.delivered = Position(12)
     assert pings.ask([(channel, progress)], 2.0) is None
     pings.answered(b"else")
