@@ -10,11 +10,13 @@ nobody can guess the random part: so replies, chunks of bodies and credit (`brok
 
     wing       publishes                                           listens
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
-               rooms, presence, edges; reads the stream CHANGES    rooms, presence, edges
+               rooms, presence, edges, client positions; reads     rooms, presence, edges
+               the stream CHANGES
     pool       events, letters, logs, requests of ASKED_BY_POOLS;  own inbox, everything the pools serve, events
                makes, changes and reads their streams
-    changes    changes, messages, gaps, catalog, config, faults;  own inbox, what the pool realtime serves, events
-               makes, changes, moves and deletes the stream CHANGES alone
+    changes    changes, messages, gaps, catalog, config, faults;  own inbox, what the pool realtime serves, events,
+               makes, changes, moves and deletes the stream       client positions
+               CHANGES alone
     platform   everything                                          everything
 
 `door` are the edges, `changes` the workers of the pools replication and realtime, `pool` all other workers, `platform` who
@@ -96,6 +98,8 @@ CHANGES_KEPT = ("changes.>", "messages.>", "gaps.>")
 """Subjects of that stream."""
 EDGES = Subject("edges.realtime")
 """Heartbeats of the realtime edges, by which the entries of a dead one are dropped (services/realtime)."""
+CLIENT_POSITIONS = Subject("positions.realtime")
+"""schemas.realtime.ClientPositions: from the realtime edges to every member of the pool realtime, not kept."""
 
 STORAGE_EVENTS_STREAM = "STORAGE_EVENTS"
 STORAGE_EVENTS = "events.storage.>"
@@ -229,6 +233,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                     "health.>",
                     "member.>",
                     METRICS_COLLECT,
+                    CLIENT_POSITIONS.name,
                     *_ROOMS,
                     *_reading(CHANGES_STREAM),
                 ],
@@ -268,6 +273,7 @@ def _rights(wing: str) -> tuple[list[str], list[str]]:
                 [
                     own_inbox,
                     REALTIME.name,
+                    CLIENT_POSITIONS.name,
                     *_SERVING,
                     health(REALTIME.pool).name,
                     *(subject(pool) for subject in (cancel, probe) for pool in own),

@@ -11,11 +11,16 @@ REALTIME and gets 200 with the msgpack of the answer, or an error of the pool as
     MATCH     MatchAsked -> Flags     which rows pass a filter, by SQL
     CHANNEL   ChannelAsked -> Channel what a caller may read of a private channel; messages to replay
     WRITE     WriteAsked -> Written   may a caller send to a private channel
+    POSITION  PositionQuery -> PositionAnswer   up to where a client that joins again acknowledged row changes
+
+POSITION is the exception: each member answers from what the edges publish on CLIENT_POSITIONS, and removes what it answered.
 """
 
 from typing import Literal
 
 from msgspec import Struct
+
+from schemas.changes import Position
 
 CHECK = "/check"
 TABLE = "/table"
@@ -23,6 +28,7 @@ VISIBLE = "/visible"
 MATCH = "/match"
 CHANNEL = "/channel"
 WRITE = "/write"
+POSITION = "/position"
 
 
 class Entry(Struct, frozen=True, array_like=True):
@@ -241,3 +247,40 @@ class Written(Struct, frozen=True):
     """Whether the caller may."""
 
     is_allowed: bool
+
+
+class ClientPosition(Struct, frozen=True, array_like=True):
+    """Up to where the client of one channel acknowledged row changes, and what became of the channel."""
+
+    number: int
+    """Of the channel among those of its edge; never used twice."""
+    client: bytes
+    """What the client is recognized by when it joins again (services/realtime/client_positions.py)."""
+    position: Position
+    state: Literal["live", "broken", "left"]
+    """`broken`: the connection ended without the client's consent, or the client stopped answering. `left`: the client left
+    the channel, and nothing is remembered of it."""
+
+
+class ClientPositions(Struct, frozen=True):
+    """What changed among the channels of an edge."""
+
+    edge: str
+    channels: list[ClientPosition] = []
+    taken: list[tuple[str, int]] = []
+    """Channels, by edge and number, whose positions clients of this edge went on from: they are not used again."""
+
+
+class PositionQuery(Struct, frozen=True):
+    """Ask where a client that joined at this edge left off."""
+
+    edge: str
+    client: bytes
+
+
+class PositionAnswer(Struct, frozen=True):
+    """The position to go on after, and the channel that was removed for it; nothing of both where none is remembered."""
+
+    position: Position | None = None
+    edge: str = ""
+    number: int = 0

@@ -29,6 +29,9 @@ class Realtime(Struct, frozen=True):
     """How long published changes are kept for clients that resume."""
     retention_size: Size = Size(256 * MIB)
     """Bytes of published changes that are kept, 16MiB or more; the oldest go first."""
+    replay_window: Duration = Duration(0)
+    """For how long after a break a client that joins the same channel again without `resume` is first sent what it missed, at
+    least once; 0: never. At most `realtime.retention` counts."""
     private_only: bool = False
     """Only private channels can be joined."""
     presence_enabled: bool = False

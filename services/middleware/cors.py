@@ -28,7 +28,7 @@ def rest_policy(origins: Sequence[str]) -> Policy:
         methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
         allowed=("Accept", "Accept-Language", "Content-Language"),
         exposed="Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
-        "Transfer-Encoding, Range-Unit, Idempotency-Replayed",
+        "Transfer-Encoding, Range-Unit",
         origins=frozenset(origins),
     )
 
@@ -39,7 +39,7 @@ def common_policy(origins: Sequence[str]) -> Policy:
         methods="GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
         allowed=(),
         exposed="Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
-        "retry-after, x-total-count, link, idempotency-replayed",
+        "retry-after, x-total-count, link",
         origins=frozenset(origins),
     )
 

@@ -88,6 +88,8 @@ class Channel:
         self.identity = identity
         """At first that of the connection."""
         self.state = State.JOINING
+        self.has_left = False
+        """Its client left it (`phx_leave`)."""
         self.rights = Rights()
         self.has_presence = bounds.has_presence if join.presence is None else join.presence
         self._bounds = bounds
@@ -235,6 +237,7 @@ class Channel:
             return self._broadcast(push)
         match push.event:
             case "phx_leave":
+                self.has_left = True
                 return self._over(Reply(push.ref, "ok", _EMPTY, push.join_ref), Close())
             case "access_token":
                 return self._new_token(push)

@@ -33,6 +33,7 @@ from services.middleware.refusals import JSON
 from services.realtime import sse
 from services.realtime.broadcasts import Broadcasts, Posted, is_broadcast
 from services.realtime.changes.feed import ChangeFeed, open_feed
+from services.realtime.client_positions import EdgePositions
 from services.realtime.frames import VERSIONS
 from services.realtime.hub import Hub
 from services.realtime.join import Join
@@ -78,6 +79,7 @@ class Realtime:
         self._connection = connection
         self._feed: ChangeFeed | None = None
         name = secrets.token_hex(8)
+        questions = Questions(calls)
         self._house = House(
             hub=Hub(connection, name, own.max_payload),
             tracker=Tracker(
@@ -88,10 +90,17 @@ class Realtime:
                 most_bytes=own.max_presence_size,
             ),
             tokens=Tokens(keeper),
-            questions=Questions(calls),
+            questions=questions,
             brake=Brake(),
             turns=Turns(),
             feed=lambda: self._feed,
+            positions=EdgePositions(
+                connection,
+                name,
+                questions,
+                min(own.replay_window, own.retention),
+                lambda: self._sockets,
+            ),
         )
         self._broadcasts = Broadcasts(
             self._house.hub, self._house.questions, own.max_payload, own.max_broadcasts_per_second
@@ -116,6 +125,7 @@ class Realtime:
         edge = cls(settings, connection, calls, keeper)
         edge._feed = await open_feed(connection, calls, settings.realtime)
         await edge._house.tracker.start()
+        edge._house.positions.start()
         edge._looking = asyncio.get_running_loop().create_task(edge._look())
         return edge
 
@@ -232,6 +242,7 @@ class Realtime:
         """End it; the sockets are gone."""
         if self._looking is not None:
             self._looking.cancel()
+        await self._house.positions.close()
         await self._house.tracker.close()
         if self._feed is not None:
             await self._feed.close()
@@ -254,7 +265,8 @@ class Realtime:
         except TokenRefused as refused:
             await self._house.brake.wait()
             return _error(401, refused.text)
-        return Visitor(vsn, identity, _own_headers(asked.first))
+        user_agent = asked.first.get("user-agent", "")
+        return Visitor(vsn, identity, _own_headers(asked.first), asked.address, user_agent)
 
     def _may_join(self, join: Join) -> str:
         """Give the reason why a join is refused whoever asks; empty: it is not."""

@@ -54,6 +54,18 @@ class Seat(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """Where the client of this channel left off before, and where it begins now (`client_positions.py`)."""
+
+    async def recall(self) -> Position | None:
+        """Return the position from which the client goes on, if one is remembered."""
+        ...
+
+    def begin(self, position: Position) -> None:
+        """Remember that everything up to a position is acknowledged."""
+        ...
+
+
 class Following:
     """The subscription of a channel to row changes; a `Subscriber` of the feed."""
 
@@ -67,6 +79,7 @@ class Following:
         resume_error: str,
         *,
         is_old: bool = False,
+        memory: Memory | None = None,
     ) -> None:
         self.role = identity.role
         self.claims = identity.claims
@@ -75,6 +88,7 @@ class Following:
         self._wanted = wanted
         self._since = since
         self._resume_error = resume_error
+        self._memory = memory
         self._frame = _old_frame if is_old else _frame
         self._subscription: Subscription | None = None
         self._is_closed = False
@@ -133,6 +147,16 @@ class Following:
             return None
         return max(self._subscription.position, self._delivered or Position(0))
 
+    @property
+    def sent(self) -> Position | None:
+        """Return up to where all changes are sent, also while those that were missed are sent; None before."""
+        return self.position if self._subscription is not None else self._delivered or self._since
+
+    @property
+    def delivered(self) -> Position | None:
+        """Return the position of the last change that was sent."""
+        return self._delivered
+
     # Its life
 
     async def _begin(self) -> None:
@@ -143,6 +167,8 @@ class Following:
                 self._seat.system("error", wanted.error)
         if self._resume_error:
             self._seat.system("error", f"gap: `resume` cannot be used: {self._resume_error}")
+        if self._memory is not None and entries:
+            self._since = await self._memory.recall()
         while entries:
             feed = self._feed()
             try:
@@ -156,6 +182,8 @@ class Following:
             await asyncio.sleep(random.uniform(*AGAIN_S))
         else:
             return
+        if self._memory is not None and (position := self.position) is not None:
+            self._memory.begin(position)
         await self._settle(self._subscription, checked)
 
     async def _renew(self, subscription: Subscription) -> None:

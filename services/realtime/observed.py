@@ -60,3 +60,10 @@ class ChangesRefused(Observation, frozen=True):
 
     level: ClassVar[str] = "warning"
     reason: str
+
+
+class PositionUnknown(Observation, frozen=True):
+    """The realtime pool could not say where a client that joined again left off: it gets new changes alone."""
+
+    level: ClassVar[str] = "warning"
+    reason: str

@@ -10,7 +10,18 @@ from broker.codec import Undecodable, decoder, encode
 from broker.subjects import REALTIME
 from schemas.errors import Unavailable
 from schemas.http import Request
-from schemas.realtime import CHANNEL, WRITE, Channel, ChannelAsked, Replay, WriteAsked, Written
+from schemas.realtime import (
+    CHANNEL,
+    POSITION,
+    WRITE,
+    Channel,
+    ChannelAsked,
+    PositionAnswer,
+    PositionQuery,
+    Replay,
+    WriteAsked,
+    Written,
+)
 from services.realtime.channel_actions import Extension, Rights
 from services.realtime.join import ReplayWanted
 from services.realtime.tokens import Identity
@@ -18,6 +29,8 @@ from services.realtime.tokens import Identity
 T = TypeVar("T", bound=Struct)
 
 _BUDGET_MS = 8000
+_POSITION_BUDGET_MS = 1000
+"""A join does not wait longer for its position; without one it gets what is new."""
 
 
 class Refused(Exception):
@@ -62,9 +75,13 @@ class Questions:
         asked = WriteAsked(topic, identity.role, identity.claims, extension, headers)
         return (await self._ask(WRITE, asked, Written)).is_allowed
 
-    async def _ask(self, path: str, asked: Struct, kind: type[T]) -> T:
+    async def position(self, query: PositionQuery) -> PositionAnswer:
+        """Return up to where a client acknowledged row changes. Raises: Unavailable, DeadlineExceeded, Refused."""
+        return await self._ask(POSITION, query, PositionAnswer, _POSITION_BUDGET_MS)
+
+    async def _ask(self, path: str, asked: Struct, kind: type[T], budget_ms: int = _BUDGET_MS) -> T:
         request = Request(
-            id=secrets.token_hex(8), method="POST", path=path, body=encode(asked), budget_ms=_BUDGET_MS
+            id=secrets.token_hex(8), method="POST", path=path, body=encode(asked), budget_ms=budget_ms
         )
         answer = await self._calls.call(REALTIME, request)
         body = answer.response.body

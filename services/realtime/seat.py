@@ -36,6 +36,13 @@ from services.realtime.channel_actions import (
     Untrack,
     Verify,
 )
+from services.realtime.client_positions import (
+    ChannelMemory,
+    EdgePositions,
+    Progress,
+    RememberedChannel,
+    recognize,
+)
 from services.realtime.following import Following
 from services.realtime.frames import Push, UserPush, Vsn
 from services.realtime.hub import Hub
@@ -66,6 +73,7 @@ class House:
     brake: Brake
     turns: Turns
     feed: Callable[[], Feed | None]
+    positions: EdgePositions
 
 
 class Socket(Protocol):
@@ -73,6 +81,8 @@ class Socket(Protocol):
 
     vsn: Vsn
     headers: dict[str, str]
+    address: str
+    user_agent: str
 
     def write(self, frame: bytes) -> None:
         """Send a frame."""
@@ -105,6 +115,7 @@ class Seat:
         self._slow: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._following: Following | None = None
+        self._memory: ChannelMemory | None = None
         self._held: list[tuple[Message, bytes]] | None = []
         self._held_bytes = 0
         self._replayed: frozenset[str] = frozenset()
@@ -145,6 +156,14 @@ class Seat:
         return None if self._following is None else self._following.position
 
     @property
+    def remembered(self) -> tuple[RememberedChannel, Progress] | None:
+        """Return what the client acknowledged and what it was sent; None where that is not remembered."""
+        memory, following = self._memory, self._following
+        if memory is None or memory.channel is None or following is None:
+            return None
+        return memory.channel, following
+
+    @property
     def is_behind(self) -> bool:
         """Whether so much waits for the client that more should wait in the stream."""
         return self._socket.is_behind
@@ -170,8 +189,8 @@ class Seat:
         """Send the state of presence."""
         self._tell("presence_state", state)
 
-    def leave(self) -> None:
-        """Give up everything; nothing is told. The socket may be gone."""
+    def leave(self, *, has_left: bool = False) -> None:
+        """Give up everything; nothing is told. The socket may be gone. `has_left`: the client wanted it so."""
         channel, house = self._channel, self._house
         channel.state = State.CLOSED
         is_private = channel.join.is_private
@@ -179,6 +198,8 @@ class Seat:
         house.tracker.leave(self, channel.name, is_private=is_private)
         if self._following is not None:
             self._following.close()
+        if self._memory is not None:
+            self._memory.end(has_left=has_left or channel.has_left)
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None and self._task is not asyncio.current_task():
@@ -269,7 +290,9 @@ class Seat:
         self._look_later()
 
     def _follow(self) -> None:
-        join = self._channel.join
+        join, positions = self._channel.join, self._house.positions
+        if positions.is_on and join.changes and join.resume is None and not join.resume_error:
+            self._memory = ChannelMemory(positions, self._client())
         self._following = Following(
             self,
             self._house.feed,
@@ -278,11 +301,19 @@ class Seat:
             join.resume,
             join.resume_error,
             is_old=join.is_old,
+            memory=self._memory,
         )
+
+    def _client(self) -> bytes:
+        channel, socket = self._channel, self._socket
+        visitor = (str(self.vsn), socket.user_agent)
+        return recognize(channel.identity, channel.join, self.topic, visitor, socket.address)
 
     def _renew(self) -> None:
         if self._following is not None:
             self._following.renew(self._channel.identity)
+        if self._memory is not None:
+            self._memory.rename(self._client())
         self._look_later()
 
     def _look_later(self) -> None:

@@ -20,6 +20,7 @@ from schemas.changes import Position
 from schemas.realtime_settings import Realtime
 from services.realtime import frames
 from services.realtime.channel import Bounds, Channel, system_payload
+from services.realtime.client_positions import Acknowledgements
 from services.realtime.frames import Malformed, Push, UserPush, Vsn
 from services.realtime.join import Join, parse_join
 from services.realtime.limits import Rate
@@ -45,6 +46,8 @@ _ENTRIES_OF_JOIN = 10
 """Entries of row changes that count as much as a join in its rate: each costs the database a look."""
 _TOO_MANY_JOINS = "ClientJoinRateLimitReached: Too many joins per second"
 _LOOK_S = 0.02
+_HEARTBEAT_TIMEOUT = "heartbeat timeout"
+"""With this reason official clients close a socket whose server does not answer, to open another one (code 1000)."""
 _UNMATCHED = b'{"reason":"unmatched topic"}'
 
 
@@ -65,6 +68,8 @@ class Visitor:
     vsn: Vsn
     identity: Identity
     headers: dict[str, str]
+    address: str = ""
+    user_agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class Socket:
     ) -> None:
         self.vsn = visitor.vsn
         self.headers = visitor.headers
+        self.address, self.user_agent = visitor.address, visitor.user_agent
         self.heard_at = self._empty_since = time.monotonic()
         self._house = house
         self._settings = settings
@@ -108,6 +114,8 @@ class Socket:
         self._unsent_bytes = 0
         self._closing: asyncio.Task[None] | None = None
         self._told: dict[str, Position] = {}
+        self._acknowledgements = Acknowledgements(house.positions)
+        self._has_left = False
         self._socket = web.WebSocketResponse(
             timeout=_CLOSE_S, autoping=False, compress=False, max_msg_size=settings.max_frame
         )
@@ -128,7 +136,10 @@ class Socket:
                     await self._read_in_turn(message)
                 elif message.type is WSMsgType.PING:
                     await socket.pong(message.data)
-                elif message.type is not WSMsgType.PONG:
+                elif message.type is WSMsgType.PONG:
+                    self._acknowledgements.answered(message.data)
+                else:
+                    self._has_left = self._closing is None and _is_leaving(message)
                     break
         finally:
             self._end()
@@ -195,6 +206,13 @@ class Socket:
             self.close(NORMAL, "idle timeout")
         elif not self._seats and now - self._empty_since > _EMPTY_S:
             self.close(NORMAL, "no channels")
+
+    def ask_acknowledgement(self, now: float) -> None:
+        """Have the client acknowledge what it was sent since it last did. `now` is monotonic."""
+        if self._is_open:
+            channels = [found for seat in self._seats.values() if (found := seat.remembered) is not None]
+            if channels and (frame := self._acknowledgements.ask(channels, now)) is not None:
+                self.write(frame)
 
     @property
     def channels(self) -> int:
@@ -364,5 +382,11 @@ class Socket:
     def _end(self) -> None:
         self._is_open = False
         for seat in list(self._seats.values()):
-            seat.leave()
+            seat.leave(has_left=self._has_left)
         self._seats.clear()
+
+
+def _is_leaving(message: WSMessage) -> bool:
+    """Return whether a client closed its socket because it is done: it does not mean to open another one."""
+    is_close = message.type is WSMsgType.CLOSE and message.data in (NORMAL, GOING_AWAY)
+    return is_close and message.extra != _HEARTBEAT_TIMEOUT

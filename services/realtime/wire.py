@@ -5,6 +5,7 @@ Source: RFC 6455, 5.2. A server's frames are not masked; ours are neither cut in
 
 _TEXT = 0x81
 _BINARY = 0x82
+_PING = 0x89
 
 
 def text_frame(payload: bytes) -> bytes:
@@ -15,6 +16,11 @@ def text_frame(payload: bytes) -> bytes:
 def binary_frame(payload: bytes) -> bytes:
     """Give a frame with bytes."""
     return _head(_BINARY, len(payload)) + payload
+
+
+def ping_frame(payload: bytes) -> bytes:
+    """Return a PING, which the client answers with the same payload of at most 125 bytes."""
+    return _head(_PING, len(payload)) + payload
 
 
 def _head(first: int, size: int) -> bytes:

@@ -48,6 +48,13 @@ class PartitionsFailed(Observation, frozen=True):
     reason: str
 
 
+class PositionsUnreadable(Observation, frozen=True):
+    """What came on the subject of client positions could not be read: it was dropped."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
 def tell_of_policy(numbers: Numbers, error: DatabaseError, table: str, role: str) -> None:
     """Tell of a policy that raised, if that is news."""
     if numbers.is_news("policy", table, role, error.code):

@@ -1,4 +1,7 @@
-"""The realtime pool at work: a question of an edge in, its answer out (schemas/realtime.py). Nothing is remembered."""
+"""The realtime pool at work: a question of an edge in, its answer out (schemas/realtime.py).
+
+Nothing is remembered but where clients stood (`client_positions.py`).
+"""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -17,6 +20,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.realtime.channels import may_write, read_channel
 from workers.realtime.checking import check_entries
+from workers.realtime.client_positions import RememberedPositions
 from workers.realtime.errors import BadQuestion, QuestionFailed, UnknownQuestion, is_passing
 from workers.realtime.matching import find_matching
 from workers.realtime.numbers import Numbers
@@ -34,8 +38,11 @@ Answer = Callable[[bytes], Awaitable[Struct]]
 class RealtimeWorker:
     """Answers the questions of the realtime edges."""
 
-    def __init__(self, database: Pool, numbers: Numbers) -> None:
+    def __init__(
+        self, database: Pool, numbers: Numbers, positions: RememberedPositions | None = None
+    ) -> None:
         self._numbers = numbers
+        self._positions = RememberedPositions(0) if positions is None else positions
         self._answers: dict[str, Answer] = {
             realtime.CHECK: _reading(realtime.Check, lambda asked: check_entries(database, asked)),
             realtime.TABLE: _reading(
@@ -51,6 +58,7 @@ class RealtimeWorker:
                 realtime.ChannelAsked, lambda asked: read_channel(database, asked, numbers)
             ),
             realtime.WRITE: _reading(realtime.WriteAsked, lambda asked: may_write(database, asked, numbers)),
+            realtime.POSITION: _reading(realtime.PositionQuery, self._take_position),
         }
 
     async def answer(self, request: Request, body: Body) -> Response:
@@ -71,6 +79,9 @@ class RealtimeWorker:
             self._numbers.answered(request.path[1:], time.perf_counter() - began)
         return Response(200, body=encode(found))
 
+    async def _take_position(self, query: realtime.PositionQuery) -> realtime.PositionAnswer:
+        return self._positions.take(query, time.monotonic())
+
 
 def kinds() -> list[str]:
     """Give the names of the questions there are."""
@@ -81,6 +92,7 @@ def kinds() -> list[str]:
         realtime.MATCH,
         realtime.CHANNEL,
         realtime.WRITE,
+        realtime.POSITION,
     )
     return [path[1:] for path in paths]
 

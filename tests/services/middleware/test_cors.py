@@ -67,12 +67,12 @@ def test_a_preflight_that_asks_for_no_header_gets_the_fixed_ones(asked: str | No
         (
             rest_policy([]),
             "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
-            "Transfer-Encoding, Range-Unit, Idempotency-Replayed",
+            "Transfer-Encoding, Range-Unit",
         ),
         (
             common_policy([]),
             "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, "
-            "x-request-id, retry-after, x-total-count, link, idempotency-replayed",
+            "x-request-id, retry-after, x-total-count, link",
         ),
     ],
 )

@@ -1,0 +1,86 @@
+"""Remembers up to where the clients of all edges acknowledged row changes, for clients that join again without `resume`.
+
+Theory. Every member of the pool hears the positions of every edge (subject CLIENT_POSITIONS) and keeps them in memory: a
+member that starts is told the positions of open channels at once. A client is recognized by a hash, which several clients
+can share (two tabs of one browser). So that none of them misses a change whatever the order in which they come back, each
+gets the lowest position of all candidates, while the candidate with the highest position is removed: the last to come back
+gets the lowest position too. Some of them get changes twice; none misses any.
+
+Candidates are channels whose connection broke; where there is none, channels of other edges that count as open, because an
+edge that was killed cannot report its broken ones. Open channels of the edge that asks are never used: that edge knows them.
+Pure; the clock is an argument.
+"""
+
+from dataclasses import dataclass
+
+from schemas.changes import Position
+from schemas.realtime import ClientPositions, PositionAnswer, PositionQuery
+
+MOST_POSITIONS = 100_000
+"""Positions that one member remembers; beyond, those that were not refreshed for longest are forgotten."""
+_Key = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Remembered:
+    client: bytes
+    position: Position
+    is_broken: bool
+    at: float
+
+
+class RememberedPositions:
+    """The positions that a member of the pool remembers, each for `window_s` after its last report."""
+
+    def __init__(self, window_s: float, most: int = MOST_POSITIONS) -> None:
+        self._window_s, self._most = window_s, most
+        self._positions: dict[_Key, _Remembered] = {}
+        """The one that was reported last is at the end."""
+        self._keys: dict[bytes, set[_Key]] = {}
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def update(self, report: ClientPositions, now: float) -> None:
+        """Take over what an edge reports."""
+        for key in report.taken:
+            self._forget(key)
+        for channel in report.channels:
+            key = (report.edge, channel.number)
+            self._forget(key)
+            if channel.state != "left" and self._window_s > 0:
+                is_broken = channel.state == "broken"
+                self._positions[key] = _Remembered(channel.client, channel.position, is_broken, now)
+                self._keys.setdefault(channel.client, set()).add(key)
+        self._forget_old(now)
+
+    def take(self, query: PositionQuery, now: float) -> PositionAnswer:
+        """Return the position after which a client that joined again goes on, and remove one candidate."""
+        self._forget_old(now)
+        keys = self._keys.get(query.client, set())
+        candidates = [key for key in keys if self._positions[key].is_broken]
+        candidates = candidates or [key for key in keys if key[0] != query.edge]
+        if not candidates:
+            return PositionAnswer()
+        candidates.sort(key=lambda key: (self._positions[key].position, key))
+        lowest, highest = self._positions[candidates[0]].position, candidates[-1]
+        self._forget(highest)
+        return PositionAnswer(lowest, *highest)
+
+    def _forget(self, key: _Key) -> None:
+        remembered = self._positions.pop(key, None)
+        if remembered is None:
+            return
+        keys = self._keys[remembered.client]
+        keys.discard(key)
+        if not keys:
+            del self._keys[remembered.client]
+
+    def _forget_old(self, now: float) -> None:
+        """Forget what was not reported within the window, and what is too much."""
+        while self._positions:
+            key = next(iter(self._positions))
+            is_old = now - self._positions[key].at > self._window_s
+            if not is_old and len(self._positions) <= self._most:
+                return
+            self._forget(key)
