@@ -71,6 +71,8 @@ READS_REPEAT = frozenset({"rest", "graphql", "storage"})
 KEYED_WRITES_REPEAT = frozenset({"rest", "graphql"})
 """Pools in which a write that carries `IDEMPOTENCY_KEY` is carried out once, however often it is sent (workers/idempotency)."""
 IDEMPOTENCY_KEY = "idempotency-key"
+IDEMPOTENCY_REPLAYED = "idempotency-replayed"
+"""Header of an answer that was given before."""
 
 CATALOG_CHANGED = Subject("events.catalog")
 """schemas.events.CatalogChanged"""

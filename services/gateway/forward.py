@@ -12,6 +12,7 @@ from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
 from broker.call import Answer, Calls
+from broker.subjects import IDEMPOTENCY_REPLAYED
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
@@ -228,12 +229,18 @@ def _reason(response: Response) -> str | None:
     return _UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
+_REPLAYED_EXPOSED = ("access-control-expose-headers", IDEMPOTENCY_REPLAYED)
+"""For pages of other origins, in a line of its own: the lines count as one list, and the other one is the reference's."""
+
+
 def headers_out(headers: Headers, extra: Headers) -> CIMultiDict[str]:
     """Give the headers of an answer as they are sent: those of the pool, the door's where it has none, nothing unsendable."""
     own = {name for name, _ in headers}
     if not own.isdisjoint(_FRAMING):
         headers = [each for each in headers if each[0] not in _FRAMING]
     every = [*headers, *(each for each in extra if each[0] not in own), _SERVER]
+    if IDEMPOTENCY_REPLAYED in own:
+        every.append(_REPLAYED_EXPOSED)
     if _UNSENDABLE.search("".join([*own, *[value for _, value in every]])):
         every = [(_UNSENDABLE.sub("", name), _UNSENDABLE.sub(" ", value)) for name, value in every]
     return CIMultiDict(every)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import aiohttp
 import asyncpg
 import pytest
+from multidict import CIMultiDictProxy
 
 from tests.house.conftest import pid_of, token
 from tests.platform import Platform
@@ -26,7 +27,7 @@ class Reply:
     """One answer."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: CIMultiDictProxy[str]
     body: str
 
     @property
@@ -96,6 +97,8 @@ async def test_a_repeat_returns_the_first_answer(server: Sender, key: str) -> No
     assert (again.status, again.body, again.is_replay) == (201, first.body, True)
     for name in ("Content-Type", "Content-Range", "Preference-Applied", "Vary"):
         assert again.headers.get(name) == first.headers.get(name)
+    exposed = "access-control-expose-headers"
+    assert again.headers.getall(exposed) == [*first.headers.getall(exposed), "idempotency-replayed"]
     assert await number(server.house, f"select count(*) from journal where note = '{key}'") == 1
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from broker.subjects import IDEMPOTENCY_REPLAYED
 from schemas.http import Response
 from schemas.idempotency_settings import Idempotency
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
@@ -32,9 +33,7 @@ from workers.idempotency.key import KeyedRequest
 from workers.idempotency.record import RecordPlace, RecordSealer, StoredAnswer
 from workers.idempotency.usage import UsageOfCallers
 
-REPLAYED = ("idempotency-replayed", "true")
-_EXPOSED = ("access-control-expose-headers", "Idempotency-Replayed")
-"""Beside the gateway's own line, for pages of other origins: the two lists count as one (Fetch, 3.3.4)."""
+REPLAYED = (IDEMPOTENCY_REPLAYED, "true")
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4)
 """How long a repeat waits for the first request: three quarters of a second in all."""
 _FULL_FOR_S = 1.0
@@ -147,7 +146,7 @@ class KeyedWrites:
             response = self._without_body(record)
         else:
             response = Response(record.status, record.headers, record.body)
-        return msgspec.structs.replace(response, headers=[*response.headers, REPLAYED, _EXPOSED])
+        return msgspec.structs.replace(response, headers=[*response.headers, REPLAYED])
 
     async def _read(self, place: RecordPlace) -> bytes | None:
         rows = await self._sessions.run(Work((), [statements.read(place.slot)], read_only=True))
