@@ -237,6 +237,11 @@ def _write_counts(*, is_end: bool = False) -> None:
         _write(level, text, fields | counts)
 
 
+def forget_repeats() -> None:
+    """Write the next line of each kind again, and no count of those before: for tests."""
+    _STATE.repeats = Repeats()
+
+
 def _count_later() -> None:
     """Have the counts written when the first of them is due; without an event loop the next line does it."""
     at = _STATE.repeats.next_at()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import settings
 
+from broker.observe import forget_repeats
 from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
 
@@ -21,6 +22,12 @@ async def server() -> AsyncIterator[OwnServer]:
     """A running Postgres server for the whole run; tests make databases of their own in it."""
     async with own_server(wal_level="logical", max_connections="200") as one:
         yield one
+
+
+@pytest.fixture(autouse=True)
+def no_repeated_lines() -> None:
+    """Have each test's warnings written: a line that repeats one of another test would only be counted."""
+    forget_repeats()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,14 +13,31 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/blobs_names.py": {
         "int(found[1])": PATTERN,
     },
+    "broker/blobs_watch.py": {
+        "float(not self.reason)": NUMBER,
+    },
     "broker/connection.py": {
         "int(port)": BROKER,
+    },
+    "broker/control_groups.py": {
+        "int(octal[1], 8)": PATTERN,
+    },
+    "broker/fork_server.py": {
+        "int(os.environ.pop(FORK_FD))": OWN,
+        "int(os.environ.pop(READY_FD))": OWN,
+    },
+    "broker/inherited_sockets.py": {
+        "int(number)": OWN,
     },
     "broker/metrics.py": {
         "int(is_up)": NUMBER,
     },
     "broker/process.py": {
         "int(number)": OWN,
+    },
+    "broker/process_title.py": {
+        "int(fields[_ARG_END])": OWN,
+        "int(fields[_ARG_START])": OWN,
     },
     "broker/stream_reading.py": {
         "int(_EXPIRES_S * _NS)": NUMBER,
@@ -29,6 +46,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(parts[at + 1])": BROKER,
         "int(parts[at + 3])": BROKER,
         "int(parts[at])": BROKER,
+    },
+    "broker/stream_watch.py": {
+        "float(not self._reason)": NUMBER,
     },
     "broker/token_buckets.py": {
         "float(max(burst, 1))": NUMBER,
@@ -96,6 +116,10 @@ REASONS: dict[str, dict[str, str]] = {
         "int(bucket.file_size_limit)": OWN,
         "int(bucket.quota)": OWN,
     },
+    "services/supervisor/forks.py": {
+        "int(await _line(born))": OWN,
+        "int(pid)": OWN,
+    },
     "services/supervisor/identity.py": {
         "int(entry.name)": OWN,
     },
@@ -104,6 +128,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "services/supervisor/postgres.py": {
         "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
+        "map(int, numbers.groups())": PATTERN,
     },
     "services/supervisor/shelter.py": {
         "float(mark.read_text())": OWN,
@@ -177,6 +202,13 @@ REASONS: dict[str, dict[str, str]] = {
         "int(number)": DATABASE,
         "int(relation)": DATABASE,
     },
+    "workers/functions/control_groups.py": {
+        "int(pair[1])": OWN,
+    },
+    "workers/functions/fetch_proxy.py": {
+        "int(parts[3])": PATTERN,
+        "int(server.server_address[1])": NUMBER,
+    },
     "workers/functions/filter.py": {
         "int(_LIBC.syscall(self._number, _SET_MODE_FILTER, ctypes.c_uint(self._flags), ctypes.byref(self._program)))": NUMBER,
     },
@@ -220,6 +252,13 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/graphql/reflect/functions.py": {
         "Decimal(repr(float(number)))": DATABASE,
         "float(number)": DATABASE,
+    },
+    "workers/idempotency/statements.py": {
+        "float(keep_s)": NUMBER,
+    },
+    "workers/idempotency/writes.py": {
+        "int(keys or 0)": DATABASE,
+        "int(size or 0)": DATABASE,
     },
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,

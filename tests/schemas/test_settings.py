@@ -74,6 +74,7 @@ OFFICIAL_DEFAULTS = {
 """Keys of the official file and their defaults. Source: reference page "platform", sections 1 and 2."""
 
 SPECIAL = {
+    "storage.staging_limit": Size(77 * 1024 * 1024),
     "api.tx_end": "rollback",
     "edge_runtime.policy": "oneshot",
     "api.openapi_mode": "disabled",

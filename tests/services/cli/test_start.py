@@ -113,7 +113,7 @@ def test_an_outside_database_and_broker_are_used(servers, place):
     place.run("stop", "--data", other)
 
     assert started.returncode == 0, started.stderr
-    assert [child["name"] for child in state["children"]] == ["nats", "migrate", "pools"]
+    assert [child["name"] for child in state["children"]] == ["fork-server", "nats", "migrate", "pools"]
     assert shown.stdout == "supabase_admin\n"
 
 
