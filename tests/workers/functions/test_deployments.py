@@ -13,6 +13,7 @@ import pytest
 
 from broker import blobs_names, subjects
 from broker.blobs import BlobStore
+from broker.stream_watch import StreamWatch
 from broker.streams import stream_state
 from schemas.caller import Anonymous, User
 from schemas.functions_settings import EdgeRuntime, FunctionSettings
@@ -52,7 +53,8 @@ class Worker:
 async def worker(nats: NatsServer, store: Path) -> AsyncIterator[Worker]:
     blobs = BlobStore.open(Storage(path=str(store)), Path())
     async with site(nats.url, runtime=EdgeRuntime(watch=0)) as one:
-        keeping = asyncio.create_task(keep_logs(one.connection, WHOLE))
+        watch = StreamWatch(one.connection, subjects.FUNCTION_LOGS)
+        keeping = asyncio.create_task(keep_logs(one.connection, WHOLE, watch))
         while await stream_state(one.connection, subjects.FUNCTION_LOGS) is None:
             await asyncio.sleep(0.01)
         deployments = deployments_of(WHOLE, blobs, one.worker._around.places, one.shelf, one.connection)

@@ -218,7 +218,7 @@ async def test_an_answer_beyond_a_bound_is_an_error_in_clear_words(
     both, monkeypatch, limit, code, status
 ) -> None:
     by_rows, _ = both
-    space = by_rows.pool._body_space
+    space = by_rows.pool._connections._body_space
     monkeypatch.setattr(row_body, "HOLD", 8)
     monkeypatch.setattr(space, limit, 100)
 

@@ -29,9 +29,9 @@ async def shared(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     seen = Shared()
     run = Groups.run
 
-    async def spy(groups: Groups, work: Work) -> Found | None:
+    async def spy(groups: Groups, work: Work, caller_key: str) -> Found | None:
         seen.tried.append(work)
-        found = await run(groups, work)
+        found = await run(groups, work, caller_key)
         if found is not None:
             seen.went.append(work)
         return found
