@@ -53,6 +53,10 @@ _SERVICE = re.compile(r"auth\.(external\.\w+|sms\.\w+|email\.smtp)")
 _AT = re.compile(r"`\$\.([\w.]+(?:\[(?:\d+|\.\.\.)\][\w.]*)*)")
 
 
+_DEEPEST = 50
+"""How deep tables of a file may nest; settings need five levels."""
+
+
 def load_settings(
     config: bytes = b"", environment: Mapping[str, str] | None = None, *, source: str = "config.toml"
 ) -> tuple[Settings, list[str]]:
@@ -82,11 +86,20 @@ def load_settings(
 
 def _parsed(config: bytes, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(config.decode())
+        found = tomllib.loads(config.decode())
     except RecursionError:
         raise SettingsError(f"{source} is nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of too many digits
         raise SettingsError(f"{source} is not valid TOML: {error}") from None
+    if _is_deeper(found, _DEEPEST):  # dotted keys nest without a recursion of the parser
+        raise SettingsError(f"{source} is nested too deeply")
+    return found
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Return whether tables and lists nest more than so many times."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return most < 0 or any(_is_deeper(each, most - 1) for each in inner)
 
 
 def _split_unknown(

@@ -692,3 +692,9 @@ def test_any_file_gives_settings_or_a_refusal(config: bytes) -> None:
         settings, _ = load_settings(config, {})
 
         assert isinstance(settings, Settings)
+
+
+@pytest.mark.parametrize("text", ["a." * 2000 + "b = 1", "a = " + "[" * 200 + "]" * 200])
+def test_a_file_that_nests_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="nested too deeply"):
+        load_settings(text.encode(), {})
