@@ -19,6 +19,7 @@ from services.supervisor.cluster import SUPERUSER
 from services.supervisor.errors import SupervisorError
 from services.supervisor.folder import DataFolder, keep_passwords
 from services.supervisor.project import Project, load_project
+from services.supervisor.project_work import project_of
 from services.supervisor.state import State, running_state, uptime
 
 _CHILD_S = 30.0
@@ -29,7 +30,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[Finding]:
     """Look at a platform that runs, or at what a start would meet."""
     state = running_state(folder)
     try:
-        project = load_project(Path(state.project) if state else root, None, folder.path, {})
+        project = project_of(state) if state else load_project(root, None, folder.path, {})
     except SupervisorError as error:
         return [Finding("settings", Level.ERROR, str(error))]
     settings = project.settings

@@ -24,9 +24,15 @@ from services.supervisor.state import State
 
 
 def project_of(state: State) -> Project:
-    """Read the project of a running platform anew. Raises: StartRefused if its files cannot be used."""
+    """Read the project of a running platform anew. Raises: StartRefused if its files cannot be used.
+
+    An outside database is that of the running platform, also where a variable named it that is not set here: without it the
+    logins would be given the passwords of an embedded one.
+    """
     config = Path(state.config) if state.config else None
-    return load_project(Path(state.project), config, Path(state.data), {})
+    url = "" if state.ports.get("db") else state.values.get("DB_URL", "")
+    outside = {"HEADWATER_DB_URL": url} if url else {}
+    return load_project(Path(state.project), config, Path(state.data), outside)
 
 
 def work_environment(project: Project, folder: DataFolder, state: State) -> dict[str, str]:

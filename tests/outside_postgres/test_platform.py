@@ -88,8 +88,10 @@ def test_rest_keeps_to_row_level_security(deployment: Deployment, token: str) ->
     deployment.send("/rest/v1/rivers", {"id": 2, "name": "Rhine"}, token)
 
     assert deployment.platform.get("/rest/v1/rivers?select=id&order=id")[1] == b'[{"id":1}]'
-    own = deployment.platform.get("/rest/v1/rivers?select=id&order=id", {"Authorization": f"Bearer {token}"})
-    assert own == (200, b'[{"id":1},{"id":2}]')
+    status, own = deployment.platform.get(
+        "/rest/v1/rivers?select=id&order=id", {"Authorization": f"Bearer {token}"}
+    )
+    assert (status, json.loads(own)) == (200, [{"id": 1}, {"id": 2}])
 
 
 def test_graphql_reads_and_writes(deployment: Deployment, token: str) -> None:

@@ -4,10 +4,14 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.platform import headwater, platform
+from tests.workers.database.server import OUTSIDE
 from workers.replication.tables import Tables
 
 
+@pytest.mark.skipif(OUTSIDE is not None, reason="of the embedded server")
 def test_a_platform_reads_its_log_until_realtime_is_switched_off():
     with platform() as running:
         _until(
