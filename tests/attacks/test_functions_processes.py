@@ -67,7 +67,8 @@ def test_memory_and_threads_without_end_end_their_own_process_alone(hosting: Hos
 
     assert hosting.deploy("forks", THREADS)[0] == 200
 
-    assert hosting.call("hungry")[0] == 546
+    # 546 where the look at its memory finds it first, 500 where the system refuses it more before that
+    assert hosting.call("hungry")[0] in (500, 546)
     assert hosting.call("forks")[0] in (500, 546)
     assert hosting.call("frugal")[0] == 200
 
