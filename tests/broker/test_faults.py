@@ -1,6 +1,7 @@
 """Faults of a process: noted once, told to the supervisor and to the edges."""
 
 import asyncio
+from collections.abc import Callable
 
 from broker.codec import encode
 from broker.fault_reports import FaultReporter, KnownFaults
@@ -8,6 +9,8 @@ from broker.faults import Faults
 from broker.signs import SIGN, read_sign, sign_with
 from broker.subjects import FAULTS
 from schemas.faults import Fault, FaultReport
+from tests.broker.conftest import Open
+from tests.broker.server import NatsServer
 
 
 def test_a_fault_is_present_until_it_is_cleared_and_told_when_it_changes() -> None:
@@ -41,7 +44,9 @@ def test_signs_of_life_carry_faults() -> None:
     assert read_sign(b"ready\n") is None
 
 
-async def test_edges_know_the_faults_of_other_processes_until_they_are_over(nats, connect) -> None:  # type: ignore[no-untyped-def]
+async def test_edges_know_the_faults_of_other_processes_until_they_are_over(
+    nats: NatsServer, connect: Open
+) -> None:
     now = 0.0
     known = KnownFaults(await connect(nats.url), lambda: now)
     known.start()
@@ -69,7 +74,7 @@ def _reported(faults: Faults, known: KnownFaults) -> bool:
     return bool(known.reasons)
 
 
-async def _until(holds) -> None:  # type: ignore[no-untyped-def]
+async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not holds():
             await asyncio.sleep(0.02)
