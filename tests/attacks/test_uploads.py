@@ -7,13 +7,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]  # ships no types
 import pytest
-from botocore.config import Config  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
 from tests.attacks.client import Received, send
 from tests.platform import Platform
+from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
 
 SMUGGLED = "image/png,text/html"
 PAGE = b"<script>document.title = 'run'</script>"
@@ -43,16 +42,12 @@ def files(target: Platform) -> str:
 
 @pytest.fixture(scope="module")
 def s3(target: Platform) -> Any:
-    client = boto3.client(
-        "s3",
-        endpoint_url=target.values["STORAGE_S3_URL"],
-        region_name=target.values["S3_PROTOCOL_REGION"],
-        aws_access_key_id=target.values["S3_PROTOCOL_ACCESS_KEY_ID"],
-        aws_secret_access_key=target.values["S3_PROTOCOL_ACCESS_KEY_SECRET"],
-        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}, signature_version="s3v4"),
+    return s3_client(
+        target.values["STORAGE_S3_URL"],
+        target.values["S3_PROTOCOL_REGION"],
+        target.values["S3_PROTOCOL_ACCESS_KEY_ID"],
+        target.values["S3_PROTOCOL_ACCESS_KEY_SECRET"],
     )
-    yield client
-    client.close()
 
 
 def made_bucket(target: Platform, **more: object) -> str:

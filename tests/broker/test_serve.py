@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from broker.call import Answer, Calls
 from broker.connection import Connection
 from broker.current_request import CURRENT
+from broker.observe import exposition
 from broker.serve import Body, Serving, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
@@ -61,6 +62,12 @@ class Scene:
     async def until_begun(self, *ids: str) -> None:
         async with asyncio.timeout(10):
             while not set(ids) <= set(self.begun):
+                await asyncio.sleep(0.01)
+
+    async def until_waiting(self, count: int) -> None:
+        waits = f'headwater_pool_waiting{{pool="{self.subject.pool}"}} {count}'.encode()
+        async with asyncio.timeout(10):
+            while waits not in exposition():
                 await asyncio.sleep(0.01)
 
 
@@ -150,7 +157,7 @@ async def test_callers_that_wait_are_begun_in_turn(nats: NatsServer, connect: Op
     await scene.until_begun("first")
     many = [scene.ask(f"a{number}", "/", caller_key="a") for number in range(5)]
     few = [scene.ask(f"b{number}", "/", caller_key="b") for number in range(2)]
-    await scene.worker.flush()
+    await scene.until_waiting(7)
 
     scene.gate("first").set()
     await asyncio.gather(first, *many, *few)

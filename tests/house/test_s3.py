@@ -1,7 +1,6 @@
 """The S3 endpoint as boto3 uses it, against a whole platform."""
 
 import base64
-import contextlib
 import hashlib
 import hmac
 import http.client
@@ -15,16 +14,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]  # ships no types
 import pytest
 from botocore.auth import S3SigV4Auth  # type: ignore[import-untyped]  # ships no types
 from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]  # ships no types
-from botocore.config import Config  # type: ignore[import-untyped]  # ships no types
 from botocore.credentials import Credentials  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
 from tests.house.conftest import token
 from tests.platform import Platform, platform
+from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
 
 pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
 
@@ -50,16 +48,7 @@ def house() -> Iterator[Platform]:
 
 def client(house: Platform, id: str = ID, secret: str = SECRET, session: str | None = None) -> Any:
     """Give a client of the endpoint."""
-    config = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}, signature_version="s3v4")
-    return boto3.client(
-        "s3",
-        endpoint_url=f"{house.url}/storage/v1/s3",
-        region_name="us-east-1",
-        aws_access_key_id=id,
-        aws_secret_access_key=secret,
-        aws_session_token=session,
-        config=config,
-    )
+    return s3_client(f"{house.url}/storage/v1/s3", "us-east-1", id, secret, session)
 
 
 def user(house: Platform, id: str) -> Any:
@@ -69,8 +58,7 @@ def user(house: Platform, id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def s3(house: Platform) -> Any:
-    with contextlib.closing(client(house)) as one:
-        yield one
+    return client(house)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Uploads to the S3 endpoint by forms that boto3 has signed, keys made by the command line, and attacks on both."""
 
 import base64
-import contextlib
 import hashlib
 import json
 import uuid
@@ -9,13 +8,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import aiohttp
-import boto3  # type: ignore[import-untyped]  # ships no types
 import pytest
-from botocore.config import Config  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
 from tests.house.conftest import token
 from tests.platform import Platform
+from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
 
 pytestmark = [pytest.mark.xdist_group("house"), pytest.mark.timeout(180)]
 
@@ -28,21 +26,18 @@ create policy {0} on storage.objects for all to authenticated
 
 def client(house: Platform, id: str = "", secret: str = "", session: str | None = None) -> Any:
     """Give a client of the endpoint, with the pair that the first start made unless it is told another."""
-    return boto3.client(
-        "s3",
-        endpoint_url=house.values["STORAGE_S3_URL"],
-        region_name=house.values["S3_PROTOCOL_REGION"],
-        aws_access_key_id=id or house.values["S3_PROTOCOL_ACCESS_KEY_ID"],
-        aws_secret_access_key=secret or house.values["S3_PROTOCOL_ACCESS_KEY_SECRET"],
-        aws_session_token=session,
-        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}, signature_version="s3v4"),
+    return s3_client(
+        house.values["STORAGE_S3_URL"],
+        house.values["S3_PROTOCOL_REGION"],
+        id or house.values["S3_PROTOCOL_ACCESS_KEY_ID"],
+        secret or house.values["S3_PROTOCOL_ACCESS_KEY_SECRET"],
+        session,
     )
 
 
 @pytest.fixture(scope="module")
 def s3(house: Platform) -> Any:
-    with contextlib.closing(client(house)) as one:
-        yield one
+    return client(house)
 
 
 @pytest.fixture
