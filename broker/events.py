@@ -14,15 +14,17 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from broker import jetstream
 from broker.codec import Undecodable, decoder, encode
-from broker.connection import Connection, Subscription
-from broker.durable import Closed
-from broker.jetstream import ensure_stream as ensure_stream  # offered here, beside those who need it
-from broker.observations import EventFailed, EventsDropped, EventUnreadable
-from broker.observe import observe, traceback_of
+from broker.jetstream import durable_consumer
+from broker.jetstream.durable_consumer import (
+    ensure_stream as ensure_stream,  # offered here, beside those who need it
+)
+from broker.jetstream.nats_py import Closed
+from broker.nats.connection import Connection, Subscription
+from broker.nats.protocol import Message
+from broker.observability.observations import EventFailed, EventsDropped, EventUnreadable
+from broker.observability.observe import observe, traceback_of
 from broker.subjects import Subject
-from broker.wire import Message
 
 T = TypeVar("T", bound=Struct)
 
@@ -60,7 +62,7 @@ async def publish_durably(connection: Connection, subject: Subject, event: Struc
 
     Raises: Unavailable; then the event may be kept or not.
     """
-    return await jetstream.publish(connection, subject.name, encode(event), id=id)
+    return await durable_consumer.publish(connection, subject.name, encode(event), id=id)
 
 
 async def follow(
@@ -124,11 +126,11 @@ async def follow_durably(
     Raises: Unavailable.
     """
     name = subject if isinstance(subject, str) else subject.name
-    consumer = jetstream.Consumer(stream, durable, name, ack_wait_s, only_new, batch)
-    await jetstream.ensure_consumer(connection, consumer)
+    consumer = durable_consumer.Consumer(stream, durable, name, ack_wait_s, only_new, batch)
+    await durable_consumer.ensure_consumer(connection, consumer)
 
     async def work() -> None:
-        async with jetstream.Pull(connection, consumer) as pull:
+        async with durable_consumer.Pull(connection, consumer) as pull:
             while True:
                 message = await pull.next()
                 match await _handle(message.subject, message.data, kind, callback):

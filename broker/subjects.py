@@ -6,7 +6,7 @@ Beside its requests a pool has four subjects: `cancel.` (all members hear which 
 `member.`, on which it listens and never answers: NATS itself tells the asker when nobody listens there any more.
 
 An inbox is `_INBOX.<user>.<random>.<token>`. Everyone may publish to inboxes, each user hears only its own, and
-nobody can guess the random part: so replies, chunks of bodies and credit (`broker/body.py`) travel there.
+nobody can guess the random part: so replies, chunks of bodies and credit (`broker/requests/body.py`) travel there.
 
     wing       publishes                                           listens
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
@@ -110,10 +110,10 @@ STORAGE_EVENTS = "events.storage.>"
 FUNCTION_LOGS = "FUNCTION_LOGS"
 """Name of the stream that keeps the lines of functions for a while."""
 FUNCTION_LOGS_KEPT = "logs.functions.>"
-"""schemas.functions.LogLine, each on `function_log(name)`"""
+"""schemas.functions.log_events.LogLine, each on `function_log(name)`"""
 
 METRICS_COLLECT = "metrics.collect"
-"""Every process answers with its metrics (broker/metrics.py)."""
+"""Every process answers with its metrics (broker/observability/metrics.py)."""
 ALIVE = "alive.>"
 """All members of all pools as they join."""
 
@@ -155,7 +155,7 @@ def token(name: str) -> str:
 
 
 def canary(stream: str) -> Subject:
-    """Return the subject of the messages that show whether a stream stores (broker/stream_watch.py). Nothing reads them."""
+    """Return the subject of the messages that show whether a stream stores (broker/jetstream/stream_watch.py). Nothing reads them."""
     return Subject(f"events.canary.{stream}")
 
 
@@ -170,7 +170,7 @@ def storage_event(bucket: str, kind: str) -> Subject:
 
 
 def function_log(name: str) -> Subject:
-    """Give the subject of what a function prints and what happens to its processes (schemas.functions.LogLine)."""
+    """Give the subject of what a function prints and what happens to its processes (schemas.functions.log_events.LogLine)."""
     return Subject(f"logs.functions.{token(name)}")
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 class Blob(Struct, frozen=True, array_like=True):
     """Where bytes lie. A version belongs to an object of a bucket; a transform to a version, under its key.
 
-    Nothing a user typed is in it but the bucket's id, which `broker/blobs.py` encodes.
+    Nothing a user typed is in it but the bucket's id, which `broker/blobs/store.py` encodes.
     """
 
     bucket: str

@@ -8,8 +8,8 @@ without one falls back to `db.password`, for deployments that were made before; 
 
 from urllib.parse import unquote, urlsplit
 
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 
 AUTH, STORAGE, SCHEDULER = "supabase_auth_admin", "supabase_storage_admin", "headwater_scheduler"
 WITHOUT_PASSWORD = ("supabase_functions_admin", "pgbouncer")

@@ -1,6 +1,6 @@
 """ApiError: the root of every area's error tree.
 
-A step that knows what is wrong raises one; it becomes a `Response` in one place (`broker/serve.py` on the
+A step that knows what is wrong raises one; it becomes a `Response` in one place (`broker/requests/serve.py` on the
 worker side, `services/middleware/refusals.py` for the edge's own refusals).
 """
 

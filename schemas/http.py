@@ -2,7 +2,7 @@
 
 A request is data on every step. The edge makes a `Request` from HTTP, a worker answers it with a `Response`,
 the edge turns that back into HTTP. Bodies up to `INLINE_LIMIT` bytes ride inside the message; longer ones
-follow as numbered chunks (`broker/body.py`) and the struct carries a `Stream` instead.
+follow as numbered chunks (`broker/requests/body.py`) and the struct carries a `Stream` instead.
 """
 
 from msgspec import Struct
@@ -46,9 +46,9 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     stored: Stored | None = None
     """The body, where it went into the blob store (`schemas/blobs.py`)."""
     trace: Headers | None = None
-    """The trace this belongs to, as W3C's headers (`broker/tracing.py`); None where nothing is traced."""
+    """The trace this belongs to, as W3C's headers (`broker/observability/tracing.py`); None where nothing is traced."""
     caller_key: str = ""
-    """Whose share of a worker it takes (`broker/fair_queue.py`): a user, or a key at an address. Empty: the platform's own request."""
+    """Whose share of a worker it takes (`broker/requests/fair_queue.py`): a user, or a key at an address. Empty: the platform's own request."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):

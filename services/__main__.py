@@ -3,15 +3,15 @@
 import argparse
 import sys
 
-from broker.process import Process, process_settings, run_process, wait_for_go
-from schemas.settings import SettingsError
+from broker.processes.lifecycle import Process, process_settings, run_process, wait_for_go
+from schemas.settings.tree import SettingsError
 from services.app import serve_edges
 
 EDGES = ("gateway", "mail")
 
 
 def main() -> int:
-    """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
+    """Run what the command line names; the exit code tells how it ended (`broker/processes/lifecycle.py`)."""
     parser = argparse.ArgumentParser(prog="python -m services", description="Start Headwater's edges.")
     parser.add_argument("names", nargs="+", choices=EDGES, help="edges to run")
     names: list[str] = parser.parse_args().names

@@ -7,15 +7,15 @@ import asyncio
 
 from aiohttp import web
 
-from broker.blobs import BlobStore
-from broker.call import Calls
-from broker.connection import Connection
-from broker.metrics import answer_collect
-from broker.process import Process, data_folder
-from schemas.auth_settings_keys import listed_keys
-from schemas.settings import Settings, SettingsError, gateway_scheme
-from schemas.token_keys import read_keys
-from schemas.tokens import Verifier
+from broker.blobs.store import BlobStore
+from broker.nats.connection import Connection
+from broker.observability.metrics import answer_collect
+from broker.processes.lifecycle import Process, data_folder
+from broker.requests.call import Calls
+from schemas.keys.token_keys import read_keys
+from schemas.keys.tokens import Verifier
+from schemas.settings.auth_keys import listed_keys
+from schemas.settings.tree import Settings, SettingsError, gateway_scheme
 from services.catcher.edge import Catcher, CatcherOptions
 from services.gateway.certificate import Certificate
 from services.gateway.connections import Connections

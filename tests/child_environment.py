@@ -10,11 +10,11 @@ from pathlib import Path
 
 from schemas.database_logins import password_variables
 from services.supervisor.api_keys import keys_of
-from services.supervisor.folder import DataFolder, keep_passwords, read_ports
+from services.supervisor.data_folder.folder import DataFolder, keep_passwords, read_ports
 from services.supervisor.launch import _WINGS, _links, children_environment, login_environment
-from services.supervisor.plan import Choice, Server, make_plan
 from services.supervisor.ports import Ports
-from services.supervisor.project import load_project
+from services.supervisor.processes.plan import Choice, Server, make_plan
+from services.supervisor.project.settings import load_project
 from tests.platform import Platform
 
 

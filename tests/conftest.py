@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import settings
 
-from broker.observe import forget_repeats
+from broker.observability.observe import forget_repeats
 from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
 

@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from broker.observe import configure
-from broker.process import Process, process_settings, run_process, wait_for_go
-from schemas.secret_files import with_file_values
-from schemas.settings import Settings, SettingsError
+from broker.observability.observe import configure
+from broker.processes.lifecycle import Process, process_settings, run_process, wait_for_go
+from schemas.settings.secret_files import with_file_values
+from schemas.settings.tree import Settings, SettingsError
 
 POOLS = {
     "rest": "workers.rest.pool",
@@ -31,7 +31,7 @@ ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}
 
 
 def main() -> int:
-    """Run what the command line names; the exit code tells how it ended (`broker/process.py`)."""
+    """Run what the command line names; the exit code tells how it ended (`broker/processes/lifecycle.py`)."""
     if sys.argv[1:2] == ["project"]:
         return _project("workers.project.run", sys.argv[2:])
     if sys.argv[1:2] in (["backup"], ["restore"]):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.migration_files import read_migrations
 from workers.database.superuser import connect_with_fixed_settings
 from workers.project.replace import LOCK, database_of, names_beside

@@ -16,18 +16,18 @@ from msgspec.json import encode as encode_json
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection
-from broker.fault_reports import FaultReporter
-from broker.metrics import answer_collect
-from broker.observations import DatabaseBack, DatabaseLost, Observation
-from broker.observe import gauge, observe
-from broker.process import Process
-from broker.serve import Body, Handler, serve
+from broker.nats.connection import Connection
+from broker.observability.fault_reports import FaultReporter
+from broker.observability.metrics import answer_collect
+from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
+from broker.observability.observe import gauge, observe
+from broker.processes.lifecycle import Process
+from broker.requests.serve import Body, Handler, serve
 from broker.subjects import Subject
 from schemas.database_logins import login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
-from schemas.settings import Api, Settings, SettingsError
+from schemas.settings.tree import Api, Settings, SettingsError
 from workers.database.cache import SchemaCache
 from workers.database.connections import PoolEvent, PoolEventKind
 from workers.database.pool import Pool

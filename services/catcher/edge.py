@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from services.catcher.mailbox import CaughtMail
 from services.catcher.smtp import SmtpServer
 from services.catcher.web import Web

@@ -4,10 +4,10 @@ import importlib
 
 import click
 
-from schemas.settings import Settings
-from services.supervisor.folder import DataFolder
-from services.supervisor.project_work import project_of
-from services.supervisor.state import State
+from schemas.settings.tree import Settings
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.state import State
+from services.supervisor.project.work import project_of
 
 
 class Said:
@@ -33,5 +33,7 @@ async def refill_buckets(folder: DataFolder, state: State) -> None:
     url, key = state.values.get("API_URL"), state.values["SERVICE_ROLE_KEY"]
     if settings.storage.buckets and settings.storage.enabled and url:
         top = project.config.parent if project.config else project.root
-        buckets = importlib.import_module("services.supervisor.buckets")  # brings the HTTP client along
+        buckets = importlib.import_module(
+            "services.supervisor.project.buckets"
+        )  # brings the HTTP client along
         await buckets.load_buckets(settings.storage.buckets, url, key, top, Said())

@@ -16,11 +16,11 @@ import click
 from services.cli.options import platform_options, refuse, running_platform
 from services.supervisor.addresses import libpq_environment, own_url
 from services.supervisor.binaries import own_version, postgres_tool
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.state import State
 from services.supervisor.errors import SupervisorError
-from services.supervisor.folder import DataFolder
 from services.supervisor.ports import Ports
-from services.supervisor.project_work import project_of, recovered, work_environment
-from services.supervisor.state import State
+from services.supervisor.project.work import project_of, recovered, work_environment
 
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)

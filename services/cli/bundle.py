@@ -1,4 +1,4 @@
-"""Make the bundle of a function (schemas/deployments.py) from a project's folder: the same files give the same bytes."""
+"""Make the bundle of a function (schemas/functions/deployments.py) from a project's folder: the same files give the same bytes."""
 
 import gzip
 import io
@@ -10,11 +10,18 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.deployments import FUNCTION_NAME, MANIFEST, MOST_FILES, MOST_PACKED, MOST_UNPACKED, Manifest
-from schemas.functions_folder import LEFT_OUT, entrypoint_in, shared_in
-from schemas.functions_settings import FunctionSettings
-from schemas.setting_files import find_file
-from services.supervisor.project import CONFIG, Project
+from schemas.functions.deployments import (
+    FUNCTION_NAME,
+    MANIFEST,
+    MOST_FILES,
+    MOST_PACKED,
+    MOST_UNPACKED,
+    Manifest,
+)
+from schemas.functions.folder import LEFT_OUT, entrypoint_in, shared_in
+from schemas.settings.files import find_file
+from schemas.settings.functions import FunctionSettings
+from services.supervisor.project.settings import CONFIG, Project
 
 _OF_ALL = ("deno.json", "deno.jsonc", "import_map.json", "package.json", ".npmrc")
 

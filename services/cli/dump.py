@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
-from services.supervisor import dumping
 from services.supervisor.addresses import libpq_environment
 from services.supervisor.binaries import postgres_tool
 from services.supervisor.errors import SupervisorError
+from services.supervisor.postgres import dump_text
 
 _OPTIONS = "-c role=none -c search_path=pg_catalog,pg_temp"
 """For an outside database, whose URL may be a superuser's: settings stored for the database must not make it another role."""
@@ -61,12 +61,12 @@ def dump(
         refuse("--data-only and --role-only exclude one another.", code=2)
     names = [name.strip() for each in schemas for name in each.split(",") if name.strip()]
     if role_only:
-        what, options, text = "pg_dumpall", dumping.role_options(), dumping.role_text
+        what, options, text = "pg_dumpall", dump_text.role_options(), dump_text.role_text
     elif data_only:
-        options = dumping.data_options(names, exclude, use_copy=use_copy)
-        what, text = "pg_dump", dumping.data_text
+        options = dump_text.data_options(names, exclude, use_copy=use_copy)
+        what, text = "pg_dump", dump_text.data_text
     else:
-        what, options, text = "pg_dump", dumping.schema_options(names), dumping.schema_text
+        what, options, text = "pg_dump", dump_text.schema_options(names), dump_text.schema_text
     _, state = running_platform(data, project)
     url = state.values.get("DB_URL")
     if url is None:

@@ -13,15 +13,15 @@ from urllib.parse import quote, urlencode
 
 import click
 
-from schemas.deployments import FUNCTION_NAME
-from schemas.dotenv import parse_dotenv
+from schemas.functions.deployments import FUNCTION_NAME
+from schemas.settings.dotenv import parse_dotenv
 from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
 from services.cli.options import data_folder, platform_options, refuse
 from services.cli.remote import Remote, remote_of, remote_options
 from services.cli.show import json_text
+from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
-from services.supervisor.project import CONFIG, load_project
-from services.supervisor.state import running_state
+from services.supervisor.project.settings import CONFIG, load_project
 
 _ADMIN = "/functions/v1/_internal"
 _COLOURS = {"error": "red", "warning": "yellow", "debug": "bright_black"}

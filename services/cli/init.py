@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options, refuse
-from services.supervisor.project import CONFIG, DATA_FOLDER
+from services.supervisor.project.settings import CONFIG, DATA_FOLDER
 
 _SEED = "-- Rows for development. `insert into ...` statements go here.\n"
 _IGNORED = (f"{DATA_FOLDER}/", ".env", ".env.local", "supabase/.temp/", "supabase/.branches/")

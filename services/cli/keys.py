@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from schemas.settings import DEVELOPMENT_DB_PASSWORD, Auth
+from schemas.settings.tree import DEVELOPMENT_DB_PASSWORD, Auth
 from services.cli.options import platform_options
 from services.cli.s3_pair import ENVIRONMENT
 from services.cli.show import env_lines, json_text
@@ -73,7 +73,7 @@ def keys(
             raise click.UsageError(
                 "--signing and --development exclude one another: no signing key is published"
             )
-        click.echo(importlib.import_module("schemas.key_rotation").new_list(), nl=False)
+        click.echo(importlib.import_module("schemas.keys.key_rotation").new_list(), nl=False)
         return
     made, password = (
         (keys_of(Auth()), DEVELOPMENT_DB_PASSWORD)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import data_folder, platform_options, refuse
-from services.supervisor.folder import DataFolder
+from services.supervisor.data_folder.folder import DataFolder
 
 _POLL_S = 0.2
 _READ_SIZE = 64 * 1024

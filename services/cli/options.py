@@ -6,9 +6,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from services.supervisor.folder import DataFolder
-from services.supervisor.project import find_data
-from services.supervisor.state import State, running_state
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.state import State, running_state
+from services.supervisor.project.settings import find_data
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,8 +8,8 @@ from schemas.project_tasks import Diff, Task
 from services.cli.after_reset import Said
 from services.cli.options import refuse, running_platform
 from services.supervisor.errors import SupervisorError
-from services.supervisor.project_work import do_work, project_of, work_environment
-from services.supervisor.shadow import shadow_server
+from services.supervisor.postgres.shadow import shadow_server
+from services.supervisor.project.work import do_work, project_of, work_environment
 
 
 def work(data: Path | None, project: Path | None, task: Task, output: int | None = None) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from schemas.key_rotation import Rotated, Step
-from schemas.key_rotation import rotate as next_step
+from schemas.keys.key_rotation import Rotated, Step
+from schemas.keys.key_rotation import rotate as next_step
 from services.cli.options import refuse
 
 _CACHES = "20 minutes"

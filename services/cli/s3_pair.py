@@ -12,11 +12,17 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from services.supervisor.data_folder.folder import (
+    DataFolder,
+    keep_passwords,
+    lock_folder,
+    make_folder,
+    write_private,
+)
 from services.supervisor.exposure import check_exposure
-from services.supervisor.folder import DataFolder, keep_passwords, lock_folder, make_folder, write_private
-from services.supervisor.plan import Choice
-from services.supervisor.project import Project
+from services.supervisor.processes.plan import Choice
+from services.supervisor.project.settings import Project
 
 _ID, _SECRET = "s3_access_key_id", "s3_secret_access_key"
 ENVIRONMENT = {

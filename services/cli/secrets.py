@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from schemas.deployments import secret_fault
-from schemas.dotenv import parse_dotenv
+from schemas.functions.deployments import secret_fault
+from schemas.settings.dotenv import parse_dotenv
 from services.cli.options import data_folder, refuse
 from services.cli.remote import NoWorker, Remote, remote_of, remote_options
 from services.cli.show import json_text
 from services.cli.stored_secrets import do_in_store
-from services.supervisor.state import running_state
+from services.supervisor.data_folder.state import running_state
 
 _PATH = "/functions/v1/_internal/secrets"
 _METHODS = {"set": "PUT", "unset": "DELETE", "list": "GET"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from schemas.settings import DEVELOPMENT_JWT_SECRET, DEVELOPMENT_SECRET_KEY
+from schemas.settings.tree import DEVELOPMENT_JWT_SECRET, DEVELOPMENT_SECRET_KEY
 
 LABELS = {
     "API_URL": "API",

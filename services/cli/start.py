@@ -9,11 +9,11 @@ import click
 from services.cli.options import platform_options
 from services.cli.s3_pair import with_s3_pair
 from services.cli.show import Terminal
-from services.supervisor import plan
-from services.supervisor.detach import run_detached
 from services.supervisor.errors import SupervisorError
 from services.supervisor.launch import launch
-from services.supervisor.project import load_project
+from services.supervisor.processes import plan
+from services.supervisor.processes.detach import run_detached
+from services.supervisor.project.settings import load_project
 from services.supervisor.report import Reporter
 
 _PORT = click.IntRange(0, 65535)

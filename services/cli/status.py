@@ -11,9 +11,9 @@ from services.cli.s3_pair import s3_values
 from services.cli.show import env_lines, json_text, table
 from services.doctor.finding import Level
 from services.doctor.readiness import look_at_readiness
+from services.supervisor.data_folder.state import ChildState, State, uptime
 from services.supervisor.errors import SupervisorError
-from services.supervisor.project_work import project_of
-from services.supervisor.state import ChildState, State, uptime
+from services.supervisor.project.work import project_of
 
 
 @click.command()

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from services.cli.options import data_folder, platform_options, refuse
-from services.supervisor.folder import DataFolder, is_locked
-from services.supervisor.state import read_state
+from services.supervisor.data_folder.folder import DataFolder, is_locked
+from services.supervisor.data_folder.state import read_state
 
 _POLL_S = 0.02
 _PATIENCE_S = 5.0

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from services.cli.options import data_folder, refuse
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.state import State, running_state
 from services.supervisor.errors import SupervisorError
-from services.supervisor.folder import DataFolder
-from services.supervisor.project import Project, load_project
-from services.supervisor.project_work import project_of
-from services.supervisor.state import State, running_state
+from services.supervisor.project.settings import Project, load_project
+from services.supervisor.project.work import project_of
 
 _FOLDERS = ("HEADWATER_DATA", "HEADWATER_CONFIG")
 

@@ -10,10 +10,10 @@ import click
 
 from services.cli.options import data_folder, platform_options, refuse
 from services.supervisor.binaries import own_version
+from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import SupervisorError
-from services.supervisor.project import load_project
-from services.supervisor.project_work import project_of, work_environment
-from services.supervisor.state import running_state
+from services.supervisor.project.settings import load_project
+from services.supervisor.project.work import project_of, work_environment
 
 
 @click.command()

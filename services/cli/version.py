@@ -7,7 +7,7 @@ import click
 
 from services.cli.options import data_folder, platform_options
 from services.supervisor.binaries import nats_version, own_version, postgres_version
-from services.supervisor.state import running_state
+from services.supervisor.data_folder.state import running_state
 
 
 @click.command()

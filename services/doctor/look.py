@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.doctor import database, machine, outside
 from services.doctor.finding import Finding, Level
 from services.doctor.readiness import look_at_readiness
 from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
-from services.supervisor.cluster import SUPERUSER
+from services.supervisor.data_folder.folder import DataFolder, keep_passwords
+from services.supervisor.data_folder.state import State, running_state, uptime
 from services.supervisor.errors import SupervisorError
-from services.supervisor.folder import DataFolder, keep_passwords
-from services.supervisor.project import Project, load_project
-from services.supervisor.project_work import project_of
-from services.supervisor.state import State, running_state, uptime
+from services.supervisor.postgres.cluster import SUPERUSER
+from services.supervisor.project.settings import Project, load_project
+from services.supervisor.project.work import project_of
 
 _CHILD_S = 30.0
 _TCP_S = 3.0

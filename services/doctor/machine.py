@@ -5,15 +5,15 @@ import shutil
 import time
 from pathlib import Path
 
-from broker.blobs_folder import folder_size, staging_folder
-from broker.control_groups import find_delegation
-from broker.walls import NO_WALL, NO_WALL_CURE, has_own_users, holds_functions, landlock_abi
+from broker.blobs.folder import folder_size, staging_folder
+from broker.processes.confinement import NO_WALL, NO_WALL_CURE, has_own_users, holds_functions, landlock_abi
+from broker.processes.control_groups import find_delegation
 from schemas.database_logins import password_variables, sharing_logins
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.doctor.finding import Finding, Level
+from services.supervisor.data_folder.folder import DataFolder, is_locked
 from services.supervisor.errors import SupervisorError
 from services.supervisor.exposure import development_secrets, is_loopback
-from services.supervisor.folder import DataFolder, is_locked
 from services.supervisor.ports import LOOPBACK, is_free
 
 _MIB = 1024 * 1024

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from schemas.setting_files import find_file
-from schemas.settings import Settings, SettingsError
+from schemas.settings.files import find_file
+from schemas.settings.tree import Settings, SettingsError
 from services.doctor.finding import Finding, Level
 from services.gateway.certificate import Certificate
 

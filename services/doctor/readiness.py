@@ -5,11 +5,11 @@ import ssl
 import urllib.error
 import urllib.request
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.doctor.finding import Finding, Level
 from services.supervisor.addresses import own_url
+from services.supervisor.data_folder.state import State
 from services.supervisor.ports import Ports
-from services.supervisor.state import State
 
 _ANSWER_S = 5.0
 _LONGEST = 64 * 1024

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from broker.file_watch import FileWatch
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.setting_files import find_file, setting_folders
-from schemas.settings import SettingsError, Tls
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.settings.files import find_file, setting_folders
+from schemas.settings.tree import SettingsError, Tls
 
 
 class CertificateRead(Observation, frozen=True):

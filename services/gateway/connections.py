@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from services.middleware.limits import Network, is_in_networks
 
 _LOG_EVERY_S = 60.0

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected
-from schemas.token_keys import Issuer, KeySet
-from schemas.tokens import Verifier
+from schemas.keys.token_keys import Issuer, KeySet
+from schemas.keys.tokens import Verifier
 from services.gateway.routes import Route
 from services.middleware.apikey import (
     UNKNOWN,

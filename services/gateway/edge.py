@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from aiohttp import web
 
-from broker.call import Answer, Calls
-from broker.observations import Observation
-from broker.observe import observe, traceback_of
+from broker.observability.observations import Observation
+from broker.observability.observe import observe, traceback_of
+from broker.requests.call import Answer, Calls
 from schemas.caller import Caller, Rejected
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response, header_values
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.gateway import resuming
 from services.gateway.doorkeeper import Doorkeeper

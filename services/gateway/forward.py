@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
-from broker.call import Answer, Calls
+from broker.requests.call import Answer, Calls
 from broker.subjects import IDEMPOTENCY_REPLAYED
 from schemas.caller import Caller
 from schemas.errors import Unavailable

@@ -4,7 +4,7 @@
 - `X-Forwarded-Host`, `-Proto`, `-For` and `-Prefix` are the door's finding; a client's own count only from a known proxy.
 - A preflight goes to the function; one that it does not answer well is answered here.
 - A WebSocket is a request whose body and whose answer are both streamed, behind a head with status 101: the broker carries
-  both directions at once (`broker/body.py`). Each costs two transfers, so some 4 KB and 8 small messages a second.
+  both directions at once (`broker/requests/body.py`). Each costs two transfers, so some 4 KB and 8 small messages a second.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from broker.call import Answer, Calls
+from broker.requests.call import Answer, Calls
 from broker.subjects import FUNCTIONS_WANTED
 from schemas.caller import Caller, Service, User
 from schemas.errors import Unavailable
-from schemas.functions_errors import NameMissing, NoFunction
-from schemas.functions_settings import EdgeRuntime
+from schemas.functions.errors import NameMissing, NoFunction
 from schemas.http import Headers, Response
+from schemas.settings.functions import EdgeRuntime
 from services.gateway.forward import Forwarder, headers_out
 from services.gateway.pace import Patience
 from services.gateway.public_address import told_by

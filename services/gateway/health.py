@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from broker import subjects
-from broker.call import Calls
-from broker.connection import Connection
-from broker.fault_reports import KnownFaults
-from broker.metrics import collect
+from broker.nats.connection import Connection
+from broker.observability.fault_reports import KnownFaults
+from broker.observability.metrics import collect
+from broker.requests.call import Calls
 from schemas.errors import ApiError
 from schemas.http import Request, Response
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from services.gateway.routes import POOLS
 from services.middleware.refusals import JSON, refusal
 
@@ -88,7 +88,7 @@ class Health:
         """Ask every pool whether it can work: 200, or 503 with what is not ready.
 
         Beside the broker and the pools stand those parts that a process has reported as not working
-        (`broker/fault_reports.py`): a stream that does not store, the object store.
+        (`broker/observability/fault_reports.py`): a stream that does not store, the object store.
         """
         if self._is_leaving:
             return Response(503, [JSON], b'{"status":"leaving","parts":{}}')

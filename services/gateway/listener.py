@@ -19,9 +19,9 @@ from typing import Any
 from aiohttp import web, web_runner
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
-from broker.inherited_sockets import take_sockets
-from broker.observe import observe, traceback_of
-from broker.tracing import STATE
+from broker.observability.observe import observe, traceback_of
+from broker.observability.tracing import STATE
+from broker.processes.inherited_sockets import take_sockets
 from services.gateway.connections import Connections
 from services.gateway.edge import Edge, RequestCrashed
 from services.gateway.traced import traced

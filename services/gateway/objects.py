@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobStoreDown, BlobTooLarge
-from broker.blobs_model import Staged
-from broker.call import Answer, Calls
+from broker.blobs.errors import BlobStoreDown, BlobTooLarge
+from broker.blobs.model import Staged
+from broker.blobs.store import BlobStore
+from broker.requests.call import Answer, Calls
 from broker.subjects import STORAGE
 from schemas.blobs import Form, Stored, Wanted
 from schemas.http import Headers, Request, Response

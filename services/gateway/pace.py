@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from schemas.settings import Gateway
+from schemas.settings.tree import Gateway
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import msgspec
 from aiohttp import web
 
-from broker.blobs import BlobStore
-from broker.call import Answer, Calls
+from broker.blobs.store import BlobStore
+from broker.requests.call import Answer, Calls
 from broker.subjects import STORAGE
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Request, Response, header

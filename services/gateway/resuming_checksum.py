@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
-from broker.blobs import BlobStore
-from broker.blobs_names import staging
+from broker.blobs.blob_names import staging
+from broker.blobs.store import BlobStore
 from services.gateway.forward import BodyRefused
 
 ALGORITHMS = ("md5", "sha1")

@@ -8,7 +8,7 @@ import asyncio
 
 import msgspec
 
-from broker.call import Calls
+from broker.requests.call import Calls
 from broker.subjects import STORAGE
 from schemas.blobs import Stored
 from schemas.errors import DeadlineExceeded, Unavailable

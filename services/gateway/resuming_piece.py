@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import msgspec
 from aiohttp import web
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooLarge
-from broker.blobs_model import Staged
-from broker.blobs_staging import Appending
-from broker.call import Answer, Calls
+from broker.blobs.errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooLarge
+from broker.blobs.model import Staged
+from broker.blobs.staging import Appending
+from broker.blobs.store import BlobStore
+from broker.requests.call import Answer, Calls
 from broker.subjects import STORAGE
 from schemas.blobs import Stored, Wanted
 from schemas.errors import Unavailable

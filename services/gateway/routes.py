@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REALTIME, REST, STORAGE, Subject
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 
 
 @dataclass(frozen=True, slots=True)

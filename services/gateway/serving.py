@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing
-from broker.blobs_model import Reading
-from broker.blobs_names import Place, blob, part, transform
+from broker.blobs.blob_names import Place, blob, part, transform
+from broker.blobs.errors import BlobMissing
+from broker.blobs.model import Reading
+from broker.blobs.store import BlobStore
 from schemas.blobs import Blob, Claim
 from schemas.http import Headers, Response
 from services.gateway.conditions import Range, RangeRefused, http_date, is_unchanged, range_of

@@ -1,6 +1,6 @@
 """What a client is answered when the store of objects cannot do its part."""
 
-from broker.blobs_errors import BlobStoreDown, StagingFull
+from broker.blobs.errors import BlobStoreDown, StagingFull
 from schemas.errors import Unavailable
 
 _RETRY_AFTER_S = 60

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from broker.tracing import Tracing
+from broker.observability.tracing import Tracing
 from services.gateway.routes import route_of
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.token_keys import Issuer, KeySet
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.keys.token_keys import Issuer, KeySet
 from services.keys.issuers import Foreign
 from services.keys.published import NotRead
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from schemas.auth_settings_providers import ThirdParty
-from schemas.settings import SettingsError
+from schemas.settings.auth_providers import ThirdParty
+from schemas.settings.tree import SettingsError
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,126}[A-Za-z0-9])?", re.ASCII)
 _HOST = re.compile(

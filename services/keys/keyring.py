@@ -1,7 +1,7 @@
 """All keys that verify tokens, kept up to date for the doorkeeper: what changes them, and who is told."""
 
-from broker.connection import Connection
 from broker.events import Following, follow
+from broker.nats.connection import Connection
 from broker.subjects import KEYS_CHANGED
 from schemas.events import KeysChanged
 from services.gateway.doorkeeper import Doorkeeper

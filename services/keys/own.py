@@ -5,12 +5,12 @@ nothing.
 """
 
 from broker.file_watch import FileWatch
-from broker.observations import SigningKeysRead, SigningKeysRefused
-from broker.observe import observe
-from schemas.key_file import read_key_file, verifying_keys
-from schemas.setting_files import find_file, setting_folders
-from schemas.settings import Auth, SettingsError
-from schemas.token_keys import KeySet, read_keys
+from broker.observability.observations import SigningKeysRead, SigningKeysRefused
+from broker.observability.observe import observe
+from schemas.keys.key_file import read_key_file, verifying_keys
+from schemas.keys.token_keys import KeySet, read_keys
+from schemas.settings.files import find_file, setting_folders
+from schemas.settings.tree import Auth, SettingsError
 
 
 class OwnKeys:

@@ -9,7 +9,7 @@ import json
 
 import aiohttp
 
-from schemas.token_keys import KeySet, read_published
+from schemas.keys.token_keys import KeySet, read_published
 from services.keys.issuers import Foreign, is_safe
 
 TIMEOUT_S = 5.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.caller import Anonymous, Caller, Rejected, Service
-from schemas.tokens import Verifier
+from schemas.keys.tokens import Verifier
 
 MISSING = (
     "No API key found in request",

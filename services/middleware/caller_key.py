@@ -1,4 +1,4 @@
-"""Whose share of the workers a request takes (`broker/fair_queue.py`): the key by which requests of one caller are known together.
+"""Whose share of the workers a request takes (`broker/requests/fair_queue.py`): the key by which requests of one caller are known together.
 
 - A user, by issuer and `sub` of its verified token: users behind one address (NAT) have a share each, and a user with many
   sessions or addresses has one.

@@ -30,9 +30,9 @@ import msgspec
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection, Subscription
-from broker.observe import observe
-from broker.wire import Message as Arrived
+from broker.nats.connection import Connection, Subscription
+from broker.nats.protocol import Message as Arrived
+from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.realtime import ClientPosition, ClientPositions, PositionQuery

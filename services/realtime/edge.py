@@ -21,13 +21,13 @@ from urllib.parse import parse_qs
 import msgspec
 from aiohttp import web
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import gauge, observe, traceback_of
+from broker.nats.connection import Connection
+from broker.observability.observe import gauge, observe, traceback_of
+from broker.requests.call import Calls
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Response
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.gateway.doorkeeper import Doorkeeper
 from services.middleware.refusals import JSON
 from services.realtime import sse

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.realtime import CheckedEntry, Entry

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from broker import subjects
 from broker.codec import Decoder, Undecodable
-from broker.connection import Connection, Subscription
-from broker.observe import observe
-from broker.wire import Message as Arrived
+from broker.nats.connection import Connection, Subscription
+from broker.nats.protocol import Message as Arrived
+from broker.observability.observe import observe
 from schemas.changes import Sent
 from schemas.errors import Unavailable
 from services.realtime.frames import Vsn

@@ -7,7 +7,7 @@ kernel three times what all else costs, whatever it carries: 1,000 sockets took 
 import asyncio
 from typing import Protocol
 
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from services.realtime.observed import SocketCrashed
 
 

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from broker.call import Calls
 from broker.codec import Undecodable, decoder, encode
+from broker.requests.call import Calls
 from broker.subjects import REALTIME
 from schemas.errors import Unavailable
 from schemas.http import Request

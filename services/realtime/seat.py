@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.realtime import Replayed

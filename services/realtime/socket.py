@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from aiohttp import WSMessage, WSMsgType, web
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from schemas.changes import Position
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from services.realtime import frames
 from services.realtime.channel import Bounds, Channel, system_payload
 from services.realtime.client_positions import Acknowledgements

@@ -22,13 +22,13 @@ from urllib.parse import parse_qs
 import msgspec
 from aiohttp import web
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from schemas.changes import Kind, Position
 from schemas.errors import Unavailable
 from schemas.http import Headers, Response
+from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
 from schemas.realtime import CheckedEntry, Entry
-from schemas.token_claims import FAR_S
 from services.middleware.refusals import JSON
 from services.realtime.model import Delivery, Feed, Subscription
 from services.realtime.observed import SlowConsumer

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import msgspec
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
-from schemas.token_claims import FAR_S
 from services.gateway.doorkeeper import Doorkeeper
 
 _EXPIRED = "JWT expired"

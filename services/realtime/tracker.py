@@ -22,9 +22,9 @@ from msgspec import Struct
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection, Subscription
-from broker.observe import observe
-from broker.wire import Message as Arrived
+from broker.nats.connection import Connection, Subscription
+from broker.nats.protocol import Message as Arrived
+from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from services.realtime.gathering import MOMENT_S, Gathering, Participant
 from services.realtime.limits import Rate

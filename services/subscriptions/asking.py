@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from broker.call import Calls
 from broker.codec import encode
+from broker.requests.call import Calls
 from broker.subjects import GRAPHQL
 from schemas import subscriptions
 from schemas.caller import Caller

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.realtime import Entry

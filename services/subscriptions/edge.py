@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from aiohttp import web
 
-from broker.call import Calls
-from broker.observe import gauge
+from broker.observability.observe import gauge
+from broker.requests.call import Calls
 from schemas.caller import Rejected, User
 from schemas.http import Headers, Response
+from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD
-from schemas.token_claims import FAR_S
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.functions import wants_socket
 from services.gateway.routes import route_of

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from broker.codec import encode
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from schemas.errors import ApiError
 from schemas.subscriptions import Table
 from services.subscriptions.asking import Asking, OperationRefused, Visitor

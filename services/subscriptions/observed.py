@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from broker.observations import Observation
+from broker.observability.observations import Observation
 
 
 class SubscriptionCrashed(Observation, frozen=True):

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import WSMsgType, web
 
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from schemas.changes import Position
 from schemas.errors import ApiError
-from schemas.graphql_settings import Subscriptions
+from schemas.settings.graphql import Subscriptions
 from schemas.subscriptions import Changes, Live, Refused
 from services.realtime.limits import Rate
 from services.realtime.model import Feed

@@ -2,7 +2,7 @@
 
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from schemas.settings import Settings, gateway_scheme
+from schemas.settings.tree import Settings, gateway_scheme
 from services.supervisor.api_keys import ApiKeys
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import LOOPBACK, Ports

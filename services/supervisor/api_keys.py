@@ -8,10 +8,10 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
-from schemas.legacy_keys import EXPIRES as EXPIRES
-from schemas.legacy_keys import ISSUER as ISSUER
-from schemas.legacy_keys import legacy_key as legacy_key
-from schemas.settings import Auth
+from schemas.keys.legacy_keys import EXPIRES as EXPIRES
+from schemas.keys.legacy_keys import ISSUER as ISSUER
+from schemas.keys.legacy_keys import legacy_key as legacy_key
+from schemas.settings.tree import Auth
 
 
 @dataclass(frozen=True, slots=True, repr=False)

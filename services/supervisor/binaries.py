@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from services.supervisor.errors import StartFailed
-from services.supervisor.system_user import SystemUser, may_reach
+from services.supervisor.postgres.system_user import SystemUser, may_reach
 
 SHARED = Path("/var/lib/headwater")
 """Where root keeps what the system user must reach and cannot reach elsewhere."""

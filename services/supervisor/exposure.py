@@ -3,7 +3,7 @@
 import ipaddress
 
 from schemas.database_logins import login_passwords
-from schemas.settings import (
+from schemas.settings.tree import (
     DEVELOPMENT_DB_PASSWORD,
     DEVELOPMENT_JWT_SECRET,
     DEVELOPMENT_PUBLISHABLE_KEY,

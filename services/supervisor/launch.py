@@ -16,18 +16,13 @@ from typing import Any
 import msgspec
 
 from broker import subjects
-from broker.inherited_sockets import LISTEN_FDS
-from broker.walls import NO_WALL, NO_WALL_CURE, holds_functions
+from broker.processes.confinement import NO_WALL, NO_WALL_CURE, holds_functions
+from broker.processes.inherited_sockets import LISTEN_FDS
 from schemas.database_logins import own_passwords, password_variables
-from schemas.setting_files import find_file
-from services.supervisor import addresses, binaries, nats, postgres
+from schemas.settings.files import find_file
+from services.supervisor import addresses, binaries, nats
 from services.supervisor.api_keys import ApiKeys, keys_of
-from services.supervisor.broker_store import BrokerStore, free_bytes_at
-from services.supervisor.child import Probe
-from services.supervisor.cluster import SUPERUSER, Cluster, server_environment
-from services.supervisor.errors import SupervisorError
-from services.supervisor.exposure import check_exposure, exposure_warnings
-from services.supervisor.folder import (
+from services.supervisor.data_folder.folder import (
     DataFolder,
     keep_passwords,
     lock_folder,
@@ -35,12 +30,20 @@ from services.supervisor.folder import (
     read_ports,
     write_private,
 )
-from services.supervisor.fork_plan import with_fork_server
-from services.supervisor.forks import ForkServer, adopt_orphans, is_supported
-from services.supervisor.leftovers import end_leftovers, end_stray_server
-from services.supervisor.listening import open_gateway
-from services.supervisor.logs import LogFile
-from services.supervisor.plan import (
+from services.supervisor.data_folder.state import ChildState, State, forget_state, write_state
+from services.supervisor.errors import SupervisorError
+from services.supervisor.exposure import check_exposure, exposure_warnings
+from services.supervisor.nats_store import BrokerStore, free_bytes_at
+from services.supervisor.ports import Ports, choose_ports, wanted_ports
+from services.supervisor.postgres import server
+from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.processes.child import Probe
+from services.supervisor.processes.fork_plan import with_fork_server
+from services.supervisor.processes.forks import ForkServer, adopt_orphans, is_supported
+from services.supervisor.processes.leftovers import end_leftovers, end_stray_server
+from services.supervisor.processes.listening import open_gateway
+from services.supervisor.processes.log_files import LogFile
+from services.supervisor.processes.plan import (
     Choice,
     Links,
     Process,
@@ -51,11 +54,9 @@ from services.supervisor.plan import (
     needs_nats,
     needs_postgres,
 )
-from services.supervisor.ports import Ports, choose_ports, wanted_ports
-from services.supervisor.project import Project
+from services.supervisor.processes.supervise import Supervisor
+from services.supervisor.project.settings import Project
 from services.supervisor.report import Recorded, Reporter
-from services.supervisor.state import ChildState, State, forget_state, write_state
-from services.supervisor.supervise import Supervisor
 
 _COMPUTED = (
     "DATABASE_URL",
@@ -131,7 +132,7 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
     wanted = wanted_ports(
         settings, project.named_ports, needed={name for name, is_needed in needed.items() if is_needed}
     )
-    cluster = postgres.open_cluster(folder, report) if with_postgres else None
+    cluster = server.open_cluster(folder, report) if with_postgres else None
     if cluster:
         end_stray_server(cluster, report)
     ports = choose_ports(wanted, read_ports(folder))
@@ -139,9 +140,9 @@ def prepare(project: Project, choice: Choice, folder: DataFolder, report: Report
     passwords, new = keep_passwords(folder, ["database", *_WINGS, *password_variables(settings)])
     if cluster:
         had_none = "database" in new and cluster.exists
-        postgres.prepare_cluster(cluster, ports.db, passwords["database"], settings.db.settings, report)
+        server.prepare_cluster(cluster, ports.db, passwords["database"], settings.db.settings, report)
         if had_none:
-            postgres.renew_password(cluster, passwords["database"], report)
+            server.renew_password(cluster, passwords["database"], report)
     keys = keys_of(settings.auth)
     environment, python = children_environment(project, folder, ports, keys), (sys.executable,)
     plan = make_plan(
@@ -246,13 +247,13 @@ def _buckets_of(prepared: Prepared, report: Reporter) -> Callable[[], Coroutine[
     url = addresses.own_url(project.settings, prepared.ports)
     folder = project.config.parent if project.config else project.root
     # Imported only where there are buckets: the HTTP client is half of what a command imports.
-    load_buckets = importlib.import_module("services.supervisor.buckets").load_buckets
+    load_buckets = importlib.import_module("services.supervisor.project.buckets").load_buckets
     return partial(load_buckets, buckets, url, prepared.keys.service_role_key, folder, report)
 
 
 def _probes(prepared: Prepared) -> dict[Ready, Probe]:
     async def server_is_ready(pid: int) -> bool:
-        return prepared.cluster is not None and postgres.is_ready(prepared.cluster, pid)
+        return prepared.cluster is not None and server.is_ready(prepared.cluster, pid)
 
     async def nats_is_ready(_pid: int) -> bool:
         return await nats.answers(prepared.ports.nats)
@@ -292,7 +293,7 @@ def _links(
     if db.url:
         login, owner = addresses.as_role(db.url.reveal(), db.authenticator, login_password), db.url.reveal()
     else:
-        socket = postgres.socket_folder(cluster) if cluster else None
+        socket = server.socket_folder(cluster) if cluster else None
         login = (
             addresses.socket_url(db.authenticator, login_password, ports.db, str(socket))
             if socket

@@ -8,7 +8,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from services.supervisor.folder import DataFolder, write_private
+from services.supervisor.data_folder.folder import DataFolder, write_private
 
 HOST = "127.0.0.1"
 _ANSWER_TIMEOUT_S = 1.0

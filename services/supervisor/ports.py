@@ -9,7 +9,7 @@ import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.supervisor.errors import StartRefused
 
 LOOPBACK = "127.0.0.1"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Protocol
 
-from services.supervisor.logs import LogFile
+from services.supervisor.processes.log_files import LogFile
 
 
 class Reporter(Protocol):

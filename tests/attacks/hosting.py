@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from tests.platform import Platform
 from tests.workers.functions.bundling import OPEN, archive, bundle
 

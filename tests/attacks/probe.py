@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from services.supervisor.binaries import find_postgres
-from services.supervisor.cluster import SUPERUSER
+from services.supervisor.postgres.cluster import SUPERUSER
 from tests.platform import Platform
 
 PROTECTED = (

@@ -6,8 +6,8 @@ import json
 import aiohttp
 import pytest
 
-from broker.connection import Connection
-from broker.streams import drop_stream
+from broker.jetstream.streams import drop_stream
+from broker.nats.connection import Connection
 from schemas.errors import DeadlineExceeded, Unavailable
 from tests.platform import Platform
 

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from tests.attacks.hosting import Hosting
 
 GUARDED = FunctionSettings(verify_jwt=True)

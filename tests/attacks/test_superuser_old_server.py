@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.attacks.probe import run_sql
 from tests.workers.database.server import Server, temporary_server
 from workers.database.migrate import MigrationError, migrate

@@ -24,7 +24,7 @@ import asyncpg
 from argon2 import PasswordHasher
 from nacl.pwhash import argon2id
 
-from schemas.auth_settings import Argon2
+from schemas.settings.auth import Argon2
 from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Run, run, show
 from tests.child_environment import environment_of

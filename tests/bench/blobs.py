@@ -18,9 +18,9 @@ from uuid import uuid4
 
 import uvloop
 
-from broker.blobs import BlobStore
-from broker.blobs_names import Place, blob
-from schemas.storage_settings import Storage
+from broker.blobs.blob_names import Place, blob
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 
 MB = 1_000_000
 _CHUNK = 128 * 1024

@@ -2,7 +2,7 @@
 
     python -m tests.bench.broker_cluster [--rounds 3]
 
-A writer publishes in strict order (`broker/ordered.py`) and a reader follows (`broker/stream_reading.py`), as the leader of
+A writer publishes in strict order (`broker/jetstream/ordered_publisher.py`) and a reader follows (`broker/jetstream/ordered_reader.py`), as the leader of
 the changes and an edge do. Each server in turn is rolled (lame duck, then started again) and killed; printed is the longest
 time without a message at the reader, beside the time in which the stream or the cluster had no leader that answers.
 """
@@ -17,10 +17,10 @@ from contextlib import AsyncExitStack
 
 import uvloop
 
-from broker.connection import Connection
-from broker.ordered import Ordered
-from broker.stream_reading import StreamReader
-from broker.streams import StreamLimits, make_stream, stream_state
+from broker.jetstream.ordered_publisher import Ordered
+from broker.jetstream.ordered_reader import StreamReader
+from broker.jetstream.streams import StreamLimits, make_stream, stream_state
+from broker.nats.connection import Connection
 from schemas.errors import ApiError
 from tests.broker.server import NatsServer, free_port, running_server
 

@@ -17,9 +17,9 @@ import nats
 import uvloop
 from nats.aio.msg import Msg
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.serve import Body, Streamed, serve
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from broker.requests.serve import Body, Streamed, serve
 from broker.subjects import REST
 from schemas.caller import User
 from schemas.http import Request, Response

@@ -34,7 +34,7 @@ def _group(command: str) -> str:
         return "edge"
     if "-m workers" in command:
         return "worker"
-    if "broker.fork_server" in command:
+    if "broker.processes.fork_server" in command:
         return "fork server"
     if "nats-server" in command:
         return "nats"

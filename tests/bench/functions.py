@@ -16,7 +16,7 @@ from pathlib import Path
 
 import aiohttp
 
-from schemas.functions_settings import EdgeRuntime
+from schemas.settings.functions import EdgeRuntime
 from tests.broker.server import running_server
 from tests.platform import Platform, platform
 from tests.workers.functions.site import Site, site

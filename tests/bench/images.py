@@ -25,15 +25,16 @@ import psutil
 import pyvips
 import uvloop
 
-from broker import blobs_names, subjects
-from broker.blobs import BlobStore
-from broker.call import Calls
+from broker import subjects
+from broker.blobs import blob_names
+from broker.blobs.store import BlobStore
 from broker.codec import encode
-from broker.connection import Connection
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
 from schemas.blobs import Blob
 from schemas.http import Request
-from schemas.images import Order, Output, Transform
-from schemas.storage_settings import Storage
+from schemas.images.transform import Order, Output, Transform
+from schemas.settings.storage import Storage
 from tests.broker.server import NatsServer, running_server
 from workers.images.decoders import Decoders
 from workers.images.job import Job
@@ -172,7 +173,7 @@ async def over_the_broker(source: bytes, server: NatsServer, folder: Path, count
     store, connection = BlobStore.open(Storage(), folder), await Connection.open(server.url, name="bench")
     try:
         blob = Blob("b", str(uuid4()))
-        await store.put_small(blobs_names.blob(blob.bucket, blob.version), source)
+        await store.put_small(blob_names.blob(blob.bucket, blob.version), source)
         calls = Calls(connection)
         while (await _health(calls)) != 200:
             await asyncio.sleep(0.05)

@@ -15,7 +15,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import CONFORMANCE, as_role, catalog_of, fresh_database
 from tests.workers.database.own_server import own_server
 from workers.database.catalog import Catalog

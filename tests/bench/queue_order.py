@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from broker.fair_queue import FairQueue, QueueFull, WaitingRequest
+from broker.requests.fair_queue import FairQueue, QueueFull, WaitingRequest
 
 Service = Callable[[random.Random], float]
 

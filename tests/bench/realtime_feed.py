@@ -17,15 +17,15 @@ from uuid import UUID
 import uvloop
 
 from broker import subjects
-from broker.call import Calls
 from broker.codec import encode
-from broker.connection import Connection
-from broker.ordered import Ordered
-from broker.streams import StreamLimits, make_stream
-from broker.wire import headers
+from broker.jetstream.ordered_publisher import Ordered
+from broker.jetstream.streams import StreamLimits, make_stream
+from broker.nats.connection import Connection
+from broker.nats.protocol import headers
+from broker.requests.call import Calls
 from schemas.changes import Position
 from schemas.realtime import BySql, Entry, IsClaim, Rule
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from services.realtime.changes.feed import ChangeFeed, open_feed
 from services.realtime.changes.intake import admit, order
 from services.realtime.model import Delivery

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 import psutil
 import uvloop
 
-from schemas.auth_settings import Auth
+from schemas.settings.auth import Auth
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port, running_server
 from tests.platform import MANY_CLIENTS

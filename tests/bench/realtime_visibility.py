@@ -17,7 +17,7 @@ import psutil
 
 from schemas.realtime import TableAsked, VisibleAsked
 from schemas.realtime_rules import may_see, read_claims
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
 from workers.database.migrate import migrate
 from workers.database.pool import Pool

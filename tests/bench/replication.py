@@ -22,11 +22,11 @@ import asyncpg
 import msgspec
 import psutil
 
-from broker.connection import Connection
-from broker.wire import Message
+from broker.nats.connection import Connection
+from broker.nats.protocol import Message
 from schemas.changes import Batch
-from schemas.realtime_settings import Realtime
-from schemas.settings import Settings
+from schemas.settings.realtime import Realtime
+from schemas.settings.tree import Settings
 from tests.bench import cpu
 from tests.broker.server import running_server
 from tests.workers.database.server import connected, temporary_server

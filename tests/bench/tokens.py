@@ -11,8 +11,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from schemas.secret import Secret
-from schemas.settings import Auth, Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Auth, Settings
 from services.app import doorkeeper
 from services.gateway.routes import route_of
 from services.supervisor.api_keys import keys_of

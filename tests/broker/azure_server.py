@@ -15,8 +15,8 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from schemas.secret import Secret
-from schemas.storage_settings import Azure, Storage
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Azure, Storage
 
 ACCOUNT, CONTAINER = "headwater", "files"
 _HERE = Path(__file__).parent / "azurite"

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 import pytest
 import pytest_asyncio
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from tests.broker.azure_server import AzureServer, running_azure
 from tests.broker.gcs_server import GcsServer, running_gcs
 from tests.broker.s3_server import S3Server, running_s3

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from schemas.secret import Secret
-from schemas.storage_settings import Gcs, Storage
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Gcs, Storage
 
 BUCKET = "google"
 _SOMEBODY = (

@@ -1,12 +1,12 @@
-"""A process for the tests of `broker/process.py`: `python -m tests.broker.life WHAT [DRAIN_TIMEOUT]`."""
+"""A process for the tests of `broker/processes/lifecycle.py`: `python -m tests.broker.life WHAT [DRAIN_TIMEOUT]`."""
 
 import asyncio
 import sys
 
 import msgspec
 
-from broker.process import Process, run_process
-from schemas.settings import Pools, Settings, SettingsError
+from broker.processes.lifecycle import Process, run_process
+from schemas.settings.tree import Pools, Settings, SettingsError
 
 
 def say(text: str) -> None:

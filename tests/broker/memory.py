@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from broker.blobs import BlobStore
-from broker.blobs_names import Place, blob
-from schemas.storage_settings import Storage
+from broker.blobs.blob_names import Place, blob
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 
 MIB = 1024 * 1024
 _CHUNK = 64 * 1024

@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 from moto.server import ThreadedMotoServer
 
-from schemas.secret import Secret
-from schemas.storage_settings import S3, Storage
+from schemas.keys.secret import Secret
+from schemas.settings.storage import S3, Storage
 
 KEY = "a key that is never shown"
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from broker.connection import Connection
 from broker.events import ensure_stream, follow, follow_durably, publish, publish_durably
+from broker.nats.connection import Connection
 from broker.subjects import CATALOG_CHANGED, Subject
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.connection import Connection
-from broker.jetstream import JetStreamRefused, ensure_stream
-from broker.jetstream_errors import without_room
-from broker.streams import StreamLimits, make_stream
+from broker.jetstream.durable_consumer import JetStreamRefused, ensure_stream
+from broker.jetstream.errors import without_room
+from broker.jetstream.streams import StreamLimits, make_stream
+from broker.nats.connection import Connection
 from tests.broker.server import NatsServer
 
 MIB = 1024 * 1024

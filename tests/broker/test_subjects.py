@@ -3,12 +3,12 @@ import asyncio
 import pytest
 
 from broker import subjects
-from broker.call import Calls
-from broker.connection import Connection
 from broker.events import ensure_stream, follow, publish, publish_durably
-from broker.serve import Body, serve
+from broker.nats.connection import Connection
+from broker.nats.protocol import Message
+from broker.requests.call import Calls
+from broker.requests.serve import Body, serve
 from broker.subjects import IMAGES, REST, Subject, authorization
-from broker.wire import Message
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged
 from schemas.http import Request, Response

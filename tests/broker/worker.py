@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import uvloop
 
-from broker.connection import Connection
-from broker.serve import Body, Streamed, serve
+from broker.nats.connection import Connection
+from broker.requests.serve import Body, Streamed, serve
 from broker.subjects import REST
 from schemas.http import Request, Response
 

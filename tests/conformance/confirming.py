@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from joserfc.jwk import ECKey, OctKey
 
-from schemas.auth_settings import DEVELOPMENT_JWT_SECRET
+from schemas.settings.auth import DEVELOPMENT_JWT_SECRET
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, Person, running
 
 SITE = "http://localhost:3000"

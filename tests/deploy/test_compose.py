@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.secret_files import SUFFIX, with_file_values
-from schemas.settings_environment import RESERVED_ENVIRONMENT, environment_names
-from schemas.settings_reading import load_settings
+from schemas.settings.environment import RESERVED_ENVIRONMENT, environment_names
+from schemas.settings.reading import load_settings
+from schemas.settings.secret_files import SUFFIX, with_file_values
 from services.__main__ import EDGES
 from services.supervisor.deployment import Places, deployment_secrets
-from services.supervisor.plan import POOLS
+from services.supervisor.processes.plan import POOLS
 from workers.__main__ import ALONE
 
 ROOT = Path(__file__).parents[2]

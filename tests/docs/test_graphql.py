@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.graphql_settings import Graphql
+from schemas.settings.graphql import Graphql
 from tests.platform import Platform, platform
 
 PAGE = (Path(__file__).parents[2] / "docs" / "graphql.md").read_text()

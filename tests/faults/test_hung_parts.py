@@ -10,8 +10,8 @@ import pytest
 from services.cli.status import fares
 from services.doctor.finding import Level
 from services.doctor.look import look_at_children
-from services.supervisor.folder import DataFolder
-from services.supervisor.state import ChildState, State, read_state
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.state import ChildState, State, read_state
 from tests.house.conftest import pid_of
 from tests.platform import Platform, platform
 

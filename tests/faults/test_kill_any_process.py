@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import aiohttp
 import pytest
 
-from services.supervisor.forks import is_supported
+from services.supervisor.processes.forks import is_supported
 from tests.platform import Platform, platform
 
 pytestmark = [pytest.mark.xdist_group("kills"), pytest.mark.timeout(300)]

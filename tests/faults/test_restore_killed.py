@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.blobs import BlobStore
-from broker.process import data_folder, process_settings
-from schemas.settings import Settings
+from broker.blobs.store import BlobStore
+from broker.processes.lifecycle import data_folder, process_settings
+from schemas.settings.tree import Settings
 from services.cli.backup import _environment
 from tests.faults.killed_platform import KilledPlatform, killed_platform
 from tests.platform import Platform

@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.own_server import own_server
 from tests.workers.database.released import apply_released
 from tests.workers.database.server import Server, connected, temporary_server

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from schemas.images import Output, Transform
+from schemas.images.transform import Output, Transform
 from tests.fuzz import mutate
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar

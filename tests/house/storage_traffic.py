@@ -17,9 +17,9 @@ from io import BytesIO
 import aiohttp
 import asyncpg
 
-from broker.blobs import BlobStore
-from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, Folder
-from schemas.storage_settings import Storage
+from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, Folder
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 from tests.platform import Platform
 from workers.database.pool import Pool
 from workers.storage.pool import LOGIN

@@ -7,9 +7,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from schemas.setting_types import Size
-from schemas.storage_settings import Bucket
-from services.supervisor.buckets import load_buckets
+from schemas.settings.storage import Bucket
+from schemas.settings.types import Size
+from services.supervisor.project.buckets import load_buckets
 from tests.platform import Platform, free_port, platform
 
 
@@ -111,7 +111,7 @@ async def test_what_goes_wrong_is_a_warning_and_the_rest_goes_on(house: Platform
 
 
 async def test_storage_that_is_not_there_is_a_warning(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.supervisor.buckets._PAUSE_S", 0.0)
+    monkeypatch.setattr("services.supervisor.project.buckets._PAUSE_S", 0.0)
     notes = Notes()
 
     await load_buckets({"a": Bucket()}, f"http://127.0.0.1:{free_port()}", "key", files, notes)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, published
 from tests.platform import Platform, platform
 from tests.workers.database.own_server import OwnServer, own_server

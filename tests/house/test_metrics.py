@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.supervisor.plan import POOLS
+from services.supervisor.processes.plan import POOLS
 from tests.platform import Platform
 
 ROOT = Path(__file__).parents[2]

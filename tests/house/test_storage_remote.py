@@ -1,6 +1,6 @@
 """A platform whose bytes lie in an outside store: every way in and out, and nothing left over when all is deleted.
 
-The stores speak the interfaces of S3 and of Google Cloud Storage. Azure's is tried one floor below (tests/broker/test_blobs.py).
+The stores speak the interfaces of S3 and of Google Cloud Storage. Azure's is tried one floor below (tests/broker/blobs/test_store.py).
 """
 
 import os
@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.storage_settings import Storage
+from schemas.settings.storage import Storage
 from tests.broker.gcs_server import running_gcs
 from tests.broker.s3_server import KEY, running_s3
 from tests.house.storage_house import Storehouse, open_storehouse

@@ -223,7 +223,7 @@ def test_refused_request_ends_its_span_with_the_status(traced: Platform, collect
 def test_without_an_endpoint_the_packages_are_not_imported(tmp_path: Path) -> None:
     script = tmp_path / "look.py"
     script.write_text(
-        "import sys, broker.process, services.app, workers.resources\n"
+        "import sys, broker.processes.lifecycle, services.app, workers.resources\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]\n"
     )
 

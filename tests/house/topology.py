@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from schemas.legacy_keys import legacy_key
+from schemas.keys.legacy_keys import legacy_key
 from services.supervisor.deployment import Places, deployment_secrets
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import nats_program

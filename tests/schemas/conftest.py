@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import (
     OUTSIDE,
     TRUSTING,

@@ -10,36 +10,36 @@ SETTING = "a setting of the operator, whose form a pattern of the module has che
 TEMPLATE = "a template of the operator; what is no number is refused with its line"
 
 REASONS: dict[str, dict[str, str]] = {
-    "broker/blobs_names.py": {
+    "broker/blobs/blob_names.py": {
         "int(found[1])": PATTERN,
     },
-    "broker/blobs_watch.py": {
+    "broker/blobs/watch.py": {
         "float(not self.reason)": NUMBER,
     },
-    "broker/connection.py": {
+    "broker/nats/connection.py": {
         "int(port)": BROKER,
     },
-    "broker/control_groups.py": {
+    "broker/processes/control_groups.py": {
         "int(octal[1], 8)": PATTERN,
     },
-    "broker/fork_server.py": {
+    "broker/processes/fork_server.py": {
         "int(os.environ.pop(FORK_FD))": OWN,
         "int(os.environ.pop(READY_FD))": OWN,
     },
-    "broker/inherited_sockets.py": {
+    "broker/processes/inherited_sockets.py": {
         "int(number)": OWN,
     },
-    "broker/metrics.py": {
+    "broker/observability/metrics.py": {
         "int(is_up)": NUMBER,
     },
-    "broker/process.py": {
+    "broker/processes/lifecycle.py": {
         "int(number)": OWN,
     },
-    "broker/process_title.py": {
+    "broker/processes/title.py": {
         "int(fields[_ARG_END])": OWN,
         "int(fields[_ARG_START])": OWN,
     },
-    "broker/stream_reading.py": {
+    "broker/jetstream/ordered_reader.py": {
         "int(_EXPIRES_S * _NS)": NUMBER,
         "int(_HEARTBEAT_S * _NS)": NUMBER,
         "int(_UNUSED_S * _NS)": NUMBER,
@@ -47,18 +47,18 @@ REASONS: dict[str, dict[str, str]] = {
         "int(parts[at + 3])": BROKER,
         "int(parts[at])": BROKER,
     },
-    "broker/stream_watch.py": {
+    "broker/jetstream/stream_watch.py": {
         "float(not self._reason)": NUMBER,
     },
     "broker/token_buckets.py": {
         "float(max(burst, 1))": NUMBER,
     },
-    "broker/walls.py": {
+    "broker/processes/confinement.py": {
         "int(answer)": NUMBER,
         "int(count)": OWN,
         "int(start)": OWN,
     },
-    "broker/wire.py": {
+    "broker/nats/protocol.py": {
         "int(digits)": BROKER,
         "int(words[-1])": BROKER,
         "int(words[-2])": BROKER,
@@ -66,7 +66,7 @@ REASONS: dict[str, dict[str, str]] = {
     "schemas/changes.py": {
         "int(part, 16)": PATTERN,
     },
-    "schemas/images_reading.py": {
+    "schemas/images/reading.py": {
         "float(text)": PATTERN,
         "int(value)": NUMBER,
     },
@@ -77,7 +77,7 @@ REASONS: dict[str, dict[str, str]] = {
     "schemas/schedules.py": {
         "int(found[1])": SETTING,
     },
-    "schemas/setting_types.py": {
+    "schemas/settings/types.py": {
         "float(number)": SETTING,
         "float(over)": SETTING,
         "float(self)": SETTING,
@@ -112,25 +112,25 @@ REASONS: dict[str, dict[str, str]] = {
     "services/realtime/tokens.py": {
         "int(now - until)": NUMBER,
     },
-    "services/supervisor/buckets.py": {
+    "services/supervisor/project/buckets.py": {
         "int(bucket.file_size_limit)": OWN,
         "int(bucket.quota)": OWN,
     },
-    "services/supervisor/forks.py": {
+    "services/supervisor/processes/forks.py": {
         "int(await _line(born))": OWN,
         "int(pid)": OWN,
     },
-    "services/supervisor/identity.py": {
+    "services/supervisor/processes/identity.py": {
         "int(entry.name)": OWN,
     },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
     },
-    "services/supervisor/postgres.py": {
+    "services/supervisor/postgres/server.py": {
         "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
         "map(int, numbers.groups())": PATTERN,
     },
-    "services/supervisor/shelter.py": {
+    "services/supervisor/postgres/database_home.py": {
         "float(mark.read_text())": OWN,
         "int((home / 'data' / 'postmaster.pid').read_text().split('\\n', 1)[0])": OWN,
     },
@@ -188,7 +188,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/web3/ethereum.py": {
         "int(nibble, 16)": PATTERN,
     },
-    "workers/claims_path.py": {
+    "workers/request_context/claims_path.py": {
         "int(groups['index'])": SETTING,
     },
     "workers/database/assertions.py": {
@@ -263,7 +263,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
-    "workers/outgoing_guard.py": {
+    "workers/http_client/address_guard.py": {
         "int(address)": NUMBER,
     },
     "workers/project/errors.py": {

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.supervisor.binaries import find_postgres
 from tests.schemas.auth_tables import add, add_user, describe
 from tests.schemas.callers import ME

@@ -1,9 +1,9 @@
 import msgspec
 
 from schemas.database_logins import login_passwords, own_passwords, password_variables, sharing_logins
-from schemas.secret import Secret
-from schemas.settings import Db, Settings
-from schemas.settings_reading import load_settings
+from schemas.keys.secret import Secret
+from schemas.settings.reading import load_settings
+from schemas.settings.tree import Db, Settings
 
 
 def test_each_login_has_a_variable_that_gives_its_own_password():

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from schemas.caller import Refusal, Rejected, User
-from schemas.token_keys import Issuer, KeySet, read_published
-from schemas.tokens import Verifier, read_keys
+from schemas.keys.token_keys import Issuer, KeySet, read_published
+from schemas.keys.tokens import Verifier, read_keys
 from tests.fuzz.mutate import near_text
 
 NOW = 1_800_000_000.0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.schemas.callers import API_ROLES, become, refused
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database

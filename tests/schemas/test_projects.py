@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.schemas.callers import ME, OTHER
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected

@@ -17,10 +17,10 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from broker.process import BAD_SETTINGS, OK
+from broker.processes.lifecycle import BAD_SETTINGS, OK
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
-from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
 from services.app import doorkeeper
 from services.gateway.routes import Route, route_of
 from tests.broker.server import NatsServer, free_port, running_server

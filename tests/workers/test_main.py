@@ -1,4 +1,4 @@
-"""`python -m workers`: what it says, and how it ends. Exit codes: `broker/process.py`."""
+"""`python -m workers`: what it says, and how it ends. Exit codes: `broker/processes/lifecycle.py`."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.settings import DEVELOPMENT_JWT_SECRET
+from schemas.settings.tree import DEVELOPMENT_JWT_SECRET
 from tests.broker.server import running_server
 from tests.workers.database.introspection_fixtures import fresh_database
 from tests.workers.database.own_server import OwnServer

@@ -13,20 +13,20 @@ import asyncpg
 import pytest
 from msgspec import Struct
 
-from broker.call import Calls
 from broker.codec import decoder
-from broker.connection import Connection
-from broker.metrics import collect
-from broker.observations import DatabaseBack, DatabaseLost
-from broker.observe import exposition
-from broker.process import Process
-from broker.serve import Body
+from broker.nats.connection import Connection
+from broker.observability.metrics import collect
+from broker.observability.observations import DatabaseBack, DatabaseLost
+from broker.observability.observe import exposition
+from broker.processes.lifecycle import Process
+from broker.requests.call import Calls
+from broker.requests.serve import Body
 from broker.subjects import CATALOG_CHANGED, CONFIG_CHANGED, Subject, health
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
-from schemas.secret import Secret
-from schemas.settings import Api, Broker, Db, Pools, Settings, SettingsError
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Api, Broker, Db, Pools, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.introspection_fixtures import fresh_database
 from tests.workers.database.own_server import OwnServer

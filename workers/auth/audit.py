@@ -14,8 +14,8 @@ from enum import StrEnum
 
 import msgspec
 
-from broker.observations import Observation
-from broker.observe import observe
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.mail.pages import Page

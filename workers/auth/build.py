@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.auth_settings import Auth
-from schemas.key_file import read_key_file
-from schemas.setting_files import find_file, setting_folders
-from schemas.settings import SettingsError
-from schemas.signing import SigningKey, public_keys, read_signing_key
+from schemas.keys.key_file import read_key_file
+from schemas.keys.signing import SigningKey, public_keys, read_signing_key
+from schemas.settings.auth import Auth
+from schemas.settings.files import find_file, setting_folders
+from schemas.settings.tree import SettingsError
 from workers.auth.codes.codes import code_key
 from workers.auth.context import Accounts
 from workers.auth.delivery.message import Sender, read_sender
@@ -31,7 +31,7 @@ from workers.auth.passwords.hashing import Hashing
 from workers.auth.redirects import RedirectRules
 from workers.auth.vault import read_vault
 from workers.database.pool import Pool
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 _GATEWAY = "http://127.0.0.1:54321/auth/v1"
 _NOBODY = "no-reply@localhost"

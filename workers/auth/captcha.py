@@ -12,7 +12,7 @@ from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
-from workers.outgoing import Fetched, FetchFailed
+from workers.http_client.client import Fetched, FetchFailed
 
 _LONGEST_TOKEN = 16 * 1024
 """Characters; tokens of both services are a few thousand at most."""

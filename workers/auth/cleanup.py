@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from workers.auth.context import Accounts
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sql.files import read_statements

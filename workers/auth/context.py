@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
-from schemas.setting_types import Duration
-from schemas.signing import SigningKey
+from schemas.keys.signing import SigningKey
+from schemas.settings.auth import PASSWORD_REQUIREMENTS, Auth
+from schemas.settings.types import Duration
 from workers.auth.accounts.shown import Shown, user_shown
 from workers.auth.codes.networks import remember
 from workers.auth.hooks.runner import Hooks, sign_customized
@@ -36,7 +36,7 @@ from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool
 from workers.database.session import Rows, Statement, Work
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 _SETTINGS = (("search_path", "auth"),)
 

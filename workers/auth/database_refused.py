@@ -6,7 +6,7 @@ Source: reference page "auth", section 28.
 
 from typing import ClassVar
 
-from broker.observations import Observation
+from broker.observability.observations import Observation
 from workers.database.errors import DatabaseError
 
 _LONGEST = 200

@@ -5,16 +5,16 @@ from collections.abc import Awaitable
 from contextlib import suppress
 
 from broker.codec import encode
-from broker.connection import Connection
 from broker.file_watch import FileWatch
-from broker.observations import SigningKeysRead, SigningKeysRefused
-from broker.observe import observe
-from broker.serve import Body
+from broker.nats.connection import Connection
+from broker.observability.observations import SigningKeysRead, SigningKeysRefused
+from broker.observability.observe import observe
+from broker.requests.serve import Body
 from broker.subjects import AUTH, KEYS_CHANGED
 from schemas.events import KeysChanged
 from schemas.http import Request, Response
-from schemas.key_file import read_key_file
-from schemas.settings import SettingsError
+from schemas.keys.key_file import read_key_file
+from schemas.settings.tree import SettingsError
 from workers.auth.build import build_accounts, key_file, with_keys
 from workers.auth.cleanup import sweep_forever
 from workers.auth.context import Accounts
@@ -22,7 +22,7 @@ from workers.auth.mail.postroom import external_url, open_postroom, template_fol
 from workers.auth.passwords.hashing import Hashing
 from workers.auth.passwords.passwords import Cost
 from workers.auth.worker import AuthWorker
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 from workers.resources import Resources
 
 LOGIN = "supabase_auth_admin"

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from schemas.auth_settings import Auth
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth
 
 _ALGORITHM = "aes-gcm-hkdf"
 _KEY_BYTES, _NONCE_BYTES = 32, 12

@@ -5,8 +5,8 @@ Source: reference page "auth", sections 1.1, 1.2 and 1.5.
 
 import asyncio
 
-from broker.observe import observe
-from broker.serve import Body
+from broker.observability.observe import observe
+from broker.requests.serve import Body
 from schemas.errors import ApiError
 from schemas.http import Request, Response, header
 from workers.auth import refusals

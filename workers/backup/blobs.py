@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing
-from broker.blobs_names import FUNCTIONS, OBJECTS, Place, blob, found
+from broker.blobs.blob_names import FUNCTIONS, OBJECTS, Place, blob, found
+from broker.blobs.errors import BlobMissing
+from broker.blobs.store import BlobStore
 from workers.backup.manifest import BLOBS, INDEX, BackupError, Blob, close_safely, write_safely
 
 _AT_ONCE = 8

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.backup.contents import RIGHTS, Entry, Parts, listed, parted, read_entries
 from workers.backup.last import make_last
 from workers.backup.manifest import DATABASE, ROLES, BackupError, Manifest

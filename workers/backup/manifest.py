@@ -5,7 +5,7 @@ manifest.json     written last: a folder without it is no backup
 database.dump     pg_dump's custom format, of everything in the database
 roles.sql         the project's own roles, without their passwords
 blobs.jsonl       one line a blob: name, size, SHA-256
-blobs/<name>      the bytes, under the names that they have in the store (broker/blobs_names.py)
+blobs/<name>      the bytes, under the names that they have in the store (broker/blobs/blob_names.py)
 """
 
 import hashlib

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import asyncpg
 
-from broker.blobs import BlobStore
-from schemas.settings import Settings
+from broker.blobs.store import BlobStore
+from schemas.settings.tree import Settings
 from workers.backup.blobs import changeable, is_empty, load_blobs
 from workers.backup.fill import fill_database
 from workers.backup.manifest import DATABASE, BackupError, Manifest, read_index, read_manifest

@@ -11,10 +11,10 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobError
-from broker.process import data_folder
-from schemas.settings import Settings
+from broker.blobs.errors import BlobError
+from broker.blobs.store import BlobStore
+from broker.processes.lifecycle import data_folder
+from schemas.settings.tree import Settings
 from workers.backup.manifest import BackupError, Manifest
 from workers.backup.restore import restore
 from workers.backup.save import save

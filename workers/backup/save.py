@@ -15,7 +15,7 @@ from pathlib import Path
 
 import asyncpg
 
-from broker.blobs import BlobStore
+from broker.blobs.store import BlobStore
 from schemas.platform_names import LOGIN_PREFIXES, PLATFORM_ROLES
 from workers.backup.blobs import places_of, save_blobs
 from workers.backup.manifest import (

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from schemas.database_logins import WITHOUT_PASSWORD, login_passwords
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database", "assertions.sql")

@@ -19,8 +19,14 @@ from typing import ClassVar
 import asyncpg
 import msgspec
 
-from broker.observations import CatalogReloaded, CatalogReloadFailed, DatabaseBack, DatabaseLost, Observation
-from schemas.settings import Api
+from broker.observability.observations import (
+    CatalogReloaded,
+    CatalogReloadFailed,
+    DatabaseBack,
+    DatabaseLost,
+    Observation,
+)
+from schemas.settings.tree import Api
 from workers.database.catalog import Catalog
 from workers.database.configuration import (
     OptionsIgnored,

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import asyncpg
 import msgspec
 
-from broker.observations import Observation
+from broker.observability.observations import Observation
+from schemas.keys.secret import Secret
 from schemas.numbers import parse_whole_number
-from schemas.secret import Secret
-from schemas.setting_types import MOST
-from schemas.settings import Api
+from schemas.settings.tree import Api
+from schemas.settings.types import MOST
 from workers.sql.compose import concat, qualified, raw, render
 from workers.sql.files import read_statements
 

@@ -71,7 +71,7 @@ class PoolTimeout(Exception):
 class PoolBusy(PoolTimeout):
     """The request was refused before it waited for a connection, or while it did: it would have waited in vain.
 
-    `reason` is one of `broker/fair_queue.py`; the request may succeed after `retry_after_s` seconds.
+    `reason` is one of `broker/requests/fair_queue.py`; the request may succeed after `retry_after_s` seconds.
     """
 
     def __init__(self, reason: str, retry_after_s: int) -> None:

@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from broker.fair_queue import PLATFORM
+from broker.requests.fair_queue import PLATFORM
 from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
 from workers.database.pipeline import Part, Pipeline, Reply
 from workers.database.session import Found, Work

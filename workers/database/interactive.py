@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from broker.tracing import STATE
+from broker.observability.tracing import STATE
 from workers.database.dialogue import go_on, leave
 from workers.database.pipeline import Pipeline, broken_off
 from workers.database.session import End, Rows, Statement, Work

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 import asyncpg
 
 from schemas.database_logins import sharing_logins
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.assertions import changes_of, find_changes, make_changes, read_state
 from workers.database.migration_files import (
     SERIES,

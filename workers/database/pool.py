@@ -1,8 +1,8 @@
 """The connections of one data pool: shared between callers, used last in first out.
 
 A request that finds no free connection of its caller's share waits, for a time, in a queue that is fair to callers and bounded
-(broker/fair_queue.py); one that would wait in vain is refused at once. The caller is that of the request that the running task
-serves (broker/current_request.py). Making, settling and closing connections is in workers/database/connections.py: a connection
+(broker/requests/fair_queue.py); one that would wait in vain is refused at once. The caller is that of the request that the running task
+serves (broker/requests/current_request.py). Making, settling and closing connections is in workers/database/connections.py: a connection
 is given out only when it is known to be settled. A long value keeps its connection until it is over
 (workers/database/long_value.py), and quick reads share one where others are busy (workers/database/groups.py). When the server
 is gone and no connection is left, callers fail at once.
@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple, Self
 
-from broker.current_request import CURRENT
-from broker.fair_queue import PLATFORM, FairQueue, QueueFull
-from broker.observations import ConnectionRefused
-from broker.observe import observe, observe_connection_wait
-from broker.tracing import STATE
+from broker.observability.observations import ConnectionRefused
+from broker.observability.observe import observe, observe_connection_wait
+from broker.observability.tracing import STATE
+from broker.requests.current_request import CURRENT
+from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull
 from workers.database.connections import OpenConnections, PoolEvent, PoolTimes
 from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
 from workers.database.groups import Groups

@@ -7,7 +7,7 @@ through connections of their own (the scheduler's jobs, project files), which ar
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
-from broker.tracing import Tracing
+from broker.observability.tracing import Tracing
 from workers.database.errors import DatabaseError
 from workers.database.session import Statement
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.assertions import Change, find_changes, make_changes
 from workers.database.migrate import (
     Sessions,

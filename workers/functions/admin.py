@@ -1,7 +1,7 @@
 """The endpoints by which the command line administers functions, below `/functions/v1/_internal`, for the service role.
 
     GET    functions                     all that are run: deployed and local ones
-    PUT    functions/<name>              the body is a bundle (schemas/deployments.py); it is run when this answers
+    PUT    functions/<name>              the body is a bundle (schemas/functions/deployments.py); it is run when this answers
     GET    functions/<name>              its versions, the newest first
     POST   functions/<name>/rollback     {"version"?}
     DELETE functions/<name>              with all its versions
@@ -21,10 +21,17 @@ from urllib.parse import parse_qs, unquote
 
 import msgspec
 
-from broker.blobs_errors import BlobError
-from broker.serve import Body, BodyTooLarge, Streamed
+from broker.blobs.errors import BlobError
+from broker.requests.serve import Body, BodyTooLarge, Streamed
 from schemas.caller import Caller, Service, User
-from schemas.deployments import FUNCTION_NAME, LONGEST_SECRET, MOST_PACKED, MOST_SECRETS, Listed, Session
+from schemas.functions.deployments import (
+    FUNCTION_NAME,
+    LONGEST_SECRET,
+    MOST_PACKED,
+    MOST_SECRETS,
+    Listed,
+    Session,
+)
 from schemas.http import Request, Response
 from schemas.numbers import clamp_whole_number
 from workers.functions.admin_errors import (

@@ -5,7 +5,7 @@ FunctionError (errors.py)
 ├── DeployRefused 422       ├── SecretRefused 422       └── StoreDown 503
 """
 
-from schemas.functions_errors import FunctionError
+from schemas.functions.errors import FunctionError
 
 
 class AdminForbidden(FunctionError):

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from broker.blobs import BlobStore
-from broker.connection import Connection
-from broker.walls import NO_WALL, NO_WALL_CURE
-from schemas.settings import Settings
+from broker.blobs.store import BlobStore
+from broker.nats.connection import Connection
+from broker.processes.confinement import NO_WALL, NO_WALL_CURE
+from schemas.settings.tree import Settings
 from workers.functions.deployments import Check, Deployments
 from workers.functions.overlay import Laid
 from workers.functions.places import Places, give_to

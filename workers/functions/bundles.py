@@ -1,7 +1,7 @@
 """Bundles of deployed functions: checked, and unpacked where the processes of functions can read them.
 
 A bundle comes from whoever has the service key, and through a store that others may write to: its digest is verified,
-nothing in it may lead out of its folder, and no more is taken from it than the limits of `schemas/deployments.py`.
+nothing in it may lead out of its folder, and no more is taken from it than the limits of `schemas/functions/deployments.py`.
 """
 
 import gzip
@@ -18,7 +18,14 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from schemas.deployments import FUNCTION_NAME, MANIFEST, MOST_FILES, MOST_PACKED, MOST_UNPACKED, Manifest
+from schemas.functions.deployments import (
+    FUNCTION_NAME,
+    MANIFEST,
+    MOST_FILES,
+    MOST_PACKED,
+    MOST_UNPACKED,
+    Manifest,
+)
 
 _LONGEST_PATH = 512
 _LONGEST_MANIFEST = 64 * 1024

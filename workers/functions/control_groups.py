@@ -7,7 +7,7 @@
 Beside the limits of `confine.py`, which count address space, and the look at `/proc` ten times a second (`limits.py`), the kernel
 itself stops a process whose memory is beyond `memory.max`, and nothing of it is swapped. A process enters its group between
 fork and exec, before anything of the function runs. The group belongs to us, and no rule of Landlock names it, so the process
-cannot change its limits. Where no group is delegated to us (`broker/control_groups.py`) the other limits hold alone.
+cannot change its limits. Where no group is delegated to us (`broker/processes/control_groups.py`) the other limits hold alone.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from broker.control_groups import WANTED, Delegation, find_delegation
+from broker.processes.control_groups import WANTED, Delegation, find_delegation
 
 PLATFORM = "headwater.platform"
 _FUNCTION = "headwater.function-"

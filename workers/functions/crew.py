@@ -10,8 +10,8 @@ from collections import deque
 from subprocess import SubprocessError
 from typing import cast
 
-from broker.observe import observe
-from schemas.functions_errors import BootFailed, FunctionError, TooBusy
+from broker.observability.observe import observe
+from schemas.functions.errors import BootFailed, FunctionError, TooBusy
 from workers.functions.imports import Prepared
 from workers.functions.limits import Limits
 from workers.functions.logs import FunctionNotStarted

@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from broker import subjects
-from broker.blobs_errors import BlobError
-from broker.connection import Connection
+from broker.blobs.errors import BlobError
 from broker.events import Following, follow, publish
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.deployments import MOST_SECRETS, Deployed, KnownSecret, Session, Version, secret_fault
+from broker.nats.connection import Connection
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.events import FunctionsChanged
-from schemas.functions_settings import FunctionSettings
+from schemas.functions.deployments import MOST_SECRETS, Deployed, KnownSecret, Session, Version, secret_fault
 from schemas.schedules import BadSchedule, parse_schedule
+from schemas.settings.functions import FunctionSettings
 from workers.functions.admin_errors import DeployRefused, NoVersion, SecretRefused
 from workers.functions.bundles import BundleRefused, give_to_us, lay, read_bundle
 from workers.functions.overlay import Laid, Overlay

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from schemas.auth_settings_keys import listed_keys
-from schemas.function_variables import variable_fault
-from schemas.legacy_keys import legacy_key
-from schemas.settings import Settings, gateway_scheme
+from schemas.functions.variables import variable_fault
+from schemas.keys.legacy_keys import legacy_key
+from schemas.settings.auth_keys import listed_keys
+from schemas.settings.tree import Settings, gateway_scheme
 from workers.functions.registry import Function
 
 LOOPBACK = "127.0.0.1"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions.jsonc import parse_jsonc
 
 _CONFIGS = ("deno.json", "deno.jsonc")

@@ -23,8 +23,8 @@ from pathlib import Path
 import deno  # type: ignore[import-untyped]  # one function, which gives a path
 import msgspec
 
-from schemas.functions_folder import entrypoint_in
-from schemas.functions_settings import FunctionSettings
+from schemas.functions.folder import entrypoint_in
+from schemas.settings.functions import FunctionSettings
 from workers.functions.boundary import config_faults, data_source, outside, real_roots
 from workers.functions.import_map import ImportMap, is_relative, local_path, map_of
 from workers.functions.reach import Reach

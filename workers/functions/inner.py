@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from broker.wire import parse_servers
-from schemas.settings import Settings
+from broker.nats.protocol import parse_servers
+from schemas.settings.tree import Settings
 
 METADATA = (
     "169.254.0.0/16",  # link-local: Amazon, Google, Azure, Oracle and most others

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.function_variables import PROXIES
+from schemas.functions.variables import PROXIES
 from workers.functions.imports import Prepared
 from workers.functions.registry import Function
 

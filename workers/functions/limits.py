@@ -11,7 +11,7 @@ none, the limits of the heap and of the whole process still hold.
 import os
 from dataclasses import dataclass, field
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 
 STOPPED = "stopped"
 SAMPLE_S = 0.1

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from broker import subjects
-from broker.connection import Connection
-from broker.jetstream_errors import JetStreamRefused
-from broker.stream_reading import MessagesLost, StreamReader, stream_head
+from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.ordered_reader import MessagesLost, StreamReader, stream_head
+from broker.nats.connection import Connection
 from schemas.errors import Unavailable
-from schemas.functions import LogLine
+from schemas.functions.log_events import LogLine
 
 _DECODE = msgspec.msgpack.Decoder(LogLine).decode
 _LOOKS_BACK = 50_000

@@ -2,7 +2,7 @@
 
 A line of the wrapper (`runtime/preload.ts`) is a frame: RS, then JSON `[level, request id, text]`, or `"listening"`.
 Any other line is the runtime's own or the function's raw output: `info` from stdout, `error` from stderr.
-Each goes out as `schemas.functions.LogLine` on `logs.functions.<name>`, which the stream FUNCTION_LOGS keeps for a while.
+Each goes out as `schemas.functions.log_events.LogLine` on `logs.functions.<name>`, which the stream FUNCTION_LOGS keeps for a while.
 """
 
 import time
@@ -13,11 +13,11 @@ import msgspec
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection
-from broker.observations import Observation
-from broker.observe import observe
+from broker.nats.connection import Connection
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from schemas.errors import ApiError
-from schemas.functions import LogLine
+from schemas.functions.log_events import LogLine
 from workers.functions.registry import Function
 
 LONGEST = 10_000

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobError
-from broker.process import data_folder
-from schemas.deployments import KnownSecret
-from schemas.settings import Settings
+from broker.blobs.errors import BlobError
+from broker.blobs.store import BlobStore
+from broker.processes.lifecycle import data_folder
+from schemas.functions.deployments import KnownSecret
+from schemas.settings.tree import Settings
 from workers.functions.admin_errors import SecretRefused
 from workers.functions.assembling import sealer_of
 from workers.functions.deployments import check_secrets

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.deployments import Session
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.functions.deployments import Session
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.registry import Function, read_functions
 
 

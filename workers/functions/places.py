@@ -27,7 +27,7 @@ from pathlib import Path
 
 import deno  # type: ignore[import-untyped]  # one function, which gives a path
 
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from workers.functions.control_groups import ControlGroups, open_groups
 from workers.functions.landlock import Access
 from workers.functions.registry import Function

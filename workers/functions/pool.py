@@ -9,26 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from broker import streams, subjects
-from broker.blobs import BlobStore
-from broker.connection import Connection
-from broker.fault_reports import FaultReporter
-from broker.jetstream_errors import JetStreamRefused
-from broker.metrics import answer_collect
-from broker.observations import Observation
-from broker.observe import gauge, observe
-from broker.process import Process, data_folder
-from broker.serve import Body, serve
-from broker.stream_watch import StreamWatch
-from broker.streams import StreamLimits
-from broker.walls import NO_WALL, NO_WALL_CURE
-from schemas.auth_settings_keys import named_keys
+from broker import subjects
+from broker.blobs.store import BlobStore
+from broker.jetstream import streams
+from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.stream_watch import StreamWatch
+from broker.jetstream.streams import StreamLimits
+from broker.nats.connection import Connection
+from broker.observability.fault_reports import FaultReporter
+from broker.observability.metrics import answer_collect
+from broker.observability.observations import Observation
+from broker.observability.observe import gauge, observe
+from broker.processes.confinement import NO_WALL, NO_WALL_CURE
+from broker.processes.lifecycle import Process, data_folder
+from broker.requests.serve import Body, serve
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
-from schemas.key_file import read_key_file
-from schemas.setting_files import find_file, setting_folders
-from schemas.settings import Settings, SettingsError
-from schemas.signing import public_keys
+from schemas.keys.key_file import read_key_file
+from schemas.keys.signing import public_keys
+from schemas.settings.auth_keys import named_keys
+from schemas.settings.files import find_file, setting_folders
+from schemas.settings.tree import Settings, SettingsError
 from workers.functions.admin import Admin
 from workers.functions.assembling import deployments_of
 from workers.functions.environment import database_url, keys_of, platform_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from schemas.function_variables import PROXIES
+from schemas.functions.variables import PROXIES
 from workers.functions.confine import MOST_THREADS, Bounds, Confinement
 from workers.functions.control_groups import wait_removed
 from workers.functions.fetch_proxy import fetch_proxy

@@ -19,8 +19,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from subprocess import SubprocessError
 
-from broker.observe import observe
-from schemas.functions_errors import BootFailed, FunctionError, FunctionFailed, LimitReached
+from broker.observability.observe import observe
+from schemas.functions.errors import BootFailed, FunctionError, FunctionFailed, LimitReached
 from workers.functions import http_wire
 from workers.functions.confine import MOST_THREADS, Bounds, Confinement
 from workers.functions.control_groups import ControlGroup

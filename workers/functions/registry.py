@@ -18,11 +18,11 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.dotenv import parse_dotenv
-from schemas.function_variables import variable_fault
-from schemas.functions_folder import LEFT_OUT, SOURCES, entrypoint_in, shared_in
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from schemas.secret import Secret
+from schemas.functions.folder import LEFT_OUT, SOURCES, entrypoint_in, shared_in
+from schemas.functions.variables import variable_fault
+from schemas.keys.secret import Secret
+from schemas.settings.dotenv import parse_dotenv
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 MOST_FILES = 20_000

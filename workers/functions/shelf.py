@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.overlay import Overlay, read_all
 from workers.functions.registry import Function
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing
-from broker.blobs_model import Found
-from broker.blobs_names import Place
-from schemas.deployments import MOST_PACKED, KnownSecret, Version
+from broker.blobs import blob_names
+from broker.blobs.blob_names import Place
+from broker.blobs.errors import BlobMissing
+from broker.blobs.model import Found
+from broker.blobs.store import BlobStore
+from schemas.functions.deployments import MOST_PACKED, KnownSecret, Version
 from workers.functions.sealing import Sealer
 
 _VERSION = re.compile(r"(\d{6})-([0-9a-f]{64})")
@@ -60,7 +60,7 @@ class Store:
 
     async def read(self) -> Kept:
         """Read what is deployed now. Notes that have not changed are not read again."""
-        found = [each async for each in self._blobs.list(blobs_names.FUNCTIONS)]
+        found = [each async for each in self._blobs.list(blob_names.FUNCTIONS)]
         notes: dict[Place, tuple[Found, bytes]] = {}
         for each in found:
             if _VERSION.fullmatch(each.place.name.rpartition("/")[2]):
@@ -80,7 +80,7 @@ class Store:
         """Give the versions of a function, the newest first."""
         active = await self._active(name)
         found: list[Version] = []
-        async for each in self._blobs.list(blobs_names.function(name)):
+        async for each in self._blobs.list(blob_names.function(name)):
             if read := _VERSION.fullmatch(each.place.name.rpartition("/")[2]):
                 number, sha256 = int(read[1]), read[2]
                 is_active = active is not None and (active.number, active.sha256) == (number, sha256)
@@ -90,42 +90,42 @@ class Store:
     async def bundle(self, name: str, number: int, sha256: str) -> bytes:
         """Give the bytes of a version. Raises: BlobMissing."""
         return await self._blobs.get_small(
-            blobs_names.function_version(name, number, sha256), limit=MOST_PACKED
+            blob_names.function_version(name, number, sha256), limit=MOST_PACKED
         )
 
     async def put(self, name: str, number: int, sha256: str, data: bytes) -> None:
         """Keep a version; it is not run yet."""
-        await self._blobs.put_small(blobs_names.function_version(name, number, sha256), data)
+        await self._blobs.put_small(blob_names.function_version(name, number, sha256), data)
 
     async def activate(self, name: str, number: int, sha256: str) -> Active:
         """Have a version be run."""
         active = Active(name, number, sha256, self._clock())
-        await self._blobs.put_small(blobs_names.function_active(name), msgspec.json.encode(active))
+        await self._blobs.put_small(blob_names.function_active(name), msgspec.json.encode(active))
         return active
 
     async def forget(self, name: str, versions: list[Version]) -> None:
         """Drop versions of a function."""
         await self._blobs.delete(
-            blobs_names.function_version(name, each.number, each.sha256) for each in versions
+            blob_names.function_version(name, each.number, each.sha256) for each in versions
         )
 
     async def delete(self, name: str) -> None:
         """Drop a function with all its versions; it is not run from the first moment."""
-        await self._blobs.delete([blobs_names.function_active(name)])
-        await self._blobs.delete_folder(blobs_names.function(name))
+        await self._blobs.delete([blob_names.function_active(name)])
+        await self._blobs.delete_folder(blob_names.function(name))
 
     async def set_secret(self, name: str, value: str) -> None:
         """Keep a secret, encrypted."""
         note = _Sealed(name, self._sealer.seal(name, value), self._sealer.digest(value), self._clock())
-        await self._blobs.put_small(blobs_names.function_secret(name), msgspec.json.encode(note))
+        await self._blobs.put_small(blob_names.function_secret(name), msgspec.json.encode(note))
 
     async def unset_secrets(self, names: list[str]) -> None:
         """Drop secrets; those that are not there are fine."""
-        await self._blobs.delete(blobs_names.function_secret(name) for name in names)
+        await self._blobs.delete(blob_names.function_secret(name) for name in names)
 
     async def _active(self, name: str) -> Active | None:
         try:
-            data = await self._blobs.get_small(blobs_names.function_active(name), limit=_SMALL)
+            data = await self._blobs.get_small(blob_names.function_active(name), limit=_SMALL)
             return msgspec.json.decode(data, type=Active)
         except (BlobMissing, msgspec.MsgspecError):
             return None

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from schemas.caller import Anonymous, Rejected, Service
-from schemas.functions_errors import TokenRefused
+from schemas.functions.errors import TokenRefused
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
 

@@ -1,6 +1,6 @@
 """The users that functions run as, where the platform was started as root: one for each function, none with an account.
 
-Ids come from a range that no system hands out (`broker/walls.py`). A function keeps its id: it stands in a file, because
+Ids come from a range that no system hands out (`broker/processes/confinement.py`). A function keeps its id: it stands in a file, because
 files that only this id may read outlive a process. The first choice is a digest of the data folder and the name, so two
 platforms on one machine rarely choose the same; ids that an account or a running service has are skipped.
 
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from broker.walls import FIRST_UID, LAST_UID, has_own_users
-from schemas.settings import SettingsError
+from broker.processes.confinement import FIRST_UID, LAST_UID, has_own_users
+from schemas.settings.tree import SettingsError
 
 _ACCOUNTS = ("headwater-functions", "nobody")
 _COUNT = LAST_UID - FIRST_UID + 1

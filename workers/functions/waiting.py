@@ -5,10 +5,10 @@
 It loads nothing but the standard library, so it takes a fourth of the worker's memory. When the folder holds a function,
 when one was deployed into the blob store of this machine (`DEPLOYED`), or when a door says on the broker that somebody
 wants to deploy one, it becomes the worker: same process, same supervisor, by `exec`, or, forked from a process that has the
-worker's code (`broker/fork_server.py`), by calling it. One that is ready at once says so for
+worker's code (`broker/processes/fork_server.py`), by calling it. One that is ready at once says so for
 the worker's sake: a platform without functions is ready. Where it cannot listen to the broker it does not wait.
 
-While it waits it gives the signs of life of `broker/heartbeat.py`; the worker inherits the pipe for its own.
+While it waits it gives the signs of life of `broker/processes/heartbeat.py`; the worker inherits the pipe for its own.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ from collections.abc import Sequence
 EVERY_S = 0.5
 WANTED = "health.functions.wanted"
 """As `broker.subjects.FUNCTIONS_WANTED`."""
-_WORKER, _TITLE = "workers.__main__", "broker.process_title"
+_WORKER, _TITLE = "workers.__main__", "broker.processes.title"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENTRYPOINTS = ("index.ts", "index.js", "index.mjs", "index.jsx", "index.tsx")
 _READY_FD = "HEADWATER_READY_FD"
 _READY, _ALIVE, _LOADING = b"ready\n", b"alive\n", b"loading\n"
-"""What `broker/heartbeat.py` writes; spelled here again, because this program imports nothing of ours."""
+"""What `broker/processes/heartbeat.py` writes; spelled here again, because this program imports nothing of ours."""
 _BROKER = "HEADWATER_BROKER_URL"
 _CONNECT_S = 2.0
 _AGAIN_S = 2.0

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.walls import holds_functions, landlock_abi
+from broker.processes.confinement import holds_functions, landlock_abi
 from workers.functions.filter import Installer, Unix, is_supported
 
 _NO_NEW_PRIVS = 38

@@ -12,13 +12,13 @@ import time
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from broker.body import BodyBroken
-from broker.serve import Body, Streamed
-from broker.tracing import STATE
-from schemas.functions_errors import NameMissing, NoAnswer, NoFunction, SandboxMissing
-from schemas.functions_settings import EdgeRuntime
+from broker.observability.tracing import STATE
+from broker.requests.body import BodyBroken
+from broker.requests.serve import Body, Streamed
+from schemas.functions.errors import NameMissing, NoAnswer, NoFunction, SandboxMissing
 from schemas.http import Request, Response, header
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
+from schemas.settings.functions import EdgeRuntime
 from workers.functions import http_wire
 from workers.functions.admin import PREFIX as ADMIN
 from workers.functions.admin import Admin

@@ -7,12 +7,12 @@ Source: reference page "graphql", section 1; reference page "rest", section 4.
 from collections.abc import Container
 
 from schemas.http import Request
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from workers.database.catalog import Role
 from workers.database.session import Statement
 from workers.graphql.execute import Around
-from workers.identity import Identity
-from workers.request_settings import pre_request_call, request_settings
+from workers.request_context.identity import Identity
+from workers.request_context.settings import pre_request_call, request_settings
 from workers.sql.compose import quoted
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Request, Response
 from workers.database.errors import DatabaseError
 from workers.database.session import End, Rows, Work
@@ -13,7 +13,7 @@ from workers.idempotency.errors import IdempotencyError
 from workers.idempotency.key import KeyedRequest, keyed_request, parse_key
 from workers.idempotency.record import StoredAnswer
 from workers.idempotency.writes import Answering, Finished, KeyedWrites
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 
 _AREA = "graphql"
 NOT_STORED = "The mutation was carried out by the first request with this Idempotency-Key; its answer was too long to be stored"

@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from broker.subjects import GRAPHQL
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from workers.database.configuration import OptionsIgnored
 from workers.graphql.following.service import SubscribableWorker
 from workers.graphql.keyed import without_body

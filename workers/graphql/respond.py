@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Headers, Response
 from workers.database.long_value import LongValue
 from workers.graphql.errors import GraphQLFailure

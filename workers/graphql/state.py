@@ -7,7 +7,7 @@ catalog or configuration makes a new state, so nothing kept can be stale; parsed
 import asyncio
 from collections.abc import Callable
 
-from schemas.settings import Api, Settings
+from schemas.settings.tree import Api, Settings
 from workers.database.catalog import Catalog, Role
 from workers.database.session import Sessions
 from workers.graphql.errors import SchemaError, refused_token
@@ -17,7 +17,7 @@ from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import Snapshot
 from workers.graphql.role import RoleState, keep
-from workers.identity import Identities
+from workers.request_context.identity import Identities
 
 _ROLES_KEPT = 250
 _DOCUMENTS_KEPT = 1000

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from broker.serve import Body, BodyTooLarge, Streamed
+from broker.requests.serve import Body, BodyTooLarge, Streamed
 from schemas.http import Request, Response, header
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.database.pool import Pool

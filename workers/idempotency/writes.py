@@ -24,7 +24,7 @@ import msgspec
 
 from broker.subjects import IDEMPOTENCY_REPLAYED
 from schemas.http import Response
-from schemas.idempotency_settings import Idempotency
+from schemas.settings.idempotency import Idempotency
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.idempotency import statements

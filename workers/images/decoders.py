@@ -19,8 +19,8 @@ from typing import ClassVar
 
 import msgspec
 
-from broker.observations import Observation
-from broker.observe import observe
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from workers.images import job as jobs
 from workers.images.errors import REFUSALS, RenderFailed, RenderTimedOut, SourceUnsupported
 from workers.images.job import Answer, Job, Made, Ready, Refused

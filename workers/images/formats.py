@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.images import Output
+from schemas.images.transform import Output
 
 HEAD = 4096
 """Bytes from the start of a file that `sniff` looks at."""

@@ -7,7 +7,7 @@ A photograph is never enlarged; a drawing has no size of its own and may be. Sou
 
 from dataclasses import dataclass
 
-from schemas.images import Transform
+from schemas.images.transform import Transform
 
 UNASKED = (3000, 8192)
 """Box into which an image is fitted when no side is given."""

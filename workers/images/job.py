@@ -11,7 +11,7 @@ import socket
 import msgspec
 from msgspec import Struct
 
-from schemas.images import Output, Transform
+from schemas.images.transform import Output, Transform
 
 _LENGTH = 4
 _MOST = 64 * 1024

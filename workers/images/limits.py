@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from schemas.storage_settings import ImageTransformation
+from schemas.settings.storage import ImageTransformation
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _NICENESS = 5

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 from broker import subjects
-from broker.blobs import BlobStore
-from broker.connection import Connection
-from broker.metrics import answer_collect
-from broker.process import Process
-from broker.serve import Body, serve
+from broker.blobs.store import BlobStore
+from broker.nats.connection import Connection
+from broker.observability.metrics import answer_collect
+from broker.processes.lifecycle import Process
+from broker.requests.serve import Body, serve
 from schemas.http import Request, Response
-from schemas.settings import Settings, SettingsError
+from schemas.settings.tree import Settings, SettingsError
 from workers.images.decoders import Decoders
 from workers.images.limits import bound_memory, limits_of
 from workers.images.worker import ImageWorker

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyvips  # type: ignore[import-untyped]  # the library has no types
 
-from schemas.images import Output, Transform
+from schemas.images.transform import Output, Transform
 from workers.images import formats
 from workers.images.errors import SourceTooLarge, SourceTooManyPixels, SourceUnsupported
 from workers.images.formats import Format

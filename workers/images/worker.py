@@ -18,17 +18,17 @@ from typing import ClassVar
 
 import msgspec
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing, BlobStoreDown, BlobTooLarge
-from broker.blobs_names import Place
-from broker.observations import Observation
-from broker.observe import observe
-from broker.serve import Body
+from broker.blobs import blob_names
+from broker.blobs.blob_names import Place
+from broker.blobs.errors import BlobMissing, BlobStoreDown, BlobTooLarge
+from broker.blobs.store import BlobStore
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from broker.requests.serve import Body
 from schemas.blobs import Blob
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
-from schemas.images import Order, Rendered
+from schemas.images.transform import Order, Rendered
 from workers.images.decoders import Decoders
 from workers.images.errors import RenderTimedOut, SourceMissing, SourceTooLarge
 from workers.images.job import Job, Made
@@ -148,7 +148,7 @@ class ImageWorker:
     @contextlib.asynccontextmanager
     async def _opened(self, source: Blob) -> AsyncIterator[tuple[int, int]]:
         """Open a source as a file, and give its size. What lies on no local disk is read into memory first."""
-        place = blobs_names.blob(source.bucket, source.version)
+        place = blob_names.blob(source.bucket, source.version)
         async with contextlib.AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(self._limits.timeout):
@@ -169,7 +169,7 @@ class ImageWorker:
 
 
 def _place(blob: Blob) -> Place:
-    return blobs_names.transform(blob.version, blob.transform)
+    return blob_names.transform(blob.version, blob.transform)
 
 
 def _about(made: Made, source_size: int) -> Rendered:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from workers.project import history
 from workers.project.apply import Door, run_script
 from workers.project.errors import Refused

@@ -7,7 +7,7 @@ there too. A reset that was killed is taken back by the next start, reset or res
 
 from functools import partial
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.migrate import migrate
 from workers.project import history
 from workers.project.bring_up import Local, Tell, apply_migrations, apply_roles, apply_seeds

@@ -24,7 +24,7 @@ from schemas.project_tasks import (
     Types,
     read_task,
 )
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.migrate import MigrationError
 from workers.project import history, lint, listing
 from workers.project.bring_up import Local, apply_seeds, planned, push, read_local

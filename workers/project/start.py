@@ -1,7 +1,7 @@
 """The project's part of a start: what is pending is applied by the process that keeps the system schemas up to date.
 
 What it says goes to the log; lines for the user are JSON with a level, and a refusal is lines that begin with `! `
-(`services/supervisor/logs.py` reads both).
+(`services/supervisor/processes/log_files.py` reads both).
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.project.bring_up import Local, Tell, read_local, start_project
 from workers.project.door import Links, links_of, open_door
 from workers.project.errors import ProjectError

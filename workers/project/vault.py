@@ -5,7 +5,7 @@ A secret is known by its name. One that is there with another value is changed; 
 
 from collections.abc import Callable, Mapping
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from workers.project.apply import Door
 from workers.sql.files import read_statements
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
-from broker.observe import gauge
+from broker.observability.observe import gauge
 
 _QUESTIONS = "headwater_realtime_questions"
 _SECONDS = "headwater_realtime_question_seconds"

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from workers.database.errors import DatabaseError
 from workers.realtime.numbers import Numbers
 

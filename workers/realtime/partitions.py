@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.database.session import Statement, Work

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from broker.codec import Decoder, Undecodable
-from broker.connection import Connection
-from broker.observe import gauge, observe
+from broker.nats.connection import Connection
+from broker.nats.protocol import Message
+from broker.observability.observe import gauge, observe
 from broker.subjects import CLIENT_POSITIONS, REALTIME
-from broker.wire import Message
 from schemas.realtime import ClientPositions
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from workers.realtime.client_positions import RememberedPositions
 from workers.realtime.numbers import Numbers
 from workers.realtime.observations import PositionsUnreadable

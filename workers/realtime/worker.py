@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from broker.codec import Undecodable, decoder, encode
-from broker.observe import observe
-from broker.serve import Body
+from broker.observability.observe import observe
+from broker.requests.serve import Body
 from schemas import realtime
 from schemas.errors import Unavailable
 from schemas.http import Request, Response

@@ -10,12 +10,19 @@ crash in between ends in one gap more, never in one that nobody is told of.
 
 from dataclasses import dataclass
 
-from broker.connection import Connection
-from broker.observe import observe
-from broker.streams import StreamLimits, StreamState, change_stream, drop_stream, make_stream, stream_state
+from broker.jetstream.streams import (
+    StreamLimits,
+    StreamState,
+    change_stream,
+    drop_stream,
+    make_stream,
+    stream_state,
+)
+from broker.nats.connection import Connection
+from broker.observability.observe import observe
 from broker.subjects import CHANGES_KEPT, CHANGES_STREAM
 from schemas.errors import Unavailable
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from workers.replication.failover import ends_before, is_common, keep_on_standbys
 from workers.replication.observations import ChangesLost
 from workers.replication.outgoing import Outgoing, gap_of, order

@@ -8,12 +8,12 @@ following   frames -> messages -> drafts -> messages of the stream, in order; wh
 import asyncio
 from collections.abc import Callable
 
-from broker.connection import Connection
-from broker.observe import observe
-from broker.ordered import Ordered
-from broker.stream_watch import EVERY_S, StreamWatch
+from broker.jetstream.ordered_publisher import Ordered
+from broker.jetstream.stream_watch import EVERY_S, StreamWatch
+from broker.nats.connection import Connection
+from broker.observability.observe import observe
 from broker.subjects import CHANGES_STREAM
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from workers.replication.beginning import Beginning, Changes, begin
 from workers.replication.observations import (
     ChangeCut,
@@ -195,7 +195,7 @@ class Term:
             await self._publish(ordered, tick_of(reached, number + 1 if lsn == reached - 1 else 0))
 
     async def _try_store(self, ordered: Ordered) -> None:
-        """Write a tick every few seconds where nothing else was stored: the canary of this stream (broker/stream_watch.py).
+        """Write a tick every few seconds where nothing else was stored: the canary of this stream (broker/jetstream/stream_watch.py).
 
         Only between transactions, while the reader waits for the log and nothing is underway: then the tick takes the next
         place, no message of a transaction can claim the same, and `publish` does not wait.

@@ -5,14 +5,14 @@ import random
 import zlib
 from contextlib import suppress
 
-from broker.connection import Connection, NoResponders
-from broker.jetstream_errors import JetStreamRefused
-from broker.observe import observe, traceback_of
-from broker.stream_watch import SWITCHED_OFF, StreamWatch
+from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.stream_watch import SWITCHED_OFF, StreamWatch
+from broker.nats.connection import Connection, NoResponders
+from broker.nats.protocol import MessageTooLong
+from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM
-from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost, lead
 from workers.replication.conversions import Conversions

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.superuser import connect_with_fixed_settings
 from workers.replication.slot import drop_slot
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from workers.replication.observations import CommitsWait
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.02

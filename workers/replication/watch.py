@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from broker.observe import gauge, observe
+from broker.observability.observe import gauge, observe
 from workers.database.leader import Leadership, LeadershipLost
 from workers.replication.observations import SlotHoldsMuch
 from workers.replication.slot import STATEMENTS

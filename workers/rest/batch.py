@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Headers, Request, Response
 from workers.database.renewal import renewal
 from workers.database.session import End, Rows, Sessions, Statement, Work
 from workers.idempotency.writes import Answering, Finished, Prepare
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 from workers.rest.dialect import Dialect
 from workers.rest.errors import BadBody
 from workers.rest.execute import Around, Settings, Task, settings_of

@@ -7,14 +7,14 @@ import msgspec
 
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions, Statement, Work
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 from workers.rest.errors import RootDisabled
 from workers.rest.execute import Around, settings_of
 from workers.rest.model import ApiRequest, Output, Plan, Read, Shape
-from workers.rest.openapi import openapi_document
-from workers.rest.openapi31 import openapi31_document
-from workers.rest.openapi_named import NAMED_SQL, Named, named_from
-from workers.rest.openapi_scope import VISIBLE_SQL, OpenApiOptions, visible_from
+from workers.rest.openapi.document import openapi_document
+from workers.rest.openapi.document31 import openapi31_document
+from workers.rest.openapi.names import NAMED_SQL, Named, named_from
+from workers.rest.openapi.scope import VISIBLE_SQL, OpenApiOptions, visible_from
 from workers.rest.plan.output import OPENAPI_31, negotiate_root
 from workers.rest.state import State
 

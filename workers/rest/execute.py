@@ -15,8 +15,8 @@ from workers.database.catalog import Role
 from workers.database.long_value import LongValue
 from workers.database.row_body import BodyNotStored, RowBody
 from workers.database.session import End, GatheredRows, Rows, Sessions, Statement, Work
-from workers.identity import Identity
-from workers.request_settings import pre_request_call, request_settings
+from workers.request_context.identity import Identity
+from workers.request_context.settings import pre_request_call, request_settings
 from workers.rest.errors import (
     AnswerNotStored,
     AnswerTooLong,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Headers, Request, Response
 from workers.database.errors import DatabaseError
 from workers.database.session import End, Rows, Statement, Work
@@ -12,7 +12,7 @@ from workers.idempotency.errors import IdempotencyError
 from workers.idempotency.key import keyed_request, parse_key
 from workers.idempotency.record import StoredAnswer
 from workers.idempotency.writes import Answering, Finished, KeyedWrites, Prepare
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 from workers.rest.batch import RunKeyed
 from workers.rest.conditional import GuardedWrite, error_of
 from workers.rest.errors import KeyRejected

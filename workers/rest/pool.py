@@ -1,8 +1,8 @@
 """The REST pool of a process: one worker on the shared resources, with a new state for every catalog and configuration."""
 
-from broker.observe import observe
+from broker.observability.observe import observe
 from broker.subjects import REST
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from workers.database.configuration import OptionsIgnored
 from workers.idempotency.opening import keyed_writes
 from workers.resources import Resources

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Headers, Response
 from workers.database.catalog import Returns
 from workers.database.long_value import LongValue

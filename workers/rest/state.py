@@ -7,10 +7,10 @@ so nothing kept can be stale.
 from dataclasses import dataclass
 from typing import TypeVar
 
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from workers.database.catalog import Catalog, Role
 from workers.database.similar import best_match
-from workers.identity import Identities
+from workers.request_context.identity import Identities
 from workers.rest.errors import refused_token
 from workers.rest.execute import Surroundings
 from workers.rest.model import Action, ApiRequest, Options, Payload, Plan, Prepared

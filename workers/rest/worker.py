@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker.serve import Body, Streamed
+from broker.requests.serve import Body, Streamed
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions
 from workers.idempotency.writes import KeyedWrites
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 from workers.rest.batch import run_batch
 from workers.rest.conditional import execute_if, is_conditional
 from workers.rest.describe import describe

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import observe
+from broker.nats.connection import Connection
+from broker.observability.observe import observe
+from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
 from schemas.caller import Service
-from schemas.deployments import Listed
 from schemas.errors import ApiError
-from schemas.functions_settings import FunctionSettings
+from schemas.functions.deployments import Listed
 from schemas.http import Request
 from schemas.schedules import BadSchedule, Schedule, parse_schedule
-from schemas.settings import Settings
+from schemas.settings.functions import FunctionSettings
+from schemas.settings.tree import Settings
 from workers.scheduler.functions import PREFIX
 from workers.scheduler.observations import ScheduleUnreadable
 

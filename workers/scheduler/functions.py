@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from broker.call import Calls
-from broker.observe import observe
+from broker.observability.observe import observe
+from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS
 from schemas.caller import Service
 from schemas.errors import ApiError
 from schemas.http import Request
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.leader import Leadership
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
 from workers.scheduler.statements import JOBS

@@ -9,9 +9,9 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from broker.observe import observe
-from schemas.scheduler_settings import Scheduler
+from broker.observability.observe import observe
 from schemas.schedules import BadSchedule, Schedule, parse_schedule
+from schemas.settings.scheduler import Scheduler
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost
 from workers.database.script import run_script

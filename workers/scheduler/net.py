@@ -1,7 +1,7 @@
 """Requests of SQL: taken from the queue after their commit, sent once, their answers written.
 
 Nothing is repeated: whoever takes a request deletes it first, and what was underway when a process died has no answer (so
-does the original). Addresses pass a guard, at each step of a redirect (workers/outgoing_guard.py). With nothing to do nothing
+does the original). Addresses pass a guard, at each step of a redirect (workers/http_client/address_guard.py). With nothing to do nothing
 is asked: a notice at the commit wakes the sender.
 """
 
@@ -13,13 +13,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from broker.observe import observe
-from schemas.scheduler_settings import Net
-from schemas.settings import Settings, gateway_scheme
+from broker.observability.observe import observe
+from schemas.settings.scheduler import Net
+from schemas.settings.tree import Settings, gateway_scheme
 from workers.database.errors import DatabaseError
 from workers.database.leader import Leadership
-from workers.outgoing import Fetched, FetchFailed, Outgoing
-from workers.outgoing_guard import Guard, make_guard
+from workers.http_client.address_guard import Guard, make_guard
+from workers.http_client.client import Fetched, FetchFailed, Outgoing
 from workers.scheduler.observations import RequestNotAnswered, RequestSent
 from workers.scheduler.statements import JOBS, NET
 

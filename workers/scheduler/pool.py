@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import gauge, observe
+from broker.nats.connection import Connection
+from broker.observability.observe import gauge, observe
+from broker.requests.call import Calls
 from schemas.schedules import BadSchedule, parse_schedule
-from schemas.settings import Settings, SettingsError
+from schemas.settings.tree import Settings, SettingsError
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.leader import Leadership, LeadershipLost, lead
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 from workers.resources import Resources
 from workers.scheduler.net import guard_of
 from workers.scheduler.observations import SchedulerLost, SchedulerWaits

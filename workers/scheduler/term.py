@@ -4,14 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import observe
+from broker.nats.connection import Connection
+from broker.observability.observe import observe
+from broker.requests.call import Calls
 from schemas.schedules import Schedule
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError
 from workers.database.leader import Leadership, LeadershipLost
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 from workers.scheduler.function_schedules import FunctionSchedules
 from workers.scheduler.functions import PREFIX as FUNCTION
 from workers.scheduler.functions import FunctionCalls

@@ -13,11 +13,11 @@ from uuid import UUID
 
 import msgspec
 
-from broker.observe import observe
-from schemas.scheduler_settings import Net
+from broker.observability.observe import observe
+from schemas.settings.scheduler import Net
 from workers.database.errors import DatabaseError
 from workers.database.leader import Leadership
-from workers.outgoing import Fetched, FetchFailed, Outgoing
+from workers.http_client.client import Fetched, FetchFailed, Outgoing
 from workers.scheduler.net import NOT_OURS_TO_SEND
 from workers.scheduler.observations import WaitingAnswered, WaitingNotAnswered
 from workers.scheduler.statements import WAITING

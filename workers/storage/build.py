@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 
-from broker.blobs import BlobStore
-from schemas.secret import Secret
-from schemas.storage_settings import Storage
+from broker.blobs.store import BlobStore
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Storage
 from workers.database.pool import Pool
 from workers.storage.context import Renderer, Store
 from workers.storage.s3.keyring import Keyring

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from broker.blobs import BlobStore
-from schemas.images import Order, Rendered
-from schemas.images_reading import Sides
-from schemas.storage_settings import Storage
+from broker.blobs.store import BlobStore
+from schemas.images.reading import Sides
+from schemas.images.transform import Order, Rendered
+from schemas.settings.storage import Storage
 from workers.database.interactive import statement
 from workers.database.pool import Pool
 from workers.database.session import End, Rows, Statement, Work

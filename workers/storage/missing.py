@@ -11,10 +11,10 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing
-from broker.blobs_names import blob
-from broker.observe import observe
+from broker.blobs.blob_names import blob
+from broker.blobs.errors import BlobMissing
+from broker.blobs.store import BlobStore
+from broker.observability.observe import observe
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 from workers.storage.observations import BlobsMissing

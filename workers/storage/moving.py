@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import msgspec
 
-from broker.blobs_errors import BlobMissing
-from broker.blobs_names import Place, blob
+from broker.blobs.blob_names import Place, blob
+from broker.blobs.errors import BlobMissing
 from workers.database.errors import DatabaseError, PoolTimeout
 from workers.database.interactive import first, statement
 from workers.database.session import Statement

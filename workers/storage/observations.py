@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from broker.observations import Observation
+from broker.observability.observations import Observation
 from workers.database.errors import DatabaseError
 
 _NAMES_ONLY = ("42", "0A", "53", "55", "57")

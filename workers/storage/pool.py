@@ -6,12 +6,12 @@ import contextlib
 import os
 from pathlib import Path
 
-from broker.blobs import BlobStore
-from broker.blobs_watch import BlobsWatch
-from broker.call import Calls
+from broker.blobs.store import BlobStore
+from broker.blobs.watch import BlobsWatch
+from broker.requests.call import Calls
 from broker.subjects import STORAGE
 from broker.token_buckets import Buckets
-from schemas.settings import Settings, SettingsError
+from schemas.settings.tree import Settings, SettingsError
 from workers.resources import Resources
 from workers.storage.build import build_store
 from workers.storage.events.telling import Telling

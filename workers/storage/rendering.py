@@ -14,16 +14,16 @@ from typing import Protocol
 
 import msgspec
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobMissing
-from broker.blobs_names import Place, transform
-from broker.call import Calls
+from broker.blobs.blob_names import Place, transform
+from broker.blobs.errors import BlobMissing
+from broker.blobs.store import BlobStore
+from broker.requests.call import Calls
 from broker.subjects import IMAGES
 from broker.token_buckets import Buckets
 from schemas.blobs import Blob
 from schemas.errors import ApiError, DeadlineExceeded, Unavailable
 from schemas.http import Request, Response
-from schemas.images import Order, Rendered
+from schemas.images.transform import Order, Rendered
 from workers.storage.errors import Code, StorageError
 
 _MOST = 10_000

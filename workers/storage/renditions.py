@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from broker.blobs import BlobStore
-from broker.blobs_model import Found
-from broker.blobs_names import TRANSFORMS, Place
-from broker.observe import observe
+from broker.blobs.blob_names import TRANSFORMS, Place
+from broker.blobs.model import Found
+from broker.blobs.store import BlobStore
+from broker.observability.observe import observe
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 from workers.storage.observations import RenditionsSwept

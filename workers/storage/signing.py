@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from schemas.caller import Refusal, Rejected
-from schemas.signing import SigningKey, sign
-from schemas.token_keys import Key, KeySet
-from schemas.tokens import Verifier
+from schemas.keys.signing import SigningKey, sign
+from schemas.keys.token_keys import Key, KeySet
+from schemas.keys.tokens import Verifier
 from workers.storage.errors import invalid_jwt, invalid_signature
 
 LONGEST_S = 604_800

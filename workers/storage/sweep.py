@@ -2,7 +2,7 @@
 
     tombstones    written by triggers with the change; older than a grace, so that who reads a version now can finish
     staging       what is being written and had no byte for `staging_expiry`: the client broke off and its edge died; the
-                  same for multipart uploads to an outside store (broker/blobs_s3_uploads.py)
+                  same for multipart uploads to an outside store (broker/blobs/s3_uploads.py)
     orphans       blobs without a row, older than `orphan_expiry`: an edge died between the bytes and the row
     uploads       resumable ones whose time is over (tus/expiring.py), those in parts that nobody goes on with (s3/expiring.py);
                   and bytes of uploads that have no row any more, which count as orphans
@@ -27,12 +27,12 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobError
-from broker.blobs_model import Found
-from broker.blobs_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Place, blob, transforms
-from broker.observe import gauge, observe
-from schemas.storage_settings import Storage
+from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Place, blob, transforms
+from broker.blobs.errors import BlobError
+from broker.blobs.model import Found
+from broker.blobs.store import BlobStore
+from broker.observability.observe import gauge, observe
+from schemas.settings.storage import Storage
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.pool import Pool
 from workers.sql.files import read_statements

@@ -3,9 +3,9 @@
 Source: reference page "storage", sections 2 and 3.
 """
 
-from broker.blobs_errors import BlobStoreDown
-from broker.observe import observe
-from broker.serve import Body
+from broker.blobs.errors import BlobStoreDown
+from broker.observability.observe import observe
+from broker.requests.serve import Body
 from schemas.caller import Rejected
 from schemas.errors import ApiError
 from schemas.http import Request, Response

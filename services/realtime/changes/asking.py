@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from broker.call import Calls
 from broker.codec import Undecodable, decoder, encode
-from broker.observe import observe
+from broker.observability.observe import observe
+from broker.requests.call import Calls
 from broker.subjects import REALTIME
 from schemas.caller import Service
 from schemas.errors import DeadlineExceeded, Unavailable

@@ -13,15 +13,15 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import gauge
-from broker.stream_reading import Head, last_up_to
+from broker.jetstream.ordered_reader import Head, last_up_to
+from broker.nats.connection import Connection
+from broker.observability.observe import gauge
+from broker.requests.call import Calls
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Position
 from schemas.errors import Unavailable
 from schemas.realtime import CheckedEntry, Entry
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from services.realtime.changes import replay
 from services.realtime.changes.asking import Asking
 from services.realtime.changes.grants import Grants

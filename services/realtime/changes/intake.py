@@ -11,9 +11,9 @@ import asyncio
 import random
 
 from broker.codec import Decoder, Undecodable
-from broker.connection import Connection
-from broker.observe import observe, traceback_of
-from broker.stream_reading import Head, MessagesLost, StreamReader, next_id, stream_head
+from broker.jetstream.ordered_reader import Head, MessagesLost, StreamReader, next_id, stream_head
+from broker.nats.connection import Connection
+from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Batch, Gap, Position, Tick
 from schemas.errors import Unavailable

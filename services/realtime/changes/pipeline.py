@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from schemas.changes import Batch, Column, Gap, Kind, Position, Tick
 from schemas.realtime import Table
 from services.realtime.changes import record

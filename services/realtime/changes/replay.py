@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from broker.connection import Connection
-from broker.observe import observe, traceback_of
-from broker.stream_reading import Kept, MessagesLost, StreamReader
+from broker.jetstream.ordered_reader import Kept, MessagesLost, StreamReader
+from broker.nats.connection import Connection
+from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Position
 from schemas.errors import Unavailable

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from broker.codec import encode
-from broker.observe import observe, traceback_of
+from broker.observability.observe import observe, traceback_of
 from schemas.changes import Kind, Position
 from schemas.realtime import CheckedEntry, Entry, Filter
 from services.realtime.changes.groups import Group

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas.settings import Settings
-from services.supervisor.project import load_project
+from schemas.settings.tree import Settings
+from services.supervisor.project.settings import load_project
 
 _LEFT_OUT = shutil.ignore_patterns(
     "node_modules", ".git", ".headwater", ".next", ".nuxt", ".svelte-kit", ".turbo", ".venv", "__pycache__"

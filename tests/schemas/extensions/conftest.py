@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.supervisor.binaries import find_postgres
 from tests.workers.database import server as servers
 from workers.database.migrate import migrate

@@ -7,10 +7,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.supervisor.binaries import reachable_postgres
-from services.supervisor.extensions import extension_files
-from services.supervisor.system_user import server_user
+from services.supervisor.postgres.extensions import extension_files
+from services.supervisor.postgres.system_user import server_user
 from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database, start_server
 from workers.database.migrate import migrate

@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database import server as servers
 from tests.workers.database.server import Server, connected, fresh_database

@@ -15,9 +15,9 @@ import pytest
 from pglast import ast
 from pglast.visitors import Visitor
 
-from services.supervisor.absent_extensions import absent_files, read_absent
 from services.supervisor.binaries import find_postgres
-from services.supervisor.extensions import MADE_TRUSTED
+from services.supervisor.postgres.absent_extensions import absent_files, read_absent
+from services.supervisor.postgres.extensions import MADE_TRUSTED
 from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database
 

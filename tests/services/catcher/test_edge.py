@@ -6,7 +6,7 @@ import smtplib
 import aiohttp
 import pytest
 
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from services.catcher.edge import Catcher, CatcherOptions
 
 

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from schemas.deployments import Manifest
-from schemas.functions_settings import FunctionSettings
-from schemas.secret import Secret
+from schemas.functions.deployments import Manifest
+from schemas.keys.secret import Secret
+from schemas.settings.functions import FunctionSettings
 from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
 from services.cli.main import main
-from services.supervisor.project import load_project
+from services.supervisor.project.settings import load_project
 
 
 @pytest.fixture

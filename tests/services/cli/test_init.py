@@ -1,7 +1,7 @@
 from importlib import resources
 
-from schemas.settings import Settings
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
+from schemas.settings.tree import Settings
 
 
 def test_the_template_holds_known_keys_with_their_defaults():

@@ -2,11 +2,11 @@ import json
 import subprocess
 import sys
 
-from schemas.settings import DEVELOPMENT_JWT_SECRET
-from schemas.settings_reading import load_settings
-from schemas.signing import read_signing_key
-from services.supervisor.dotenv import parse_dotenv
+from schemas.keys.signing import read_signing_key
+from schemas.settings.reading import load_settings
+from schemas.settings.tree import DEVELOPMENT_JWT_SECRET
 from services.supervisor.exposure import development_secrets
+from services.supervisor.project.dotenv import parse_dotenv
 from tests.services.cli.conftest import DEADLINE_S, ROOT
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from schemas.key_rotation import Rotated, Step
+from schemas.keys.key_rotation import Rotated, Step
 from services.cli.rotate import rotate, words
 
 

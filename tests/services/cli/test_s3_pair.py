@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from services.cli.s3_pair import s3_values, with_s3_pair
+from services.supervisor.data_folder.folder import DataFolder, lock_folder
 from services.supervisor.errors import StartRefused
-from services.supervisor.folder import DataFolder, lock_folder
-from services.supervisor.plan import Choice, choose
-from services.supervisor.project import Project, load_project
+from services.supervisor.processes.plan import Choice, choose
+from services.supervisor.project.settings import Project, load_project
 
 WHOLE = Choice()
 OWN = {"S3_PROTOCOL_ACCESS_KEY_ID": "own-id", "S3_PROTOCOL_ACCESS_KEY_SECRET": "own-secret"}

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from schemas.settings import Auth
+from schemas.settings.tree import Auth
 from services.cli.show import Terminal, env_lines
 from services.supervisor.api_keys import keys_of
 

@@ -270,8 +270,8 @@ def test_a_killed_supervisor_takes_its_children_along_and_the_next_start_works(s
 
 
 def test_a_database_server_that_was_left_over_is_stopped_first(place):
-    from services.supervisor.folder import DataFolder
-    from services.supervisor.postgres import open_cluster
+    from services.supervisor.data_folder.folder import DataFolder
+    from services.supervisor.postgres.server import open_cluster
 
     place.run("start", "--detach", *SERVERS_ONLY)
     place.run("stop")

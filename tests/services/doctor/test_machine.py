@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
 from services.doctor import machine
 from services.doctor.finding import Level
-from services.supervisor.folder import DataFolder
+from services.supervisor.data_folder.folder import DataFolder
 
 
 def _settings(**environment: str):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.settings import Settings
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
+from schemas.settings.tree import Settings
 from services.doctor.finding import Level
 from services.doctor.outside import look_at_certificate, look_at_collector, look_at_store
 from tests.broker.certificate import certificate_for_loopback

@@ -2,11 +2,11 @@
 
 import pytest
 
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
 from services.doctor.finding import Level
 from services.doctor.look import look_at_children
 from services.doctor.readiness import look_at_readiness, read_readiness
-from services.supervisor.state import ChildState, State
+from services.supervisor.data_folder.state import ChildState, State
 from tests.platform import free_port
 
 

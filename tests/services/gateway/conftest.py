@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 import pytest
 import pytest_asyncio
 
-from schemas.settings import Gateway
+from schemas.settings.tree import Gateway
 from services.gateway import listener
 from tests.broker.server import NatsServer, running_server
 from tests.services.gateway.door import Door, running_door

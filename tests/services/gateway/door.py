@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from broker.process import Process
-from schemas.realtime_settings import Realtime
-from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
-from schemas.storage_settings import Storage
+from broker.processes.lifecycle import Process
+from schemas.keys.secret import Secret
+from schemas.settings.realtime import Realtime
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
 from services.app import serve_edges
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port

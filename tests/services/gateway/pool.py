@@ -19,8 +19,8 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from broker import subjects
-from broker.connection import Connection
-from broker.serve import Body, Streamed, serve
+from broker.nats.connection import Connection
+from broker.requests.serve import Body, Streamed, serve
 from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from schemas.settings import Settings, SettingsError, Tls
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
+from schemas.settings.tree import Settings, SettingsError, Tls
 from services.gateway.certificate import Certificate
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import NatsServer

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from broker.process import BAD_SETTINGS
-from schemas.auth_settings_providers import Clerk, ThirdParty, WorkOs
-from schemas.key_rotation import new_list, rotate
-from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Settings
-from schemas.signing import read_signing_key, sign
+from broker.processes.lifecycle import BAD_SETTINGS
+from schemas.keys.key_rotation import new_list, rotate
+from schemas.keys.secret import Secret
+from schemas.keys.signing import read_signing_key, sign
+from schemas.settings.auth_providers import Clerk, ThirdParty, WorkOs
+from schemas.settings.tree import Api, Auth, Broker, Settings
 from services.keys import foreign
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, Watched, running_door, start

@@ -8,7 +8,7 @@ from contextlib import suppress
 import jwt
 import pytest
 
-from schemas.settings import Gateway, RateLimit
+from schemas.settings.tree import Gateway, RateLimit
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import Pool

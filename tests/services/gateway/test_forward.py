@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from schemas.http import INLINE_LIMIT
-from schemas.settings import Gateway
+from schemas.settings.tree import Gateway
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import LARGE, Pool, running_pool

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from broker.call import Calls
 from broker.codec import encode
-from broker.connection import Connection
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
 from broker.subjects import FAULTS
 from schemas.faults import Fault, FaultReport
 from schemas.http import Response
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from services.gateway.health import Health
 from tests.broker.server import NatsServer, running_server
 from tests.services.gateway.door import Door, running_door

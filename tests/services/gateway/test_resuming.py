@@ -1,7 +1,7 @@
 import pytest
 
 from schemas.http import header
-from schemas.storage_settings import Storage
+from schemas.settings.storage import Storage
 from services.gateway.resuming import is_resumable, options
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobTooLarge
-from broker.blobs_names import STAGING
-from schemas.storage_settings import Storage
+from broker.blobs.blob_names import STAGING
+from broker.blobs.errors import BlobTooLarge
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 from services.gateway.forward import BodyRefused
 from services.gateway.resuming_checksum import MISMATCH, Checksum, read_checksum, verified
 

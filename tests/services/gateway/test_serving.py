@@ -9,10 +9,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from broker.blobs import BlobStore
+from broker.blobs.store import BlobStore
 from schemas.blobs import Blob, Claim
 from schemas.http import Response
-from schemas.storage_settings import Storage
+from schemas.settings.storage import Storage
 from services.gateway.serving import Server, place_of
 
 SIZES = (0, 1, 64 * 1024, 64 * 1024 + 1, 5_000_000)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from schemas.token_keys import Issuer as Trusted
+from schemas.keys.token_keys import Issuer as Trusted
 from services.keys import foreign
 from services.keys.foreign import PAUSE_S, ForeignKeys
 from services.keys.issuers import Foreign

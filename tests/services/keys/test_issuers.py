@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from schemas.auth_settings_providers import Auth0, AwsCognito, Clerk, Firebase, ThirdParty, WorkOs
-from schemas.settings import SettingsError
+from schemas.settings.auth_providers import Auth0, AwsCognito, Clerk, Firebase, ThirdParty, WorkOs
+from schemas.settings.tree import SettingsError
 from services.keys.issuers import Foreign, Place, foreign_issuers, is_safe
 
 GOOGLE = "https://www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"

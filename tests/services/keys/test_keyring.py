@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from broker.connection import Connection
 from broker.events import publish
+from broker.nats.connection import Connection
 from broker.subjects import KEYS_CHANGED
-from schemas.auth_settings_providers import Firebase, ThirdParty, WorkOs
 from schemas.caller import Caller, Rejected, Service, User
 from schemas.events import KeysChanged
-from schemas.key_rotation import new_list, rotate
-from schemas.settings import Auth, Settings
-from schemas.signing import read_signing_key, sign
+from schemas.keys.key_rotation import new_list, rotate
+from schemas.keys.signing import read_signing_key, sign
+from schemas.settings.auth_providers import Firebase, ThirdParty, WorkOs
+from schemas.settings.tree import Auth, Settings
 from services.app import doorkeeper
 from services.gateway.doorkeeper import Doorkeeper
 from services.gateway.routes import route_of

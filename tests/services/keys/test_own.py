@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.key_rotation import list_text, new_list, rotate
-from schemas.secret import Secret
-from schemas.settings import Auth, SettingsError
-from schemas.signing import new_signing_key, public_keys
+from schemas.keys.key_rotation import list_text, new_list, rotate
+from schemas.keys.secret import Secret
+from schemas.keys.signing import new_signing_key, public_keys
+from schemas.settings.tree import Auth, SettingsError
 from services.keys.own import OwnKeys
 
 

@@ -8,8 +8,8 @@ import jwt
 import pytest
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
-from schemas.settings import Auth
-from schemas.tokens import KeySet, Verifier, read_keys
+from schemas.keys.tokens import KeySet, Verifier, read_keys
+from schemas.settings.tree import Auth
 from services.middleware.apikey import (
     MISSING,
     UNKNOWN,

@@ -13,10 +13,10 @@ import aiohttp
 import jwt
 import msgspec
 
-from schemas.realtime_settings import Realtime
-from schemas.secret import Secret
-from schemas.settings import Api, Auth, Broker, Pools, Settings
-from schemas.storage_settings import Storage
+from schemas.keys.secret import Secret
+from schemas.settings.realtime import Realtime
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Api, Auth, Broker, Pools, Settings
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port
 from tests.services.gateway.door import Watched, start

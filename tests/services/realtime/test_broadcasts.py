@@ -9,9 +9,9 @@ import pytest
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from schemas.changes import Sent
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from tests.broker.server import NatsServer
 from tests.services.realtime.edges import KEYS, House, fresh, running_edge, token
 from tests.services.realtime.pool import Pool

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from broker import subjects
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from schemas.changes import Position
 from schemas.realtime import ClientPositions, PositionAnswer, PositionQuery
 from services.realtime.client_positions import Acknowledgements, ChannelMemory, EdgePositions, recognize

@@ -7,7 +7,7 @@ import socket as sockets
 import aiohttp
 import pytest
 
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from tests.broker.server import NatsServer
 from tests.services.realtime.edges import KEYS, House, fresh, running_edge, token, user_push
 

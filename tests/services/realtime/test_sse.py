@@ -13,10 +13,10 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from schemas.changes import Position
 from schemas.realtime import Entry, IsClaim
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from services.realtime.sse import read_wanted
 from tests.broker.server import running_server
 from tests.services.realtime.changes.log import Log, inserted

@@ -7,7 +7,7 @@ import jwt
 import pytest
 
 from schemas.caller import Anonymous, Service, User
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.app import doorkeeper
 from services.realtime.tokens import TokenRefused, Tokens, of_caller
 from tests.services.realtime.edges import AUTH, KEYS, SECRET, token

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor.folder import make_folder
+from services.supervisor.data_folder.folder import make_folder
 
 
 class Notes:

@@ -1,7 +1,7 @@
 import pytest
 
-from schemas.secret import Secret
-from schemas.settings import Api, Db, Gateway, Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Api, Db, Gateway, Settings
 from services.supervisor.addresses import (
     as_role,
     database_url,

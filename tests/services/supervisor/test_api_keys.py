@@ -1,7 +1,7 @@
 import re
 
-from schemas.secret import Secret
-from schemas.settings import DEVELOPMENT_JWT_SECRET, Auth
+from schemas.keys.secret import Secret
+from schemas.settings.tree import DEVELOPMENT_JWT_SECRET, Auth
 from services.supervisor.api_keys import keys_of, legacy_key, random_keys
 
 OPAQUE = r"[A-Za-z0-9_-]{22}_[A-Za-z0-9_-]{8}"

@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
-from schemas.auth_settings_delivery import Email
-from schemas.secret import Secret
-from schemas.settings import Auth, Db, Gateway, Settings
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Email
+from schemas.settings.tree import Auth, Db, Gateway, Settings
 from services.supervisor.errors import StartRefused
 from services.supervisor.exposure import check_exposure, development_secrets, exposure_warnings, is_loopback
 

@@ -1,14 +1,14 @@
 import json
 from dataclasses import asdict
 
-from schemas.settings_reading import load_settings
+from schemas.settings.reading import load_settings
 from services.supervisor.api_keys import keys_of
-from services.supervisor.folder import make_folder
-from services.supervisor.forks import is_supported
+from services.supervisor.data_folder.folder import make_folder
 from services.supervisor.launch import children_environment, prepare
-from services.supervisor.plan import Choice
 from services.supervisor.ports import Ports
-from services.supervisor.project import load_project
+from services.supervisor.processes.forks import is_supported
+from services.supervisor.processes.plan import Choice
+from services.supervisor.project.settings import load_project
 
 
 def project_of(root, **environment):

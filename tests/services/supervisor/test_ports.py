@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from schemas.settings import Api, Broker, Db, Settings
+from schemas.settings.tree import Api, Broker, Db, Settings
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Wanted, choose_ports, is_free, wanted_ports
 

@@ -1,4 +1,4 @@
-from services.supervisor.logs import LogFile
+from services.supervisor.processes.log_files import LogFile
 from services.supervisor.report import Recorded
 
 

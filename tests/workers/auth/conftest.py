@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.auth.house import (
     OPEN,
     UNLIMITED,

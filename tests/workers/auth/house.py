@@ -16,8 +16,8 @@ import msgspec
 
 from schemas.caller import Anonymous, Caller, Service
 from schemas.http import Headers, Request, Response, header
-from schemas.settings import Settings
-from schemas.tokens import Verifier, read_keys
+from schemas.keys.tokens import Verifier, read_keys
+from schemas.settings.tree import Settings
 from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
 from workers.auth.build import build_accounts
@@ -27,7 +27,7 @@ from workers.auth.passwords.passwords import Cost, Verdict
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
 from workers.database.pool import Pool
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 PASSWORD = "correct horse"
 ANYBODY = Anonymous()

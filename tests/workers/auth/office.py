@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-from schemas.auth_settings_delivery import Twilio as TwilioAccount
-from schemas.auth_settings_delivery import TwilioVerify as VerifyAccount
 from schemas.http import Response
-from schemas.secret import Secret
-from schemas.setting_types import Quota
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Twilio as TwilioAccount
+from schemas.settings.auth_delivery import TwilioVerify as VerifyAccount
+from schemas.settings.types import Quota
 from services.catcher.letter import Letter
 from services.catcher.mailbox import CaughtMail
 from services.catcher.smtp import SmtpServer

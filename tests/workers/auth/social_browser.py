@@ -6,10 +6,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import aiohttp
 
-from schemas.auth_settings_providers import Provider as Settings
 from schemas.caller import Caller
 from schemas.http import Response
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_providers import Provider as Settings
 from tests.workers.auth.house import House, Signed, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider
 

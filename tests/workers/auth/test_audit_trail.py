@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address, number

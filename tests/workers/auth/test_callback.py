@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from schemas.setting_types import Duration
+from schemas.settings.types import Duration
 from tests.workers.auth.house import ADMIN, House, claims_of, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, Person, running
 from tests.workers.auth.social_browser import (

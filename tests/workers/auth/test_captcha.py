@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from schemas.secret import Secret
-from schemas.setting_types import Duration
+from schemas.keys.secret import Secret
+from schemas.settings.types import Duration
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.hooks.service import served
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address

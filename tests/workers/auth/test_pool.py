@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from broker.process import OK, Process
-from schemas.secret import Secret
-from schemas.settings import Broker, Db, Pools, Settings
+from broker.processes.lifecycle import OK, Process
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Broker, Db, Pools, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.auth.house import House
 from workers.auth.pool import serve_pool

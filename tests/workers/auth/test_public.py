@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from schemas.auth_settings_delivery import Twilio
-from schemas.auth_settings_providers import Provider
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Twilio
+from schemas.settings.auth_providers import Provider
 from tests.workers.auth.house import House, told
 
 PROVIDERS = [

@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 import structlog
 
-from broker.observe import configure
-from schemas.secret import Secret
-from schemas.settings import Settings
+from broker.observability.observe import configure
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.house import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from broker import observe
+from broker.observability import observe
 from schemas.http import Response
 from tests.workers.auth.house import ADMIN, PASSWORD, Y2024, House, address, told
 from tests.workers.auth.office import Office, landed

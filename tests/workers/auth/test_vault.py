@@ -3,8 +3,8 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.auth_settings import Auth, DatabaseEncryption
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth, DatabaseEncryption
 from workers.auth.vault import CannotOpen, Vault, is_sealed, read_vault
 
 ROW, OTHER = uuid4(), uuid4()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from services.supervisor.binaries import reachable_postgres
-from services.supervisor.system_user import run_as, server_user
+from services.supervisor.postgres.system_user import run_as, server_user
 from tests.workers.database.server import OUTSIDE
 
 _SETTINGS = {

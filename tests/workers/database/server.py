@@ -24,11 +24,11 @@ from urllib.parse import quote
 import asyncpg
 import msgspec
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from services.supervisor.binaries import find_postgres, reachable_postgres
-from services.supervisor.extensions import extension_files
-from services.supervisor.system_user import SystemUser, run_as, server_user
-from services.supervisor.vault_key import keep_vault_key
+from services.supervisor.postgres.extensions import extension_files
+from services.supervisor.postgres.system_user import SystemUser, run_as, server_user
+from services.supervisor.postgres.vault_key import keep_vault_key
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor.system_user import run_as
+from services.supervisor.postgres.system_user import run_as
 from tests.workers.database.own_server import OwnServer
 from tests.workers.database.server import connected
 

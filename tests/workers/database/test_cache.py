@@ -5,8 +5,8 @@ import contextlib
 
 import pytest
 
-from broker.observations import CatalogReloaded, CatalogReloadFailed, DatabaseBack, DatabaseLost
-from schemas.settings import Api
+from broker.observability.observations import CatalogReloaded, CatalogReloadFailed, DatabaseBack, DatabaseLost
+from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import (
     as_role,
     connected,

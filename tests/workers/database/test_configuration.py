@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from schemas.secret import Secret
-from schemas.settings import Api
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Api
 from workers.database.configuration import apply_options
 
 

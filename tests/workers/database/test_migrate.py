@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from schemas.database_logins import password_variables
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from tests.workers.database.server import OUTSIDE, TRUSTING, connected, fresh_database, temporary_server
 from workers.database import migration_files
 from workers.database.migrate import SERIES, Migration, MigrationError, migrate, read_migrations, run

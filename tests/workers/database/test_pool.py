@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import uvloop
 
-from broker.current_request import CURRENT
+from broker.requests.current_request import CURRENT
 from tests.workers.database.own_server import own_server
 from tests.workers.database.sessions import Events, backend, opened, session_database, until, value, work
 from workers.database.connections import PoolTimes

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.released import apply_released, released_migrations
 from tests.workers.database.server import Server, connected, fresh_database
 from workers.database.migrate import Migration, MigrationError, migrate, read_migrations

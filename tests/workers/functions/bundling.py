@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from schemas.deployments import Manifest
-from schemas.functions_settings import FunctionSettings
+from schemas.functions.deployments import Manifest
+from schemas.settings.functions import FunctionSettings
 
 OPEN = FunctionSettings(verify_jwt=False)
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.functions.site import Site, site
 

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from broker import subjects
-from broker.call import Answer, Calls
-from broker.connection import Connection
-from broker.serve import serve
+from broker.nats.connection import Connection
+from broker.requests.call import Answer, Calls
+from broker.requests.serve import serve
 from schemas.caller import Caller, Service
-from schemas.functions import LogLine
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.functions.log_events import LogLine
 from schemas.http import Headers, Request
-from schemas.settings import Settings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.tree import Settings
 from workers.functions.environment import keys_of, platform_of
 from workers.functions.inner import METADATA, Inner
 from workers.functions.logs import Journal

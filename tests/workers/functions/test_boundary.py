@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions.boundary import config_faults, data_source, outside, real_roots
 from workers.functions.imports import prepare
 

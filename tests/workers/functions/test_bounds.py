@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from schemas.errors import Unavailable
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import Site, site
 from tests.workers.functions.test_worker import HELLO, until

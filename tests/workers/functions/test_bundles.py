@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.deployments import MOST_FILES, MOST_UNPACKED
-from schemas.functions_settings import FunctionSettings
+from schemas.functions.deployments import MOST_FILES, MOST_UNPACKED
+from schemas.settings.functions import FunctionSettings
 from tests.fuzz.mutate import near
 from tests.workers.functions.bundling import archive, bundle, hello
 from workers.functions.bundles import BundleRefused, lay, read_bundle

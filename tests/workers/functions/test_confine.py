@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions.confine import Bounds, Confinement
 from workers.functions.filter import Unix
 from workers.functions.imports import Prepared

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.control_groups import Delegation, find_delegation, read_mounts
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from broker.processes.control_groups import Delegation, find_delegation, read_mounts
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import site
 from workers.functions.control_groups import (

@@ -11,14 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker import blobs_names, subjects
-from broker.blobs import BlobStore
-from broker.stream_watch import StreamWatch
-from broker.streams import stream_state
+from broker import subjects
+from broker.blobs import blob_names
+from broker.blobs.store import BlobStore
+from broker.jetstream.stream_watch import StreamWatch
+from broker.jetstream.streams import stream_state
 from schemas.caller import Anonymous, User
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from schemas.settings import Settings
-from schemas.storage_settings import Storage
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer
 from tests.workers.functions.bundling import OPEN, bundle, hello
 from tests.workers.functions.site import Reply, Site, site
@@ -139,7 +140,7 @@ async def test_a_bundle_that_was_changed_in_the_store_does_not_run(
     async with worker(own_nats, tmp_path) as early:
         await early.deploy("hello", hello("hello", "good"))
         (version,) = (await early.ask("/_internal/functions/hello")).json
-    place = blobs_names.function_version("hello", 1, version["sha256"])
+    place = blob_names.function_version("hello", 1, version["sha256"])
     (tmp_path / place.name).write_bytes(hello("hello", "evil"))
 
     async with worker(own_nats, tmp_path) as late:
@@ -266,7 +267,7 @@ async def test_secrets_of_another_platform_are_told_and_left_out(
     async with worker(own_nats, tmp_path) as one:
         await one.ask("/_internal/secrets", method="PUT", body=b'{"A": "x"}')
         await one.deploy("hello", bundle("hello", {"functions/hello/index.ts": ENV}))
-        place = tmp_path / blobs_names.function_secret("A").name
+        place = tmp_path / blob_names.function_secret("A").name
         place.write_bytes(place.read_bytes().replace(b'"name":"A"', b'"name":"B"'))
         await one.deployments.look()
 

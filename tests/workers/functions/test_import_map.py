@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions.import_map import ImportMap, map_of
 from workers.functions.jsonc import parse_jsonc
 

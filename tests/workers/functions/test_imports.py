@@ -7,7 +7,7 @@ from pathlib import Path
 import deno
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions.imports import Prepared, prepare
 from workers.functions.reach import Reach
 

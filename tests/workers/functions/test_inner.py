@@ -1,8 +1,8 @@
 import pytest
 
-from schemas.functions_settings import EdgeRuntime
-from schemas.secret import Secret
-from schemas.settings import Broker, Db, Settings
+from schemas.keys.secret import Secret
+from schemas.settings.functions import EdgeRuntime
+from schemas.settings.tree import Broker, Db, Settings
 from workers.functions.inner import METADATA, inner_places, kept_closed
 
 

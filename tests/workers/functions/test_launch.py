@@ -1,8 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from schemas.settings import Settings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.tree import Settings
 from workers.functions.environment import platform_of, variables_of
 from workers.functions.imports import Prepared
 from workers.functions.inner import METADATA

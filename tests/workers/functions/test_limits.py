@@ -1,6 +1,6 @@
 import os
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.limits import Meter, Sample, Share, limits_of, sample
 
 LIMITS = limits_of(FunctionSettings(memory_mb=10, cpu_ms=1000), EdgeRuntime())

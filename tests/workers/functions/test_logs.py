@@ -3,9 +3,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.connection import Connection
-from schemas.functions import LogLine
-from schemas.functions_settings import FunctionSettings
+from broker.nats.connection import Connection
+from schemas.functions.log_events import LogLine
+from schemas.settings.functions import FunctionSettings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import LINES
 from workers.functions.logs import Journal, Lines, read_line

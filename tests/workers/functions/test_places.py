@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.functions_settings import FunctionSettings
+from schemas.settings.functions import FunctionSettings
 from workers.functions import places
 from workers.functions.places import Places, forget, in_reach, leave, make_own, settle
 from workers.functions.registry import Function

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import Reply, Site, site
 from tests.workers.functions.test_worker import HELLO, until

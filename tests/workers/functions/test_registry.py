@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.registry import Function, has_functions, read_functions
 
 

@@ -3,7 +3,7 @@ import base64
 import pytest
 
 from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
-from schemas.functions_errors import TokenRefused
+from schemas.functions.errors import TokenRefused
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
 from workers.functions.tokens import check_token, with_token

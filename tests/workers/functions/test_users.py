@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.walls import FIRST_UID, LAST_UID, is_mapped
+from broker.processes.confinement import FIRST_UID, LAST_UID, is_mapped
 from workers.functions.users import FunctionUsers
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.functions_settings import EdgeRuntime
+from schemas.settings.functions import EdgeRuntime
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import site
 from workers.functions import places

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.caller import Caller, Service, User
-from schemas.graphql_settings import Graphql
 from schemas.http import Headers, Request, Response
-from schemas.settings import Api, Settings
+from schemas.settings.graphql import Graphql
+from schemas.settings.tree import Api, Settings
 from tests.workers.rest.bodies import Inline
 from workers.database.catalog import Catalog
 from workers.database.pool import Pool

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.graphql.house import API, House
 from workers.database.catalog import Catalog
 from workers.graphql.parse.document import Document

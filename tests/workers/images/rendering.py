@@ -5,7 +5,7 @@ import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Callable
 
-from schemas.images import Output, Transform
+from schemas.images.transform import Output, Transform
 from workers.images.decoders import Decoders
 from workers.images.job import Job, Made
 from workers.images.limits import Limits

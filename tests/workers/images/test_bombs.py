@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import pyvips
 
-from schemas.images import Output, Transform
+from schemas.images.transform import Output, Transform
 from tests.workers.images.rendering import rendered, running
 from tests.workers.images.samples import (
     chunk,

@@ -8,7 +8,7 @@ import signal
 import psutil
 import pytest
 
-from schemas.images import Transform
+from schemas.images.transform import Transform
 from tests.workers.images.rendering import rendered, running, until
 from tests.workers.images.samples import FOREIGN, opened, quarters, slow_svg, svg, written
 from workers.images import decoders as module

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.images import GRAVITIES, Transform
+from schemas.images.transform import GRAVITIES, Transform
 from workers.images.geometry import LONGEST, Plan, corner_of, plan_of
 
 SIDE = st.integers(1, 20_000)

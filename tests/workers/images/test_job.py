@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.images import Transform
+from schemas.images.transform import Transform
 from workers.images.job import Job, Made, Ready, Refused, answer_in, framed, send_answer, send_job, take_job
 
 JOB = Job(Transform(20, 10, "cover", "webp", 60, "fp", 0.5, 1.0), "webp")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.setting_types import Size
-from schemas.storage_settings import ImageTransformation
+from schemas.settings.storage import ImageTransformation
+from schemas.settings.types import Size
 from workers.images.limits import Limits, limits_of
 
 ROOT = Path(__file__).resolve().parents[3]

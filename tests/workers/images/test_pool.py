@@ -14,15 +14,16 @@ import msgspec
 import psutil
 import pytest
 
-from broker import blobs_names, subjects
-from broker.blobs import BlobStore
-from broker.call import Calls
+from broker import subjects
+from broker.blobs import blob_names
+from broker.blobs.store import BlobStore
 from broker.codec import encode
-from broker.connection import Connection
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
 from schemas.blobs import Blob
 from schemas.http import Request, Response
-from schemas.images import Order, Rendered, Transform
-from schemas.storage_settings import Storage
+from schemas.images.transform import Order, Rendered, Transform
+from schemas.settings.storage import Storage
 from tests.broker.server import NatsServer, running_server
 from tests.workers.images.samples import opened, quarters, slow_svg, written
 
@@ -46,7 +47,7 @@ class Running:
 
     async def put(self, data: bytes) -> Blob:
         source = Blob("b", str(uuid4()))
-        await self.store.put_small(blobs_names.blob(source.bucket, source.version), data)
+        await self.store.put_small(blob_names.blob(source.bucket, source.version), data)
         return source
 
     async def ask(self, order: Order) -> Response:
@@ -100,7 +101,7 @@ async def test_an_order_is_answered_with_what_lies_in_the_store(pool: Running) -
     response = await pool.ask(order)
 
     rendered = msgspec.json.decode(response.body, type=Rendered)
-    place = blobs_names.transform(order.source.version, order.key)
+    place = blob_names.transform(order.source.version, order.key)
     data = await pool.store.get_small(place, limit=10**6)
     assert (response.status, rendered) == (200, Rendered("image/webp", len(data), 20, 10))
     assert opened(data).width == 20
@@ -166,7 +167,13 @@ async def test_it_does_not_know_the_image_library(pool: Running) -> None:
 )
 def test_without_a_broker_it_ends_as_with_other_bad_settings(names: dict[str, str], said: str) -> None:
     done = subprocess.run(
-        COMMAND, env=environment(**names), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        COMMAND,
+        env=environment(**blob_names),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert done.returncode == 2

@@ -7,7 +7,7 @@ import pyvips
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.images import GRAVITIES, Output, Transform
+from schemas.images.transform import GRAVITIES, Output, Transform
 from tests.workers.images.samples import (
     BLUE,
     FOREIGN,

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 from obstore.store import MemoryStore
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_remote import RemoteBlobs
+from broker.blobs import blob_names
+from broker.blobs.remote import RemoteBlobs
+from broker.blobs.store import BlobStore
 from schemas.blobs import Blob
 from schemas.errors import Unavailable
 from schemas.http import Request
-from schemas.images import Order, Output, Rendered, Transform
-from schemas.storage_settings import Storage
+from schemas.images.transform import Order, Output, Rendered, Transform
+from schemas.settings.storage import Storage
 from tests.workers.images.rendering import running, until
 from tests.workers.images.samples import opened, quarters, slow_svg, svg, written
 from workers.images import worker as module
@@ -51,7 +51,7 @@ class Bench:
     async def put(self, data: bytes) -> Blob:
         """Put a source into the store."""
         source = Blob("b", str(uuid4()))
-        await self.store.put_small(blobs_names.blob(source.bucket, source.version), data)
+        await self.store.put_small(blob_names.blob(source.bucket, source.version), data)
         return source
 
     async def ask(self, order: Order) -> Rendered:
@@ -74,8 +74,8 @@ class _Body:
         return self._data
 
 
-def _place(blob: Blob) -> blobs_names.Place:
-    return blobs_names.transform(blob.version, blob.transform)
+def _place(blob: Blob) -> blob_names.Place:
+    return blob_names.transform(blob.version, blob.transform)
 
 
 @pytest.fixture(params=["disk", "elsewhere"])

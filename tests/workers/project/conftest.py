@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, fresh_database, temporary_server
 from workers.database.migrate import migrate
 from workers.project.apply import Door

@@ -1,6 +1,6 @@
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.project import history
 from workers.project.bring_up import push, read_local, start_project
 from workers.project.door import open_door

@@ -7,7 +7,7 @@ import uuid
 import asyncpg
 import pytest
 
-from services.supervisor.project_work import recovered
+from services.supervisor.project.work import recovered
 from tests.workers.database.server import Server, connected
 from tests.workers.project.conftest import value
 from tests.workers.project.killing import die, kill_before_statement, run_until_killed

@@ -3,7 +3,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import connected
 from tests.workers.project.conftest import value
 from workers.project.bring_up import read_local

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
 from tests.workers.realtime.house import House
 from workers.database.migrate import migrate

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from broker import observe
+from broker.observability import observe
 from tests.workers.database.server import connected
 from tests.workers.realtime.house import House
 from workers.database.pool import Pool

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.observe import exposition
-from broker.process import Process
+from broker.nats.connection import Connection
+from broker.observability.observe import exposition
+from broker.processes.lifecycle import Process
+from broker.requests.call import Calls
 from broker.subjects import REALTIME, health
 from schemas import realtime
 from schemas.http import Request
+from schemas.keys.secret import Secret
 from schemas.realtime import Everybody, Table, TableAsked
-from schemas.secret import Secret
-from schemas.settings import Broker, Db, Settings
+from schemas.settings.tree import Broker, Db, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server
 from tests.workers.realtime.house import House

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.observe import exposition
+from broker.observability.observe import exposition
 from schemas import realtime
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request

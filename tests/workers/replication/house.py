@@ -11,12 +11,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import asyncpg
 import msgspec
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Batch, Gap, Kind, RowChange, Sent, Tick
 from schemas.errors import Unavailable
-from schemas.realtime_settings import Realtime
-from schemas.settings import Settings
+from schemas.settings.realtime import Realtime
+from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer
 from tests.workers.database.server import TRUSTING, connected
 from workers.database.migrate import migrate

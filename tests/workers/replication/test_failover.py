@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.streams import stream_state
+from broker.jetstream.streams import stream_state
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Gap
-from schemas.realtime_settings import Realtime
+from schemas.settings.realtime import Realtime
 from tests.broker.server import running_server
 from tests.workers.database.own_server import OwnServer, own_server
 from tests.workers.database.server import connected

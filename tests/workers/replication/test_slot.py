@@ -5,12 +5,12 @@ import asyncio
 import asyncpg
 import pytest
 
-from broker.connection import Connection
-from broker.streams import stream_state
+from broker.jetstream.streams import stream_state
+from broker.nats.connection import Connection
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Gap
-from schemas.realtime_settings import Realtime
-from schemas.settings import Settings
+from schemas.settings.realtime import Realtime
+from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.database.own_server import own_server
 from tests.workers.database.server import OUTSIDE, TRUSTING, connected, temporary_server

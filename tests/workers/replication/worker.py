@@ -5,9 +5,9 @@ import sys
 
 from uvloop import new_event_loop
 
-from broker.connection import Connection
-from broker.observe import configure
-from schemas.realtime_settings import Realtime
+from broker.nats.connection import Connection
+from broker.observability.observe import configure
+from schemas.settings.realtime import Realtime
 from workers.replication.pool import Replication
 
 

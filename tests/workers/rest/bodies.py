@@ -1,6 +1,6 @@
 """The body of a request in a test that needs no broker."""
 
-from broker.serve import BodyTooLarge
+from broker.requests.serve import BodyTooLarge
 
 
 class Inline:

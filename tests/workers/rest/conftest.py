@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, House
 from workers.database.pool import Pool

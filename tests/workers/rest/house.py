@@ -6,7 +6,7 @@ from pathlib import Path
 
 from schemas.caller import Caller, Service, User
 from schemas.http import Headers, Request, Response
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from tests.workers.rest.bodies import Inline
 from workers.database.pool import Pool
 from workers.rest.state import State

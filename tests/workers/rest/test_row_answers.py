@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.http import Headers, Request, Response, header
-from schemas.settings import Api
+from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.bodies import Inline
 from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, House, user

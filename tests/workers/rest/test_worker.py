@@ -6,7 +6,7 @@ import pytest
 
 from schemas.caller import Anonymous, Refusal, Rejected, Service, User
 from schemas.http import header, header_values
-from schemas.settings import Jwt
+from schemas.settings.tree import Jwt
 from tests.workers.rest.house import House, rows, user
 
 

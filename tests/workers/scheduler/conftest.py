@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 from msgspec import Struct
 
-from broker.call import Calls
-from broker.connection import Connection
-from schemas.scheduler_settings import Net, Scheduler
-from schemas.settings import Settings
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from schemas.settings.scheduler import Net, Scheduler
+from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server, connected, fresh_database, temporary_server
 from tests.workers.scheduler.house import PASSWORD, House, Service, running_service

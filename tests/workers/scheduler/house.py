@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 from aiohttp import web
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from tests.workers.database.server import Server
 from workers.scheduler.pool import Standing
 

@@ -5,9 +5,9 @@ import time
 import asyncpg
 import pytest
 
-from broker.call import Calls
-from broker.connection import Connection
-from schemas.settings import Settings
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from schemas.settings.tree import Settings
 from tests.workers.scheduler.house import House
 from tests.workers.scheduler.test_takeover import runs
 from workers.scheduler.pool import Standing

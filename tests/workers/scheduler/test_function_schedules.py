@@ -9,18 +9,18 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from broker.call import Calls
-from broker.connection import Connection
 from broker.events import publish
-from broker.serve import Body, serve
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from broker.requests.serve import Body, serve
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
 from schemas.caller import Service
-from schemas.deployments import Listed
 from schemas.events import FunctionsChanged
-from schemas.functions_settings import EdgeRuntime, FunctionSettings
+from schemas.functions.deployments import Listed
 from schemas.http import Request, Response
 from schemas.schedules import Calendar, Every
-from schemas.settings import Settings
+from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.scheduler.house import House
 from workers.scheduler.function_schedules import FunctionSchedules, as_run, written_in

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import Struct
 
-from broker.connection import Connection
-from broker.serve import Body, serve
+from broker.nats.connection import Connection
+from broker.requests.serve import Body, serve
 from broker.subjects import FUNCTIONS
 from schemas.caller import Service
-from schemas.functions_settings import FunctionSettings
 from schemas.http import Request, Response, header
-from schemas.settings import Settings
+from schemas.settings.functions import FunctionSettings
+from schemas.settings.tree import Settings
 from tests.workers.scheduler.house import House
 from workers.scheduler.functions import scheduled_call
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed

@@ -4,10 +4,10 @@ from collections.abc import Callable
 import asyncpg
 import pytest
 
-from schemas.scheduler_settings import Scheduler
 from schemas.schedules import BadSchedule, parse_schedule
-from schemas.setting_types import Duration
-from schemas.settings import Settings
+from schemas.settings.scheduler import Scheduler
+from schemas.settings.tree import Settings
+from schemas.settings.types import Duration
 from tests.workers.scheduler.house import House
 from workers.database.errors import DatabaseError, Disconnected
 from workers.scheduler.jobs import outcome, told

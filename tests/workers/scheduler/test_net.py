@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 import asyncpg
 import pytest
 
-from schemas.scheduler_settings import Net
-from schemas.setting_types import Duration, Size
-from schemas.settings import Api, Settings
+from schemas.settings.scheduler import Net
+from schemas.settings.tree import Api, Settings
+from schemas.settings.types import Duration, Size
 from tests.broker.server import NatsServer
 from tests.workers.database.server import Server
 from tests.workers.scheduler.conftest import opened_house

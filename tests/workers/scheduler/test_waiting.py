@@ -6,11 +6,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from schemas.scheduler_settings import Net
-from schemas.setting_types import Size
+from schemas.settings.scheduler import Net
+from schemas.settings.types import Size
 from tests.workers.database.server import connected
 from tests.workers.scheduler.house import House, Service
-from workers.outgoing import Fetched
+from workers.http_client.client import Fetched
 from workers.scheduler.pool import Standing
 from workers.scheduler.waiting import Asked, content_of, read_pairs
 

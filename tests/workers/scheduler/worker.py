@@ -3,9 +3,9 @@
 import asyncio
 import sys
 
-from broker.call import Calls
-from broker.connection import Connection
-from schemas.settings import Settings
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from schemas.settings.tree import Settings
 from workers.scheduler.pool import Standing
 
 

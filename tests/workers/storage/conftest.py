@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from broker.blobs import BlobStore
+from broker.blobs.store import BlobStore
 from schemas.errors import ApiError
 from schemas.http import Request
-from schemas.images import Order, Rendered
-from schemas.settings import Settings
+from schemas.images.transform import Order, Rendered
+from schemas.settings.tree import Settings
 from tests.workers.auth.house import at_role
 from tests.workers.database.server import connected, temporary_server
 from tests.workers.rest.bodies import Inline

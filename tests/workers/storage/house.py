@@ -11,10 +11,10 @@ from urllib.parse import quote
 import asyncpg
 import msgspec
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_errors import BlobTooLarge
-from broker.blobs_model import Staged
+from broker.blobs import blob_names
+from broker.blobs.errors import BlobTooLarge
+from broker.blobs.model import Staged
+from broker.blobs.store import BlobStore
 from schemas.blobs import Blob, Form, Stored, Wanted
 from schemas.caller import Anonymous, Caller, Service, User
 from schemas.http import Headers, Request, Response, header
@@ -135,7 +135,7 @@ class House:
         self, wanted: Wanted, data: bytes, fields: Mapping[str, str]
     ) -> tuple[Staged | None, Stored]:
         """Put bytes where they are wanted."""
-        place = blobs_names.blob(wanted.blob.bucket, wanted.blob.version)
+        place = blob_names.blob(wanted.blob.bucket, wanted.blob.version)
         async with self.blobs.stage(place, limit=wanted.most) as staging:
             try:
                 await staging.write(data)
@@ -156,9 +156,9 @@ class House:
     async def bytes_of(self, blob: Blob) -> bytes:
         """Give what an edge would send for a claim."""
         if blob.transform:
-            place = blobs_names.transform(blob.version, blob.transform)
+            place = blob_names.transform(blob.version, blob.transform)
         else:
-            place = blobs_names.blob(blob.bucket, blob.version)
+            place = blob_names.blob(blob.bucket, blob.version)
         return await self.blobs.get_small(place, limit=10_000_000)
 
     async def got(self, target: str, caller: Caller = SERVICE, **headers: Any) -> bytes:
@@ -169,7 +169,7 @@ class House:
 
     async def blob_names(self) -> set[str]:
         """Give the versions of all objects that lie in the store."""
-        return {str(each.place.version) async for each in self.blobs.list(blobs_names.OBJECTS)}
+        return {str(each.place.version) async for each in self.blobs.list(blob_names.OBJECTS)}
 
     # --- Rows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.blobs_names import blob
+from broker.blobs.blob_names import blob
 from tests.workers.storage.house import House
 from workers.storage import missing as module
 from workers.storage.missing import Missing

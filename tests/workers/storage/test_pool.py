@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.call import Calls
-from broker.connection import Connection
-from broker.process import Process
-from broker.serve import Body, serve
+from broker.blobs import blob_names
+from broker.blobs.store import BlobStore
+from broker.nats.connection import Connection
+from broker.processes.lifecycle import Process
+from broker.requests.call import Calls
+from broker.requests.serve import Body, serve
 from broker.subjects import IMAGES, STORAGE, health
 from schemas.blobs import Blob, Stored
 from schemas.http import Request, Response
-from schemas.images import Order, Rendered, Transform
-from schemas.secret import Secret
-from schemas.settings import Broker, Db, Settings, SettingsError
-from schemas.storage_settings import Storage
+from schemas.images.transform import Order, Rendered, Transform
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Broker, Db, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.house import request_of
 from workers.resources import Resources, open_resources
@@ -88,7 +88,7 @@ async def test_pool_answers_and_sweeps_and_ends(nats: NatsServer, database: str,
         request = request_of("POST", "/object/over-nats/a", content_type="text/plain")
         wanted = (await calls.call(STORAGE, request)).response.wanted
         assert wanted is not None
-        staged = await blobs.put_small(blobs_names.blob(wanted.blob.bucket, wanted.blob.version), b"data")
+        staged = await blobs.put_small(blob_names.blob(wanted.blob.bucket, wanted.blob.version), b"data")
         stored = Stored(wanted.ticket, staged.size, staged.md5)
         done = await calls.call(STORAGE, msgspec.structs.replace(request, stored=stored))
         assert done.response.status == 200

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from broker.blobs import BlobStore
-from broker.blobs_names import transform, transforms
+from broker.blobs.blob_names import transform, transforms
+from broker.blobs.store import BlobStore
 from broker.token_buckets import Buckets
 from schemas.blobs import Blob
-from schemas.images import Order, Rendered, Transform
-from schemas.storage_settings import Storage
+from schemas.images.transform import Order, Rendered, Transform
+from schemas.settings.storage import Storage
 from workers.storage.errors import StorageError
 from workers.storage.rendering import Remembered
 

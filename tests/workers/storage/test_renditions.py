@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_model import Found
-from schemas.storage_settings import Storage
+from broker.blobs import blob_names
+from broker.blobs.model import Found
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 from tests.workers.storage.house import House
 from workers.storage import renditions
 from workers.storage.renditions import Limits, cut_of, sweep_renditions
@@ -29,22 +29,22 @@ async def blobs(tmp_path: Path) -> AsyncIterator[BlobStore]:
     await store.close()
 
 
-async def picture(blobs: BlobStore, size: int) -> blobs_names.Place:
-    place = blobs_names.transform(uuid.uuid4(), "key")
+async def picture(blobs: BlobStore, size: int) -> blob_names.Place:
+    place = blob_names.transform(uuid.uuid4(), "key")
     await blobs.put_small(place, b"x" * size)
     return place
 
 
-async def kept(blobs: BlobStore) -> set[blobs_names.Place]:
-    return {each.place async for each in blobs.list(blobs_names.TRANSFORMS)}
+async def kept(blobs: BlobStore) -> set[blob_names.Place]:
+    return {each.place async for each in blobs.list(blob_names.TRANSFORMS)}
 
 
-def aged(monkeypatch: pytest.MonkeyPatch, blobs: BlobStore, ages_s: dict[blobs_names.Place, float]) -> None:
+def aged(monkeypatch: pytest.MonkeyPatch, blobs: BlobStore, ages_s: dict[blob_names.Place, float]) -> None:
     """Have the store say that blobs are older than they are: their time cannot be set from outside."""
     backend = blobs._backend
     listed = backend.list
 
-    async def told(folder: blobs_names.Folder) -> AsyncIterator[Found]:
+    async def told(folder: blob_names.Folder) -> AsyncIterator[Found]:
         async for each in listed(folder):
             yield Found(each.place, each.size, each.modified - timedelta(seconds=ages_s.get(each.place, 0.0)))
 
@@ -91,7 +91,7 @@ async def test_what_was_made_just_now_stays(house: House, blobs: BlobStore) -> N
 
 
 async def test_what_is_being_written_stays(house: House, blobs: BlobStore) -> None:
-    place = blobs_names.transform(uuid.uuid4(), "key")
+    place = blob_names.transform(uuid.uuid4(), "key")
     async with blobs.stage(place, limit=100) as staging:
         await staging.write(b"first half")
         await sweep_renditions(house.store.database, blobs, Limits(0, 0, young_s=-60))
@@ -110,7 +110,7 @@ async def test_nothing_is_looked_through_twice_where_all_has_room(
     looks = 0
     listed = blobs._backend.list
 
-    def counted(folder: blobs_names.Folder) -> AsyncIterator[Found]:
+    def counted(folder: blob_names.Folder) -> AsyncIterator[Found]:
         nonlocal looks
         looks += 1
         return listed(folder)

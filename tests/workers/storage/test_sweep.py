@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from broker import blobs_names
-from broker.blobs_errors import BlobStoreDown
-from broker.observe import exposition
+from broker.blobs import blob_names
+from broker.blobs.errors import BlobStoreDown
+from broker.observability.observe import exposition
 from tests.workers.storage.house import House
 from workers.storage import sweep
 from workers.storage.sweep import Orphans, StagingSweep, sweep_forever, sweep_tombstones
@@ -22,11 +22,11 @@ async def everything(house: House) -> None:
 
 async def picture_of(house: House, version: str) -> None:
     """Put what could have been made of a version beside it."""
-    await house.blobs.put_small(blobs_names.transform(version, "key"), b"picture")
+    await house.blobs.put_small(blob_names.transform(version, "key"), b"picture")
 
 
 async def pictures(house: House, version: str) -> int:
-    return len([each async for each in house.blobs.list(blobs_names.transforms(version))])
+    return len([each async for each in house.blobs.list(blob_names.transforms(version))])
 
 
 async def test_replaced_and_deleted_versions_go_with_their_pictures(house: House) -> None:
@@ -123,7 +123,7 @@ async def test_orphans_go_when_they_were_alone_twice(house: House) -> None:
     await house.uploaded(f"/object/{bucket}/a")
     kept, alone = await house.version(bucket, "a"), str(uuid.uuid4())
     assert kept
-    await house.blobs.put_small(blobs_names.blob(bucket, alone), b"nobody names me")
+    await house.blobs.put_small(blob_names.blob(bucket, alone), b"nobody names me")
     await picture_of(house, alone)
     await picture_of(house, kept)
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
@@ -142,7 +142,7 @@ async def test_orphans_go_when_they_were_alone_twice(house: House) -> None:
 async def test_young_orphans_stay(house: House) -> None:
     bucket = await house.bucket()
     alone = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.blob(bucket, alone), b"not yet")
+    await house.blobs.put_small(blob_names.blob(bucket, alone), b"not yet")
     orphans = Orphans(house.store.database, house.blobs, float(house.store.settings.orphan_expiry))
 
     for _ in range(3):
@@ -154,7 +154,7 @@ async def test_young_orphans_stay(house: House) -> None:
 async def test_blob_that_got_its_row_meanwhile_stays(house: House) -> None:
     bucket = await house.bucket()
     version = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.blob(bucket, version), b"late")
+    await house.blobs.put_small(blob_names.blob(bucket, version), b"late")
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
     await orphans.sweep()
 
@@ -169,7 +169,7 @@ async def test_blob_that_got_its_row_meanwhile_stays(house: House) -> None:
 async def test_upload_under_way_is_no_orphan(house: House) -> None:
     bucket = await house.bucket()
     version = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.blob(bucket, version), b"resumable")
+    await house.blobs.put_small(blob_names.blob(bucket, version), b"resumable")
     await house.admin.execute(
         "insert into storage.tus_uploads (bucket_id, key, version, expires_at) values ($1, 'k', $2, now())",
         bucket,
@@ -187,7 +187,7 @@ async def test_one_worker_at_a_time_looks_for_orphans(house: House) -> None:
     key = "hashtextextended('headwater storage orphans', 0)"
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
     alone = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.blob("b", alone), b"x")
+    await house.blobs.put_small(blob_names.blob("b", alone), b"x")
 
     await house.admin.execute(f"select pg_advisory_lock({key})")
     try:
@@ -220,7 +220,7 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 
 
 async def test_what_is_being_written_goes_when_no_byte_came_for_long(house: House) -> None:
-    async with house.blobs.stage(blobs_names.blob("b", uuid.uuid4()), limit=2**30) as staging:
+    async with house.blobs.stage(blob_names.blob("b", uuid.uuid4()), limit=2**30) as staging:
         for _ in range(3):
             await staging.write(b"x" * 512 * 1024)
         young = StagingSweep(house.blobs, 3600)
@@ -231,14 +231,14 @@ async def test_what_is_being_written_goes_when_no_byte_came_for_long(house: Hous
 
         assert await StagingSweep(house.blobs, -60).sweep() == 1
 
-        assert [each async for each in house.blobs.list(blobs_names.STAGING)] == []
+        assert [each async for each in house.blobs.list(blob_names.STAGING)] == []
 
 
 async def test_orphans_are_left_while_a_backup_or_restore_is_at_work(house: House) -> None:
     key = "hashtextextended('headwater backup', 0)"
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
     alone = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.blob("b", alone), b"of a backup, without a row yet")
+    await house.blobs.put_small(blob_names.blob("b", alone), b"of a backup, without a row yet")
 
     await house.admin.execute(f"select pg_advisory_lock({key})")
     try:

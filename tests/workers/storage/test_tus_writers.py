@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from broker import blobs_names
+from broker.blobs import blob_names
 from schemas.blobs import Stored, Wanted
 from schemas.http import Request, Response
 from tests.workers.storage.house import ALICE, NOBODY, House, told
@@ -294,4 +294,4 @@ async def test_sweep_takes_the_blob_of_a_completion_that_failed(house: House) ->
         pass
 
     assert version not in await house.blob_names()
-    assert [each async for each in house.blobs.list(blobs_names.upload(version))] == []
+    assert [each async for each in house.blobs.list(blob_names.upload(version))] == []

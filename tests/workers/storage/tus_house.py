@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from broker.blobs_errors import BlobTooLarge
-from broker.blobs_names import blob
+from broker.blobs.blob_names import blob
+from broker.blobs.errors import BlobTooLarge
 from schemas.blobs import Stored, Wanted
 from schemas.caller import Caller
 from schemas.http import Request, Response

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 
 PKCE_PREFIX = "pkce_"
 USUAL_LENGTH = 6

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from schemas.auth_settings import Limits as Settings
-from schemas.setting_types import Quota
+from schemas.settings.auth import Limits as Settings
+from schemas.settings.types import Quota
 from workers.auth import refusals
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool

@@ -36,7 +36,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from schemas.setting_types import Quota
+from schemas.settings.types import Quota
 from workers.auth import refusals
 from workers.auth.accounts import users
 from workers.auth.codes import codes, limits, networks

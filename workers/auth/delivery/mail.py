@@ -17,8 +17,8 @@ from io import BytesIO
 
 import aiosmtplib
 
-from schemas.auth_settings_delivery import Smtp
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Smtp
 from workers.auth.delivery.failures import Cause, DeliveryFailed, spoken
 from workers.auth.delivery.message import envelope_address, is_ascii
 

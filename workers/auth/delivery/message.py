@@ -14,8 +14,8 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 
-from schemas.auth_settings_delivery import Smtp
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Smtp
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.templates import Kind, Letter
 

@@ -6,7 +6,7 @@ Source: reference page "auth", section 18.1.
 from email.message import EmailMessage
 from typing import Protocol
 
-from schemas.auth_settings_delivery import Smtp
+from schemas.settings.auth_delivery import Smtp
 from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.mail import Mailer, server_of
 

@@ -17,12 +17,12 @@ from typing import ClassVar
 from uuid import UUID, uuid4
 
 from broker import subjects
-from broker.connection import Connection
 from broker.events import Following, Later, ensure_stream, follow_durably, publish_durably
-from broker.jetstream_errors import JetStreamRefused
-from broker.observations import Observation
-from broker.observe import observe
-from broker.stream_watch import StreamWatch, words_of
+from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.stream_watch import StreamWatch, words_of
+from broker.nats.connection import Connection
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.events import Letter
 from workers.auth.delivery.failures import Cause, DeliveryFailed

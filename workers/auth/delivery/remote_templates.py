@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.auth_settings_delivery import Email
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.settings.auth_delivery import Email
 from workers.auth.delivery.gotext.nodes import TemplateRefused
 from workers.auth.delivery.gotext.parse import parse
 from workers.auth.delivery.templates import Html, Kind, sections_of
-from workers.outgoing import FetchFailed, Outgoing
+from workers.http_client.client import FetchFailed, Outgoing
 
 TIMEOUT_S = 10.0
 LASTS_S = 600.0

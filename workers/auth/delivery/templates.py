@@ -12,8 +12,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from schemas.auth_settings_delivery import Email, Notification, Template
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Email, Notification, Template
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.gotext.nodes import Node, TemplateRefused
 from workers.auth.delivery.gotext.parse import LONGEST, parse
 from workers.auth.delivery.gotext.render import LetterTooLong, render

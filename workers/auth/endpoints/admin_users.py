@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
-from schemas.setting_types import Duration
+from schemas.settings.types import Duration
 from workers.auth import audit, refusals
 from workers.auth.accounts import users
 from workers.auth.accounts.addresses import normal_email, normal_phone

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth import refusals
 from workers.auth.accounts import users
 from workers.auth.asked import Asked

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from schemas.auth_settings_providers import Chain as ChainSettings
+from schemas.settings.auth_providers import Chain as ChainSettings
 from workers.auth import audit, captcha, refusals
 from workers.auth.accounts import linking
 from workers.auth.asked import Asked

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.hooks.signatures import Signer
-from workers.outgoing import Fetched, FetchFailed, Outgoing
+from workers.http_client.client import Fetched, FetchFailed, Outgoing
 
 MOST_BYTES = 200 * 1024
 _NOTHING = b"{}"

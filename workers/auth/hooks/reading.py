@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from schemas.auth_settings import Hook
-from schemas.auth_settings import Hooks as Settings
-from schemas.settings import SettingsError
+from schemas.settings.auth import Hook
+from schemas.settings.auth import Hooks as Settings
+from schemas.settings.tree import SettingsError
 from workers.auth.hooks.in_database import DatabaseHook
 from workers.auth.hooks.over_http import HttpHook, Patience
 from workers.auth.hooks.points import Point
 from workers.auth.hooks.signatures import BadSecrets, read_signer
 from workers.database.pool import Pool
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 _DATABASE = "postgres"
 _LONGEST_NAME = 63

@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.signing import SigningKey, sign
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.keys.signing import SigningKey, sign
 from workers.auth.accounts.shown import Shown, user_shown
 from workers.auth.accounts.users import NewUser
 from workers.auth.error_codes import Code

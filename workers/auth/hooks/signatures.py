@@ -12,7 +12,7 @@ from datetime import datetime
 
 from standardwebhooks import Webhook
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 
 _PREFIX = "v1,whsec_"
 _KEY_BYTES = range(24, 65)

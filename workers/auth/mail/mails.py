@@ -6,7 +6,7 @@ Source: reference page "auth", sections 17, 18.2 and 18.3.
 
 from dataclasses import dataclass
 
-from schemas.auth_settings import Auth
+from schemas.settings.auth import Auth
 from workers.auth.codes.codes import OneTimeCode
 from workers.auth.delivery.links import VERIFY_TYPES, confirmation_url
 from workers.auth.delivery.templates import Facts, Kind

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import ClassVar, cast
 
-from broker.observations import Observation
-from broker.observe import observe
-from schemas.auth_settings import Auth
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from schemas.settings.auth import Auth
 from workers.auth import refusals
 from workers.auth.accounts.addresses import refuse_reserved, refuse_unauthorized
 from workers.auth.codes import limits

@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.stream_watch import StreamWatch
-from schemas.settings import Settings, catches_mail, gateway_scheme
+from broker.jetstream.stream_watch import StreamWatch
+from schemas.settings.tree import Settings, catches_mail, gateway_scheme
 from workers.auth.delivery.mail import Mailer, Security, Server, server_of
 from workers.auth.delivery.message import Sender
 from workers.auth.delivery.post import Post

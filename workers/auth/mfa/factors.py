@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth import refusals
 from workers.auth.codes.codes import CodeLimits
 from workers.auth.mfa.second_factor import ChallengeRow, Enrolment, FactorRow, NewChallenge, NewFactor

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from functools import partial
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth import refusals
 from workers.auth.accounts.addresses import normal_phone
 from workers.auth.codes import codes

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import Struct
 
-from schemas.auth_settings_factors import RecoveryCodes
+from schemas.settings.auth_factors import RecoveryCodes
 from workers.auth import refusals
 from workers.database.interactive import Transaction
 from workers.sql.files import read_statements

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from schemas.auth_settings import Auth
+from schemas.settings.auth import Auth
 from workers.auth.mfa.webauthn_credentials import Unverified
 
 

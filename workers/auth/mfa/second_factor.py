@@ -19,7 +19,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth.accounts.shown import Shown
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth import refusals
 from workers.auth.accounts.shown import Shown
 from workers.auth.context import Accounts

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct, field
 
-from schemas.auth_settings_factors import Mfa
+from schemas.settings.auth_factors import Mfa
 from workers.auth import refusals
 from workers.auth.accounts.shown import Shown
 from workers.auth.context import Accounts

@@ -7,7 +7,7 @@ Source: reference page "auth", section 15; OpenID Connect Discovery, 3; RFC 8414
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from schemas.auth_settings import Auth
+from schemas.settings.auth import Auth
 from workers.auth.accounts.shown import Shown
 from workers.auth.oauth_server.registration import GRANT_TYPES, METHODS, RESPONSE_TYPES
 from workers.auth.oauth_server.scopes import CLAIMS, SUPPORTED

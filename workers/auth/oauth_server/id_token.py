@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from schemas.signing import SigningKey, sign
+from schemas.keys.signing import SigningKey, sign
 from workers.auth.oauth_server.scopes import OPENID, claims_of
 from workers.auth.rows import User
 

@@ -6,7 +6,7 @@ either. Source: reference page "auth", section 19; the list's "range" interface.
 
 from workers.auth.context import Accounts
 from workers.auth.passwords.strength import LeakedListUnavailable, Weakness, is_leaked, weakness_of
-from workers.outgoing import FetchFailed
+from workers.http_client.client import FetchFailed
 
 _TIMEOUT_S = 5.0
 """A new password is rare, and worth the wait."""

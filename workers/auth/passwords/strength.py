@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from schemas.auth_settings import PASSWORD_REQUIREMENTS, Auth
+from schemas.settings.auth import PASSWORD_REQUIREMENTS, Auth
 from workers.auth import refusals
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError, WeakPassword

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from workers.auth.providers.documents import LASTS_S, Documents, Published
 from workers.auth.providers.profile import text
 from workers.auth.social.protocol import ProviderFailed
-from workers.outgoing import Fetched, FetchFailed, Outgoing
+from workers.http_client.client import Fetched, FetchFailed, Outgoing
 
 _NO_SECRET = Secret("")
 _MOST_TOLD = 200

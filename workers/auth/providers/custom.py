@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError

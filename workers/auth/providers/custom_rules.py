@@ -13,8 +13,8 @@ from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.providers.profile import Document, items, known, text
 from workers.auth.social.protocol import ProviderFailed
-from workers.outgoing import FetchFailed, refuse_private
-from workers.outgoing_guard import is_public
+from workers.http_client.address_guard import is_public
+from workers.http_client.client import FetchFailed, refuse_private
 
 TYPES = ("oauth2", "oidc")
 RESERVED = frozenset(

@@ -23,8 +23,8 @@ from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
+from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
-from schemas.token_claims import FAR_S
 from workers.auth.providers.client import Client
 from workers.auth.providers.documents import LASTS_S, Published
 from workers.auth.providers.profile import Document, items, member, text

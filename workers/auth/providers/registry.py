@@ -6,9 +6,9 @@ Source: reference page "auth", sections 4.6, 11.1 and 26.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from schemas.auth_settings import Auth
-from schemas.auth_settings_providers import Provider as Settings
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth
+from schemas.settings.auth_providers import Provider as Settings
 from workers.auth.context import Accounts
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError

@@ -22,7 +22,7 @@ from workers.auth.social.protocol import (
     ProviderFailed,
     ProviderUser,
 )
-from workers.outgoing import Fetched
+from workers.http_client.client import Fetched
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from workers.auth.errors import AuthError
 from workers.auth.saml import providers, xml
 from workers.auth.saml.metadata import BadMetadata, IdentityProvider, read_metadata
 from workers.auth.saml.providers import Provider, Saml
-from workers.outgoing import FetchFailed, Outgoing
+from workers.http_client.client import FetchFailed, Outgoing
 
 _DAY = timedelta(hours=24)
 _PAUSE = timedelta(minutes=5)

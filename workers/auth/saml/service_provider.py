@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_der_private_key
 from cryptography.x509.oid import NameOID
 
-from schemas.auth_settings import Auth
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth
 from workers.auth import refusals
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError

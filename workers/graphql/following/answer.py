@@ -11,7 +11,7 @@ import msgspec
 from graphql import OperationType
 from graphql.language import OperationDefinitionNode
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas import subscriptions
 from schemas.http import Response
 from schemas.subscriptions import Followed, Live, Refused, RowsAsked, RowsFound
@@ -29,7 +29,7 @@ from workers.graphql.plan.inputs import Lessons
 from workers.graphql.plan.operation import Introspect, plan_operation
 from workers.graphql.respond import respond
 from workers.graphql.role import Known, RoleState, keep
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 
 _KEPT = 1000
 """Subscriptions of one role whose plans are kept."""

@@ -27,7 +27,7 @@ from workers.graphql.plan.rows import row_fields
 from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, quoted, select
 from workers.graphql.plan.tree import All, Compare, Condition, Fields, Operand, Row, Table, TypeName
 from workers.graphql.query.statement import statement_of
-from workers.identity import Identity
+from workers.request_context.identity import Identity
 from workers.sql.compose import Slot
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")

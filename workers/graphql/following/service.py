@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from broker.serve import Body, BodyTooLarge, Streamed
+from broker.requests.serve import Body, BodyTooLarge, Streamed
 from schemas.http import Request, Response
 from schemas.subscriptions import METHOD, PLAN, ROWS, RUN
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from schemas.graphql_settings import Graphql
+from schemas.settings.graphql import Graphql
 
 
 @dataclass(frozen=True, slots=True)

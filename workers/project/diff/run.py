@@ -14,7 +14,7 @@ from pathlib import Path
 
 import asyncpg
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.migrate import migrate
 from workers.project import history
 from workers.project.apply import Door, run_script

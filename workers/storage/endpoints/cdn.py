@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from broker.blobs_names import transforms
+from broker.blobs.blob_names import transforms
 from schemas.http import Response
 from workers.database.interactive import statement
 from workers.storage.asked import Asked, answer

@@ -1,7 +1,7 @@
 """Objects as they are: of public buckets, under policies, by a token. Source: reference page "storage", 6.3, 6.4."""
 
 from schemas.http import Response
-from schemas.images_reading import BadTransform, transform_of_query
+from schemas.images.reading import BadTransform, transform_of_query
 from workers.storage.asked import Asked
 from workers.storage.context import Store
 from workers.storage.endpoints.serving import served

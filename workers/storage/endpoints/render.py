@@ -10,8 +10,15 @@ import msgspec
 from schemas.blobs import Claim
 from schemas.caller import Service
 from schemas.http import Response
-from schemas.images import Order, Transform, is_negotiated, output_of, variant_etag, x_transformations
-from schemas.images_reading import BadTransform, Sides, transform_of_query, transform_of_token
+from schemas.images.reading import BadTransform, Sides, transform_of_query, transform_of_token
+from schemas.images.transform import (
+    Order,
+    Transform,
+    is_negotiated,
+    output_of,
+    variant_etag,
+    x_transformations,
+)
 from workers.storage.asked import Asked
 from workers.storage.context import Store
 from workers.storage.endpoints.download import opened

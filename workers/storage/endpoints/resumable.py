@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from broker.blobs_errors import BlobStoreDown
-from broker.observe import observe
+from broker.blobs.errors import BlobStoreDown
+from broker.observability.observe import observe
 from schemas.http import Headers, Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.storage.asked import Asked

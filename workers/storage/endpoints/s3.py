@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import msgspec
 
-from broker.blobs_errors import BlobStoreDown
-from broker.observe import observe
+from broker.blobs.errors import BlobStoreDown
+from broker.observability.observe import observe
 from schemas.errors import ApiError
 from schemas.http import Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout

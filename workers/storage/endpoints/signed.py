@@ -3,8 +3,8 @@
 import msgspec
 
 from schemas.http import Response
-from schemas.images import Transform, token_text
-from schemas.images_reading import BadTransform, transform_of_body
+from schemas.images.reading import BadTransform, transform_of_body
+from schemas.images.transform import Transform, token_text
 from workers.database.interactive import statement
 from workers.storage.asked import Asked, answer
 from workers.storage.buckets import rules_of

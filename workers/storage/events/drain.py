@@ -9,8 +9,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
-from broker.connection import Connection
-from broker.observe import observe
+from broker.nats.connection import Connection
+from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.storage_events import StorageEvent
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout

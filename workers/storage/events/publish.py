@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from broker import jetstream
-from broker.connection import Connection
-from broker.observe import observe
+from broker.jetstream import durable_consumer
+from broker.nats.connection import Connection
+from broker.nats.protocol import MessageTooLong
+from broker.observability.observe import observe
 from broker.subjects import STORAGE_EVENTS, STORAGE_EVENTS_STREAM, Subject, canary, storage_event
-from broker.wire import MessageTooLong
 from schemas.errors import Unavailable
 from schemas.storage_events import NOTHING, StorageEvent
 from workers.storage.events.observations import StorageEventDropped, StorageEventPublished
@@ -52,7 +52,7 @@ class Told(Struct, frozen=True):
 
 async def ensure_events(connection: Connection, limits: Limits) -> None:
     """Make the stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
-    await jetstream.ensure_stream(
+    await durable_consumer.ensure_stream(
         connection,
         STREAM,
         [STORAGE_EVENTS, canary(STREAM).name],
@@ -96,8 +96,8 @@ async def _publish(connection: Connection, event: StorageEvent) -> None:
     """Publish one event, without its metadata where they make it too long. Raises: MessageTooLong, Unavailable."""
     subject = subject_of(event).name
     try:
-        await jetstream.publish(connection, subject, _encode(event), id=event.id)
+        await durable_consumer.publish(connection, subject, _encode(event), id=event.id)
     except MessageTooLong:
         short = msgspec.structs.replace(event, metadata=NOTHING)
-        await jetstream.publish(connection, subject, _encode(short), id=event.id)
+        await durable_consumer.publish(connection, subject, _encode(short), id=event.id)
     observe(StorageEventPublished(event.type))

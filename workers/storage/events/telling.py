@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from broker.connection import Connection
-from broker.observe import gauge
-from broker.serve import Body, Handler
-from broker.stream_watch import StreamWatch
+from broker.jetstream.stream_watch import StreamWatch
+from broker.nats.connection import Connection
+from broker.observability.observe import gauge
+from broker.requests.serve import Body, Handler
 from broker.subjects import STORAGE_EVENTS_STREAM
 from schemas.http import Request
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.database.pool import Pool
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 from workers.storage.events.drain import Drain
 from workers.storage.events.publish import Limits, ensure_events
 from workers.storage.events.webhook_body import tenant_of

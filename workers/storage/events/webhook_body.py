@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Raw, Struct, field
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from schemas.storage_events import StorageEvent
 
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from broker import jetstream
-from broker.connection import Connection
-from broker.durable import Closed
-from broker.jetstream import Consumer, Pull
-from broker.observations import EventUnreadable
-from broker.observe import observe
+from broker.jetstream import durable_consumer
+from broker.jetstream.durable_consumer import Consumer, Pull
+from broker.jetstream.nats_py import Closed
+from broker.nats.connection import Connection
+from broker.observability.observations import EventUnreadable
+from broker.observability.observe import observe
 from broker.subjects import STORAGE_EVENTS
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from schemas.storage_events import StorageEvent
-from workers.outgoing import FetchFailed, Outgoing
+from workers.http_client.client import FetchFailed, Outgoing
 from workers.storage.events.observations import (
     WebhookBack,
     WebhookDropped,
@@ -72,7 +72,7 @@ class Poster:
 
     async def prepare(self) -> None:
         """Make the consumer: events are kept for it from then on. Raises: Unavailable, JetStreamRefused."""
-        await jetstream.ensure_consumer(self.connection, CONSUMER)
+        await durable_consumer.ensure_consumer(self.connection, CONSUMER)
 
     async def run(self) -> None:
         """Post events, some at a time."""

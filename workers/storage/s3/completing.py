@@ -14,9 +14,9 @@ import secrets
 from collections.abc import Sequence
 from uuid import UUID
 
-from broker import blobs_names
-from broker.blobs_errors import BlobMissing, BlobStoreDown
-from broker.blobs_model import Staged
+from broker.blobs import blob_names
+from broker.blobs.errors import BlobMissing, BlobStoreDown
+from broker.blobs.model import Staged
 from schemas.http import Response
 from schemas.numbers import parse_whole_number
 from workers.database.errors import DatabaseError
@@ -87,8 +87,8 @@ def chosen(listed: Sequence[tuple[int, str]], came: Sequence[Part]) -> list[Part
 async def _complete(store: Store, asking: Asking, found: Pending, parts: Sequence[Part]) -> str:
     """Make the object and give its ETag. Raises: S3Error, StorageError, BlobStoreDown, DatabaseError and its siblings."""
     version = version_of_try(found.id)
-    place = blobs_names.blob(found.upload.bucket, version)
-    places = [blobs_names.part(found.id, part.number, part.version) for part in parts]
+    place = blob_names.blob(found.upload.bucket, version)
+    places = [blob_names.part(found.id, part.number, part.version) for part in parts]
     try:
         staged = await store.blobs.join(places, place)
     except BlobMissing:  # another request ended the upload, or sent the part anew

@@ -6,7 +6,7 @@ Source: reference page "storage", section 10; `storage.s3_protocol.upload_expiry
 
 import msgspec
 
-from broker.blobs import BlobStore
+from broker.blobs.store import BlobStore
 from workers.database.pool import Pool
 from workers.sql.files import read_statements
 

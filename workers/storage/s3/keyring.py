@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from schemas.secret import Secret
-from schemas.settings import Settings
+from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from workers.storage.s3.sealing import Sealer
 
 

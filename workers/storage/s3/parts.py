@@ -7,10 +7,10 @@ takes nothing away. Source: reference page "storage", section 10.
 import re
 from uuid import uuid4
 
-from broker import blobs_names
-from broker.blobs_errors import BlobMissing
-from broker.blobs_model import Staged
-from broker.blobs_names import Place
+from broker.blobs import blob_names
+from broker.blobs.blob_names import Place
+from broker.blobs.errors import BlobMissing
+from broker.blobs.model import Staged
 from schemas.blobs import Blob, Stored, Wanted
 from schemas.http import Response
 from schemas.numbers import LARGEST_SIZE, clamp_whole_number
@@ -93,7 +93,7 @@ async def _keep(
         if int(advanced[0][0] or 0) > found.most:
             raise found.refusal
     old = [row[0].decode() for row in dropped if row[0]]
-    await store.blobs.delete(blobs_names.part(found.id, number, each) for each in old)
+    await store.blobs.delete(blob_names.part(found.id, number, each) for each in old)
 
 
 async def copy(store: Store, asking: Asking) -> Response:
@@ -130,8 +130,8 @@ async def _copied(
     store: Store, asking: Asking, found: Pending, number: int, row: ObjectRow, start: int, stop: int
 ) -> Staged:
     version = str(uuid4())
-    place = blobs_names.part(found.id, number, version)
-    source = blobs_names.blob(row.blob.bucket, row.blob.version)
+    place = blob_names.part(found.id, number, version)
+    source = blob_names.blob(row.blob.bucket, row.blob.version)
     try:
         staged = await _streamed(store, source, place, start, stop)
     except BlobMissing:

@@ -8,8 +8,8 @@ Source: reference page "storage", sections 9 and 11.
 import contextlib
 from uuid import UUID
 
-from broker.blobs_errors import BlobError, BlobStoreDown
-from broker.blobs_names import blob
+from broker.blobs.blob_names import blob
+from broker.blobs.errors import BlobError, BlobStoreDown
 from workers.database.errors import DatabaseError
 from workers.database.interactive import Transaction, first, statement
 from workers.database.session import Statement

@@ -6,7 +6,7 @@ the service, may end it.
 
 from uuid import UUID
 
-from broker.blobs_names import blob
+from broker.blobs.blob_names import blob
 from schemas.http import Headers, Response
 from workers.storage.asked import Asked
 from workers.storage.context import Store

@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import Struct
 
-from broker.blobs import BlobStore
-from broker.blobs_names import blob
+from broker.blobs.blob_names import blob
+from broker.blobs.store import BlobStore
 from workers.database.pool import Pool
 from workers.storage.tus.rows import OWN, SQL
 

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 
 import pytest_asyncio
 
-from broker.call import Calls
-from broker.connection import Connection
-from schemas.realtime_settings import Realtime
+from broker.nats.connection import Connection
+from broker.requests.call import Calls
+from schemas.settings.realtime import Realtime
 from services.realtime.changes.feed import ChangeFeed, open_feed
 from tests.broker.server import NatsServer, running_server
 from tests.services.realtime.changes.log import Log

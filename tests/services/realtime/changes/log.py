@@ -4,9 +4,9 @@ import msgspec
 
 from broker import subjects
 from broker.codec import encode
-from broker.connection import Connection
-from broker.jetstream import publish
-from broker.streams import StreamLimits, drop_stream, make_stream
+from broker.jetstream.durable_consumer import publish
+from broker.jetstream.streams import StreamLimits, drop_stream, make_stream
+from broker.nats.connection import Connection
 from schemas.changes import Batch, Column, Gap, Kind, Position, RowChange, Tick
 
 ITEMS = [

@@ -10,8 +10,8 @@ import msgspec
 
 from broker import subjects
 from broker.codec import decoder, encode
-from broker.connection import Connection
-from broker.serve import Body, serve
+from broker.nats.connection import Connection
+from broker.requests.serve import Body, serve
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
 from schemas.realtime import (

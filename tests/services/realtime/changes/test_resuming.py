@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from schemas.changes import Position
 from schemas.errors import Unavailable
 from schemas.realtime import BySql, Entry, IsClaim, VisibleAsked

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from schemas.auth_settings import Hook
-from schemas.setting_types import Duration
+from schemas.settings.auth import Hook
+from schemas.settings.types import Duration
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED, Office, open_office, with_office
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running

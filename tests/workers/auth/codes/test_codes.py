@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.fuzz.mutate import near_text
 from workers.auth.codes.codes import (
     CodeLimits,

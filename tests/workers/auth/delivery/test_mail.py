@@ -9,8 +9,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from schemas.auth_settings_delivery import Smtp
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Smtp
 from tests.workers.auth.delivery.smtp_server import PASSWORD, USER, certificate, mail_server, raw_server
 from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.mail import Mailer, Security, Server, server_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.auth_settings_delivery import Smtp
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Smtp
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.failures import Cause, DeliveryFailed
 from workers.auth.delivery.message import Sender, compose, envelope_address, read_sender
 from workers.auth.delivery.templates import Kind, Letter

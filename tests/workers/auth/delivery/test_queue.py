@@ -7,10 +7,10 @@ from email.policy import SMTPUTF8
 
 import pytest
 
-from broker.connection import Connection
-from broker.streams import drop_stream
+from broker.jetstream.streams import drop_stream
+from broker.nats.connection import Connection
 from broker.subjects import LETTERS, LETTERS_STREAM
-from schemas.auth_settings import Auth
+from schemas.settings.auth import Auth
 from services.catcher.letter import Letter as Caught
 from services.catcher.smtp import SmtpServer
 from tests.broker.server import NatsServer, running_server

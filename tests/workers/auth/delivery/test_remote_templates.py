@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from broker.observations import Observation
-from schemas.auth_settings_delivery import Email, Notification, Notifications, Template, Templates
+from broker.observability.observations import Observation
+from schemas.settings.auth_delivery import Email, Notification, Notifications, Template, Templates
 from tests.workers.auth.house import PASSWORD, Clock, House, address
 from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates
 from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
 from workers.auth.delivery.templates import Facts, Kind, read_templates
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 OWN = "<p>Ours: {{ .Token }}</p>"
 FACTS = Facts(token="123456")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.auth_settings_delivery import Email, Notification, Notifications, Template
-from schemas.auth_settings_delivery import Templates as Sections
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Email, Notification, Notifications, Template
+from schemas.settings.auth_delivery import Templates as Sections
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.templates import (
     Facts,
     Kind,

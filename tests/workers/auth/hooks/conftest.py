@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.auth_settings import Hook
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Hook
 from tests.workers.auth.hooks.service import SECRETS, HookService, served
 from tests.workers.auth.house import House
 from workers.auth.hooks.over_http import Patience

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.workers.auth.hooks.service import SECRETS, HookService
 from workers.auth.error_codes import Code
 from workers.auth.errors import AuthError
 from workers.auth.hooks.over_http import MOST_BYTES, HttpHook, Patience
 from workers.auth.hooks.signatures import read_signer
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 
 QUICK = Patience(total_s=5.0, tries=3, pause_s=0.0)
 HASTY = Patience(total_s=0.05, tries=3, pause_s=0.0)

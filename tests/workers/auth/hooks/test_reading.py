@@ -2,9 +2,9 @@
 
 import pytest
 
-from schemas.auth_settings import Hook
-from schemas.secret import Secret
-from schemas.settings import SettingsError
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Hook
+from schemas.settings.tree import SettingsError
 from tests.workers.auth.hooks.service import SECRETS
 from tests.workers.auth.house import House
 from workers.auth.hooks.in_database import DatabaseHook

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import structlog
 
-from broker import observe
+from broker.observability import observe
 from tests.workers.auth.hooks.conftest import Hooked
 from tests.workers.auth.hooks.service import KEY, HookService
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, claims_of

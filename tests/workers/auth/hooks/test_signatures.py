@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from workers.auth.hooks.signatures import BadSecrets, read_signer
 
 OLD, NEW = (base64.b64encode(sign * 32).decode() for sign in (b"o", b"n"))

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.auth_settings import Auth
-from schemas.auth_settings_delivery import Smtp, Template
-from schemas.setting_types import Quota
+from schemas.settings.auth import Auth
+from schemas.settings.auth_delivery import Smtp, Template
+from schemas.settings.types import Quota
 from tests.workers.auth.house import PASSWORD, House, address, number, told
 from tests.workers.auth.office import CONFIRMED, Office, Phones, with_office, with_phones
 from workers.auth.accounts import users

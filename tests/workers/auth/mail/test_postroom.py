@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.settings import Api, Auth, Inbucket, Settings
+from schemas.settings.tree import Api, Auth, Inbucket, Settings
 from workers.auth.mail.postroom import external_url, inbox_of, template_folders
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.auth_settings_delivery import Smtp
+from schemas.settings.auth_delivery import Smtp
 from services.catcher.mailbox import CaughtMail
 from services.catcher.smtp import SmtpServer
 from tests.workers.auth.house import ADMIN, House

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from schemas.caller import Anonymous, User
-from schemas.setting_types import Duration
+from schemas.settings.types import Duration
 from tests.workers.auth.house import House, Signed, claims_of
 from tests.workers.auth.second_factors import (
     NOT_FOUND,

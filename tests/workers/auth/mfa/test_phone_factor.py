@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import aiohttp
 import pytest
 
-from schemas.auth_settings_delivery import Messagebird, TwilioVerify
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Messagebird, TwilioVerify
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
 from tests.workers.auth.house import ADMIN, House, Signed, claims_of, number, told
 from tests.workers.auth.second_factors import OPEN_FACTORS, factors_of, settle

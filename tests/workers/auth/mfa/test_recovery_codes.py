@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from schemas.auth_settings_factors import RecoveryCodes
-from schemas.setting_types import Duration
+from schemas.settings.auth_factors import RecoveryCodes
+from schemas.settings.types import Duration
 from tests.workers.auth.house import House, Signed, claims_of, told
 from tests.workers.auth.second_factors import (
     NOT_FOUND,

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from schemas.auth_settings import Auth
-from schemas.settings import Settings
+from schemas.settings.auth import Auth
+from schemas.settings.tree import Settings
 from workers.auth.mfa.relying_party import RelyingParty, refuse_foreign_page, relying_party
 from workers.auth.mfa.webauthn_credentials import Unverified
 

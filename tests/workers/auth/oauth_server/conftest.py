@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from joserfc.jwk import ECKey
 
-from schemas.secret import Secret
-from schemas.signing import public_keys
+from schemas.keys.secret import Secret
+from schemas.keys.signing import public_keys
 from tests.workers.auth.house import House
 from tests.workers.auth.oauth_server.flow import ON, Flow
 from workers.auth.build import key_text, signing_key

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from schemas.caller import Caller
 from schemas.http import Response
-from schemas.tokens import Verifier, read_keys
+from schemas.keys.tokens import Verifier, read_keys
 from tests.workers.auth.house import ADMIN, ANYBODY, House, Signed, told
 
 REDIRECT = "https://client.example/callback"

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from schemas.auth_settings import Hook
+from schemas.settings.auth import Hook
 from tests.workers.auth.house import ADMIN, claims_of
 from tests.workers.auth.oauth_server.flow import (
     CHALLENGE,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.auth_settings import Auth, Password
+from schemas.settings.auth import Auth, Password
 from workers.auth.errors import AuthError
 from workers.auth.passwords.strength import (
     LeakedListUnavailable,

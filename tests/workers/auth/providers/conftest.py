@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.workers.auth.house import House
 from tests.workers.auth.providers.stand_ins import CLIENT, SECRET, Network, Rerouted
 from workers.auth.context import Accounts

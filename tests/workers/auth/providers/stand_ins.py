@@ -18,7 +18,7 @@ from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from workers.outgoing import Fetched, Outgoing
+from workers.http_client.client import Fetched, Outgoing
 
 CLIENT, SECRET, CODE = "client-1", "s3cret/+", "code-1"
 CALLBACK = "https://house.example.com/auth/v1/callback"

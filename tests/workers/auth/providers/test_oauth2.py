@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from aiohttp import web
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.workers.auth.providers.conftest import Abroad
 from tests.workers.auth.providers.stand_ins import CALLBACK, CODE
 from workers.auth.providers.oauth2 import read_grant

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from schemas.http import Response
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.house import ADMIN, House, Signed, told
 from tests.workers.auth.saml.idp import Element, Idp, Request, Says, packed, read_request

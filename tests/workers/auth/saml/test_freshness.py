@@ -16,7 +16,7 @@ from tests.workers.auth.saml.idp import Idp, rsa_pair
 from workers.auth.saml.freshness import is_stale
 from workers.auth.saml.metadata import read_metadata
 from workers.auth.saml.providers import Saml
-from workers.outgoing import Fetched, Outgoing
+from workers.http_client.client import Fetched, Outgoing
 
 NOON = datetime(2026, 8, 1, 12, tzinfo=UTC)
 DAY = timedelta(hours=24)

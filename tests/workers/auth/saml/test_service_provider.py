@@ -9,9 +9,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
-from schemas.auth_settings import Auth
-from schemas.auth_settings_providers import Saml
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth
+from schemas.settings.auth_providers import Saml
 from tests.schemas.rsa_key import RSA_KEY, rsa_key
 from tests.workers.auth.saml.idp import MD, NS
 from workers.auth.errors import AuthError

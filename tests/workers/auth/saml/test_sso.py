@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
-from schemas.secret import Secret
-from schemas.setting_types import Duration
+from schemas.keys.secret import Secret
+from schemas.settings.types import Duration
 from tests.schemas.rsa_key import rsa_key
 from tests.workers.auth.house import ADMIN, House, address, claims_of, told
 from tests.workers.auth.saml import wrapping

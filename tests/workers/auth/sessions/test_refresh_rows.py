@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.setting_types import Duration
+from schemas.settings.types import Duration
 from tests.workers.auth.house import ADMIN, House, Signed, claims_of
 from tests.workers.auth.second_factors import enroll_app
 from workers.auth.sessions.refresh import new_key, read_key, read_token

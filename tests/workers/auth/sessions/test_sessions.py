@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from schemas.http import Response
-from schemas.setting_types import Duration
+from schemas.settings.types import Duration
 from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, claims_of
 from workers.auth.sessions.refresh import issue_token, new_key, read_key, read_token
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.auth_settings import Hook
+from schemas.settings.auth import Hook
 from tests.workers.auth.house import House, claims_of, told
 from tests.workers.auth.web3.wallet import SITE, EthereumWallet, SolanaWallet, text
 

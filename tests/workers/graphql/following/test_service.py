@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.serve import Streamed
+from broker.requests.serve import Streamed
 from schemas.caller import Caller, Service
 from schemas.http import Request, Response, header
 from schemas.subscriptions import (

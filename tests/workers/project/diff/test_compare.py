@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from schemas.settings import Settings
+from schemas.settings.tree import Settings
 from workers.project.diff.compare import compare
 from workers.project.diff.read import project_schemas, read_snapshot
 from workers.project.door import open_door

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import Struct
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.events.stream import Stream
 from tests.workers.storage.house import House

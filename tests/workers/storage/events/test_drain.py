@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import Struct
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from schemas.storage_events import StorageEvent
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.stream import Stream, until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.connection import Connection
+from broker.nats.connection import Connection
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import Stream, until

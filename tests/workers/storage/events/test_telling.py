@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 import nats
 import pytest
 
-from broker.call import Calls
-from broker.connection import Connection
-from broker.metrics import collect
-from broker.process import Process
+from broker.nats.connection import Connection
+from broker.observability.metrics import collect
+from broker.processes.lifecycle import Process
+from broker.requests.call import Calls
 from broker.subjects import STORAGE, authorization
-from schemas.secret import Secret
-from schemas.settings import Broker, Db, Settings
-from schemas.storage_settings import Storage
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Broker, Db, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.events.webhook_server import WebhookServer
 from tests.workers.storage.house import House, request_of

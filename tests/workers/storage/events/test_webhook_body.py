@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from schemas.settings import Api, Settings
-from schemas.storage_settings import Storage
+from schemas.settings.storage import Storage
+from schemas.settings.tree import Api, Settings
 from tests.workers.storage.events.events import event_of
 from workers.storage.events.webhook_body import Tenant, body_of, tenant_of
 

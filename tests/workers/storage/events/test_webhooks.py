@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from msgspec import Struct
 
-from broker import jetstream
-from broker.connection import Connection
-from schemas.secret import Secret
+from broker.jetstream import durable_consumer
+from broker.nats.connection import Connection
+from schemas.keys.secret import Secret
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import until
 from tests.workers.storage.events.webhook_server import WebhookServer
 from tests.workers.storage.house import Clock
-from workers.outgoing import Outgoing
+from workers.http_client.client import Outgoing
 from workers.storage.events import webhooks as module
 from workers.storage.events.observations import (
     WebhookBack,
@@ -188,7 +188,7 @@ async def test_what_is_no_event_is_passed_over(
     connection: Connection, server: WebhookServer, webhook: Webhook
 ) -> None:
     async with posting(connection, webhook):
-        await jetstream.publish(connection, "events.storage.b.object_created", b"hello")
+        await durable_consumer.publish(connection, "events.storage.b.object_created", b"hello")
         await publish(connection, 1)
 
         assert await sequences(server, 1) == {1}

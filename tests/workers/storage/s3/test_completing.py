@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from broker import blobs_names
-from broker.blobs import BlobStore
-from broker.blobs_model import Reading, Staged
-from broker.blobs_names import OBJECTS, Place
-from schemas.storage_settings import Storage
+from broker.blobs import blob_names
+from broker.blobs.blob_names import OBJECTS, Place
+from broker.blobs.model import Reading, Staged
+from broker.blobs.store import BlobStore
+from schemas.settings.storage import Storage
 from tests.broker.s3_server import S3Server, running_s3
 from tests.workers.storage.house import House
 from tests.workers.storage.s3.uploading import Upload, fresh_key, replaced
@@ -62,9 +62,9 @@ async def whole(house: House, upload: Upload, blobs: BlobStore) -> bytes:
     """Give the bytes of the object, once nothing else lies in the store."""
     version = await house.version(upload.bucket, upload.key)
     assert version
-    place = blobs_names.blob(upload.bucket, version)
+    place = blob_names.blob(upload.bucket, version)
     assert [each.place async for each in blobs.list(OBJECTS)] == [place]
-    assert [each async for each in blobs.list(blobs_names.UPLOADS)] == []
+    assert [each async for each in blobs.list(blob_names.UPLOADS)] == []
     return await blobs.get_small(place, limit=1_000_000)
 
 
@@ -183,7 +183,7 @@ async def test_an_abort_while_parts_are_joined_leaves_nothing(
     assert refused.value.code == "NoSuchUpload"
     assert await house.version(upload.bucket, upload.key) is None
     assert [each async for each in blobs.list(OBJECTS)] == []
-    assert [each async for each in blobs.list(blobs_names.UPLOADS)] == []
+    assert [each async for each in blobs.list(blob_names.UPLOADS)] == []
 
 
 async def test_a_completion_that_the_database_refuses_can_be_tried_again(

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from schemas.http import Request, Response
-from schemas.secret import Secret
-from schemas.storage_settings import S3Protocol
+from schemas.keys.secret import Secret
+from schemas.settings.storage import S3Protocol
 from tests.workers.storage.house import ALICE, ALICE_ID, NOBODY, House
 from workers.storage.s3 import sigv4
 from workers.storage.s3.credentials import create_key

@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from broker import blobs_names
-from schemas.storage_settings import S3Protocol
+from broker.blobs import blob_names
+from schemas.settings.storage import S3Protocol
 from tests.workers.storage.house import House
 from tests.workers.storage.s3.uploading import Upload, fresh_key
 from workers.storage.s3.expiring import sweep_multipart_uploads
@@ -39,7 +39,7 @@ async def is_there(house: House, upload: Upload) -> tuple[bool, int, int]:
     parts = await house.value(
         "select count(*) from storage.s3_multipart_uploads_parts where upload_id = $1", upload.id
     )
-    lying = [each async for each in house.blobs.list(blobs_names.upload(upload.id))]
+    lying = [each async for each in house.blobs.list(blob_names.upload(upload.id))]
     return row == 1, parts, len(lying)
 
 
@@ -113,20 +113,20 @@ async def test_an_upload_that_is_being_completed_waits_for_the_next_turn(house: 
 async def test_parts_of_an_upload_under_way_are_no_orphans(house: House) -> None:
     upload = await begun(house)
     alone = str(uuid.uuid4())
-    await house.blobs.put_small(blobs_names.part(alone, 1, str(uuid.uuid4())), b"of nothing")
+    await house.blobs.put_small(blob_names.part(alone, 1, str(uuid.uuid4())), b"of nothing")
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
 
     await orphans.sweep()
     await orphans.sweep()
 
     assert await is_there(house, upload) == (True, 1, 1)
-    assert [each async for each in house.blobs.list(blobs_names.upload(alone))] == []
+    assert [each async for each in house.blobs.list(blob_names.upload(alone))] == []
 
 
 async def test_parts_that_a_completion_left_are_orphans(house: House) -> None:
     upload = await begun(house)
     await upload.complete(1)
-    await house.blobs.put_small(blobs_names.part(upload.id, 2, str(uuid.uuid4())), b"left")
+    await house.blobs.put_small(blob_names.part(upload.id, 2, str(uuid.uuid4())), b"left")
     orphans = Orphans(house.store.database, house.blobs, age_s=-60)
 
     await orphans.sweep()

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 from xml.etree import ElementTree
 
-from broker import blobs_names
-from broker.blobs import BlobStore
+from broker.blobs import blob_names
+from broker.blobs.store import BlobStore
 from schemas.blobs import Stored
 from schemas.http import Request
 from tests.workers.storage.house import SERVICE as CALLER
@@ -48,7 +48,7 @@ class Upload:
         query = f"partNumber={number}&uploadId={self.id}"
         wanted = (await parts.put(self.store, self.asking("PUT", query))).wanted
         assert wanted is not None
-        place = blobs_names.part(wanted.blob.upload, number, wanted.blob.version)
+        place = blob_names.part(wanted.blob.upload, number, wanted.blob.version)
         staged = await self.store.blobs.put_small(place, data)
         stored = Stored(wanted.ticket, staged.size, staged.md5)
         await parts.put(self.store, self.asking("PUT", query, stored=stored))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import aiohttp
 import orjson
 
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
 from workers.auth.delivery.failures import Cause, DeliveryFailed, spoken
 
 TIMEOUT_S = 10.0

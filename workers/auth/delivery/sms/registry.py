@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 
-from schemas.auth_settings_delivery import Sms
+from schemas.settings.auth_delivery import Sms
 from workers.auth.delivery.sms.messagebird import MessageBird
 from workers.auth.delivery.sms.sender import SmsSender
 from workers.auth.delivery.sms.textlocal import Textlocal

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from schemas.auth_settings_delivery import Sms
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Sms
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.failures import DeliveryFailed
 from workers.auth.delivery.sms.sender import digits
 

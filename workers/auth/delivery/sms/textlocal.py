@@ -2,7 +2,7 @@
 
 import aiohttp
 
-from schemas.auth_settings_delivery import Textlocal as Account
+from schemas.settings.auth_delivery import Textlocal as Account
 from workers.auth.delivery.sms.post import TIMEOUT_S, post_form, refused, revealed
 from workers.auth.delivery.sms.sender import SMS_ONLY, SmsMessage, demand_channel, digits
 

@@ -3,7 +3,7 @@
 import aiohttp
 import orjson
 
-from schemas.auth_settings_delivery import Twilio as Account
+from schemas.settings.auth_delivery import Twilio as Account
 from workers.auth.delivery.sms.post import TIMEOUT_S, basic, post_form, refused
 from workers.auth.delivery.sms.sender import EVERY_CHANNEL, Channel, SmsMessage, digits
 

@@ -5,7 +5,7 @@ Source: its public reference of the Verification and VerificationCheck resources
 
 import aiohttp
 
-from schemas.auth_settings_delivery import TwilioVerify as Account
+from schemas.settings.auth_delivery import TwilioVerify as Account
 from workers.auth.delivery.sms.post import TIMEOUT_S, Reply, basic, post_form, refused
 from workers.auth.delivery.sms.sender import EVERY_CHANNEL, SmsMessage, digits
 

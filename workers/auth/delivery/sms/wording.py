@@ -1,6 +1,6 @@
 """The text of an SMS: `Your code is {{ .Code }}`, or the project's own words. Pure."""
 
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.gotext.nodes import Node, TemplateRefused
 from workers.auth.delivery.gotext.parse import parse
 from workers.auth.delivery.gotext.render import LetterTooLong, render

@@ -3,7 +3,7 @@
 import aiohttp
 import pytest
 
-from schemas.auth_settings_delivery import SENDERS, Messagebird, Sms, Textlocal, Twilio, TwilioVerify, Vonage
+from schemas.settings.auth_delivery import SENDERS, Messagebird, Sms, Textlocal, Twilio, TwilioVerify, Vonage
 from workers.auth.delivery.sms.registry import PROVIDERS, make_sender
 
 

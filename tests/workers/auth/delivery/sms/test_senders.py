@@ -5,18 +5,18 @@ from collections.abc import Callable
 import aiohttp
 import pytest
 
-from schemas.auth_settings_delivery import (
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import (
     Messagebird,
     Textlocal,
 )
-from schemas.auth_settings_delivery import Twilio as TwilioSettings
-from schemas.auth_settings_delivery import (
+from schemas.settings.auth_delivery import Twilio as TwilioSettings
+from schemas.settings.auth_delivery import (
     TwilioVerify as VerifySettings,
 )
-from schemas.auth_settings_delivery import (
+from schemas.settings.auth_delivery import (
     Vonage as VonageSettings,
 )
-from schemas.secret import Secret
 from tests.workers.auth.delivery.sms.provider import Provider
 from tests.workers.auth.delivery.smtp_server import raw_server
 from workers.auth.delivery.failures import Cause, DeliveryFailed

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from schemas.auth_settings_delivery import Sms
-from schemas.settings import SettingsError
+from schemas.settings.auth_delivery import Sms
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.sms.test_numbers import read_test_numbers
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -3,8 +3,8 @@
 import aiohttp
 import pytest
 
-from schemas.auth_settings_delivery import Textlocal as Account
-from schemas.secret import Secret
+from schemas.keys.secret import Secret
+from schemas.settings.auth_delivery import Textlocal as Account
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
 from workers.auth.delivery.sms.sender import SmsMessage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.settings import SettingsError
+from schemas.settings.tree import SettingsError
 from workers.auth.delivery.sms.wording import read_wording
 
 

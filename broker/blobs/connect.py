@@ -1,0 +1,99 @@
+"""From settings to a client of an outside object store: the one place that knows the library's names for them."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
+
+from schemas.settings.storage import S3, Azure, Gcs, Storage
+
+if TYPE_CHECKING:  # these types of the library exist for the type checker only
+    from obstore.store import AzureConfig, ClientConfig, GCSConfig, RetryConfig, S3Config
+
+_CONNECT_S, _SILENCE_S = 5, 120
+_WHOLE = timedelta(days=1)
+"""A body may take as long as its reader; what is bounded is silence."""
+_RETRIES, _RETRY_S = 3, 30
+
+
+def connect(storage: Storage) -> ObjectStore:
+    """Make a client. Nothing is sent yet. Raises: ValueError for settings that `storage_settings_checks` refuses."""
+    match storage.backend:
+        case "s3":
+            return _s3(storage.s3)
+        case "gcs":
+            return _gcs(storage.gcs)
+        case "azure":
+            return _azure(storage.azure)
+    raise ValueError("no outside store")
+
+
+def _s3(settings: S3) -> ObjectStore:
+    config: S3Config = {
+        "region": settings.region,
+        "virtual_hosted_style_request": not settings.force_path_style,
+    }
+    if settings.endpoint:
+        config["endpoint"] = _endpoint(settings)
+    if settings.access_key_id and settings.secret_access_key:
+        config["access_key_id"] = settings.access_key_id.reveal()
+        config["secret_access_key"] = settings.secret_access_key.reveal()
+    return S3Store(
+        settings.bucket,
+        prefix=settings.prefix or None,
+        config=config,
+        client_options=_client(settings.allow_http),
+        retry_config=_retry(),
+    )
+
+
+def _endpoint(settings: S3) -> str:
+    """Give the address the library speaks to: of hosts named by bucket it wants the whole."""
+    url = settings.endpoint.rstrip("/")
+    if settings.force_path_style:
+        return url
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{settings.bucket}.{rest}"
+
+
+def _gcs(settings: Gcs) -> ObjectStore:
+    config: GCSConfig = {}
+    if settings.service_account_key:
+        config["service_account_key"] = settings.service_account_key.reveal()
+    elif settings.service_account_path:
+        config["service_account"] = settings.service_account_path
+    return GCSStore(
+        settings.bucket,
+        prefix=settings.prefix or None,
+        config=config,
+        client_options=_client(allow_http=True),  # for one who names such an address in the account's file
+        retry_config=_retry(),
+    )
+
+
+def _azure(settings: Azure) -> ObjectStore:
+    config: AzureConfig = {"account_name": settings.account_name}
+    if settings.account_key:
+        config["account_key"] = settings.account_key.reveal()
+    if settings.endpoint:
+        config["endpoint"] = settings.endpoint
+    return AzureStore(
+        settings.container,
+        prefix=settings.prefix or None,
+        config=config,
+        client_options=_client(settings.allow_http),
+        retry_config=_retry(),
+    )
+
+
+def _client(allow_http: bool) -> "ClientConfig":
+    return {
+        "allow_http": allow_http,
+        "connect_timeout": timedelta(seconds=_CONNECT_S),
+        "read_timeout": timedelta(seconds=_SILENCE_S),
+        "timeout": _WHOLE,
+    }
+
+
+def _retry() -> "RetryConfig":
+    return {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_S)}

@@ -1,0 +1,241 @@
+"""Finds out whether a stream stores what is published into it, and reports a fault where it does not.
+
+nats-server keeps the error of a failed write: after a full disk a stream stores nothing until the server is restarted,
+although there is room again (its file store calls it a critical write error). It does not even answer what is published:
+observed with 2.15, where questions about the stream are answered as if nothing had happened. Older versions refuse with code
+10077, and some switch JetStream off as a whole. Nothing but a message that is to be stored shows any of it.
+
+So a small message, the canary, is published every few seconds where nothing else was stored meanwhile. It has a subject of
+its own (`events.canary.<STREAM>`) that no consumer reads, and a time to live of ten seconds (`Nats-TTL`), so a stream holds
+two or three of them. A stream with one writer, whose messages form a chain, has no room for another publisher: its
+writer reports what it sees (`stored`, `refused`, `unanswered`) and writes a message of its own when it is idle
+(workers/replication).
+
+Silence is a fault after three seconds; with replicas after ten, for an election takes up to five. A sticky fault is cured
+by the supervisor of one machine, which restarts nats-server as soon as there is room. In a cluster the leader of the stream
+CHANGES is asked to step down, so that a server with room takes over; of the other streams no process may move the leader.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from broker.jetstream.api import OrderError, give_order
+from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.streams import stream_state
+from broker.nats.connection import Connection, NoResponders
+from broker.nats.protocol import Message, headers
+from broker.observability.faults import FAULTS, Faults
+from broker.observability.observations import Observation
+from broker.observability.observe import gauge, observe
+from broker.subjects import canary
+from schemas.errors import Unavailable
+
+EVERY_S = 5.0
+_FAULTY_S = 1.0
+_ANSWER_S = 1.5
+_LIVES_S = 10
+_SILENT_S, _SILENT_REPLICAS_S = 3.0, 10.0
+_STORE_FAILED = 10077
+_SWITCHED_OFF_CODES = (10039, 10076)
+_STEP_DOWN_EVERY_S = 30.0
+SWITCHED_OFF = "JetStream is switched off"
+_NO_ANSWER = "no answer"
+_LITTLE_ROOM = 16 * 1024 * 1024
+_NO_ROOM = "no space left on device"
+
+
+class StreamLeaderAsked(Observation, frozen=True):
+    """The leader of a stream that does not store was asked to step down."""
+
+    level: ClassVar[str] = "warning"
+    stream: str
+
+
+class _Ack(Struct, frozen=True):
+    error: OrderError | None = None
+
+
+_ACK = msgspec.json.Decoder(_Ack)
+
+
+class StreamWatch:
+    """Watches one stream. `recreate` makes it again when it is gone; `may_move`: this user may have its leader step down."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        stream: str,
+        recreate: Callable[[], Awaitable[object]] | None = None,
+        faults: Faults = FAULTS,
+        *,
+        may_move: bool = False,
+    ) -> None:
+        self._connection, self._stream, self._recreate, self._faults = connection, stream, recreate, faults
+        self._may_move = may_move
+        self._stored_at = 0.0
+        self._reason = ""
+        self._silent_since: float | None = None
+        self._asked_at = -_STEP_DOWN_EVERY_S
+        self._running: asyncio.Task[None] | None = None
+        self._stepping: asyncio.Task[None] | None = None
+        self._remove_gauge = gauge(
+            "headwater_stream_stores",
+            "Whether the stream stores what this process publishes.",
+            lambda: float(not self._reason),
+            stream=stream,
+        )
+
+    @property
+    def part(self) -> str:
+        """The name of the part in faults."""
+        return f"stream {self._stream}"
+
+    @property
+    def reason(self) -> str:
+        """Why the stream does not store; empty if it does."""
+        return self._reason
+
+    @property
+    def stored_s(self) -> float:
+        """For how many seconds nothing is known to have been stored."""
+        return time.monotonic() - self._stored_at
+
+    def stored(self) -> None:
+        """Note that the stream has stored a message."""
+        self._stored_at, self._silent_since = time.monotonic(), None
+        if self._reason:
+            self._reason = ""
+            self._faults.clear(self.part)
+
+    def refused(self, code: int, description: str) -> None:
+        """Note that the stream has refused a message, with JetStream's number and words."""
+        if code == _STORE_FAILED:
+            self._fail(f"does not store: {words_of(description)}", is_sticky=True)
+            self._ask_to_step_down()
+        elif code in _SWITCHED_OFF_CODES:
+            self._fail(f"does not store: {SWITCHED_OFF}", is_sticky=True)
+        else:
+            self._fail(f"does not store: {words_of(description)}")
+
+    def unanswered(self, reason: str = "", *, is_sticky: bool = False) -> None:
+        """Note that no answer came back from the stream; silence that lasts is a fault."""
+        now = time.monotonic()
+        if not self._connection.is_connected:  # that is a fault of its own, which every edge sees
+            self._silent_since = None
+            return
+        if self._silent_since is None:
+            self._silent_since = now
+        limit_s = _SILENT_S if self._connection.replicas == 1 else _SILENT_REPLICAS_S
+        if now - self._silent_since >= limit_s:
+            self._fail(f"does not store: {reason or self.why_silent()}", is_sticky=is_sticky)
+            if is_sticky:
+                self._ask_to_step_down()
+
+    def start(self) -> Callable[[], Awaitable[None]]:
+        """Publish canaries from now on; return what ends it."""
+        self._running = asyncio.get_running_loop().create_task(self.run(), name=f"watch of {self._stream}")
+        return self.close
+
+    async def run(self) -> None:
+        """Publish canaries until cancelled."""
+        while True:
+            await self._connection.connected()
+            if self._reason or self._silent_since is not None or self.stored_s >= EVERY_S * 0.9:
+                await self.look()
+            is_well = not self._reason and self._silent_since is None
+            await asyncio.sleep(EVERY_S if is_well else _FAULTY_S)
+
+    async def look(self) -> None:
+        """Publish one canary and note what becomes of it."""
+        head = headers({"Nats-TTL": f"{_LIVES_S}s"})
+        try:
+            reply = await self._connection.ask(canary(self._stream).name, b"", _ANSWER_S, head=head)
+        except NoResponders:
+            await self._look_for_stream()
+        except Unavailable:
+            await self._ask_about_stream()
+        else:
+            self._take(reply)
+
+    async def close(self) -> None:
+        """Forget the stream."""
+        self._remove_gauge()
+        self._faults.clear(self.part)
+        tasks = [task for task in (self._running, self._stepping) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _take(self, reply: Message) -> None:
+        try:
+            ack = _ACK.decode(reply.payload)
+        except msgspec.MsgspecError:
+            return
+        if ack.error is None:
+            self.stored()
+        else:
+            self.refused(ack.error.err_code, ack.error.description)
+
+    async def _look_for_stream(self) -> None:
+        """Nothing listens to the canary: the stream is gone, or JetStream is switched off."""
+        try:
+            state = await stream_state(self._connection, self._stream)
+            if state is None and self._recreate is not None:
+                await self._recreate()
+        except NoResponders:
+            self.unanswered(SWITCHED_OFF, is_sticky=True)
+        except JetStreamRefused as refused:
+            self.refused(refused.code, refused.description)
+        except Unavailable:
+            self.unanswered(_NO_ANSWER)
+
+    async def _ask_about_stream(self) -> None:
+        """The canary is not answered. A server that answers questions about the stream works, and its store does not."""
+        try:
+            await stream_state(self._connection, self._stream)
+        except Unavailable:
+            self.unanswered(_NO_ANSWER)
+        else:
+            self.unanswered(is_sticky=True)
+
+    def why_silent(self) -> str:
+        """Return the reason for the silence of a store, as far as it can be known from here."""
+        folder = os.environ.get("HEADWATER_DATA", "")
+        with contextlib.suppress(OSError):
+            if folder and (Path(folder) / "nats").is_dir() and shutil.disk_usage(folder).free < _LITTLE_ROOM:
+                return _NO_ROOM
+        return "its server answers, and the stream does not (most often after a full disk)"
+
+    def _fail(self, reason: str, *, is_sticky: bool = False) -> None:
+        self._reason = reason
+        self._faults.report(self.part, reason, is_sticky=is_sticky)
+
+    def _ask_to_step_down(self) -> None:
+        """Where the stream has replicas, another server can lead it: this one's disk may be the only full one."""
+        now = time.monotonic()
+        if self._may_move and self._connection.replicas > 1 and now - self._asked_at >= _STEP_DOWN_EVERY_S:
+            self._asked_at = now
+            self._stepping = asyncio.get_running_loop().create_task(self._step_down())
+
+    async def _step_down(self) -> None:
+        try:
+            await give_order(self._connection, f"STREAM.LEADER.STEPDOWN.{self._stream}", {}, _ACK)
+        except Unavailable:
+            return  # there is no other server: the fault is reported in any case
+        observe(StreamLeaderAsked(self._stream))
+
+
+def words_of(description: str) -> str:
+    """Return JetStream's reason without the paths of its server (pure)."""
+    if _NO_ROOM in description:
+        return _NO_ROOM
+    return description.rpartition(": ")[2].strip() or "without a reason"

@@ -1,0 +1,1 @@
+"""Observations, log lines, metrics, traces and reported faults of every process."""

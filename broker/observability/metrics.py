@@ -1,0 +1,139 @@
+"""The metrics of all processes of the platform as one text: every process answers `metrics.collect` with its own.
+
+A sample of the merged text has two more labels: `process`, the name the process was configured with, and `member`,
+its host and process id. The figures of the process that collects do not travel over the broker, so they are there while it
+hangs; what else is missing then shows in `headwater_up`: 1 for the broker and for each pool of which a process has reported.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from broker.codec import Undecodable, decoder, encode
+from broker.nats.connection import Connection, Subscription
+from broker.nats.protocol import Message
+from broker.observability.observe import exposition, member_name, process_name
+from broker.subjects import METRICS_COLLECT
+from schemas.errors import Unavailable
+
+_QUIET_S = 0.15
+_LONGEST_S = 1.0
+
+
+class Report(Struct, frozen=True, array_like=True):
+    """The metrics of one process, as Prometheus text."""
+
+    process: str
+    member: str
+    text: bytes
+
+
+_decode_report = decoder(Report)
+_SERVED = re.compile(rb'^headwater_pool_working\{[^}]*pool="([a-z]+)"', re.MULTILINE)
+"""A process shows this figure for each pool that it serves (`broker/requests/serve.py`)."""
+
+
+def answer_collect(connection: Connection) -> Subscription:
+    """Answer `metrics.collect` with the metrics of this process, as long as it is connected."""
+
+    def answer(message: Message) -> None:
+        if message.reply:
+            connection.tell(message.reply, encode(Report(process_name(), member_name(), exposition())))
+
+    return connection.subscribe(METRICS_COLLECT, answer)
+
+
+async def collect(connection: Connection, pools: Iterable[str] = ()) -> str:
+    """Ask all processes for their metrics and return the merged text, with `headwater_up` for the broker and `pools`.
+
+    It waits until no further process answers for a moment: nobody knows how many there are. One that is too busy
+    to answer is missing.
+    """
+    own = Report(process_name(), member_name(), exposition())
+    reports = [own, *(each for each in await _others(connection) if each.member != own.member)]
+    is_heard = connection.is_connected and (len(reports) > 1 or await _answers(connection))
+    return merged(reports) + up(reports, pools, is_broker_up=is_heard)
+
+
+def up(reports: Iterable[Report], pools: Iterable[str], *, is_broker_up: bool) -> str:
+    """Return the family `headwater_up`: for the broker and each pool whether it has been heard (pure)."""
+    serving = {pool for report in reports for pool in _SERVED.findall(report.text)}
+    parts = {"broker": is_broker_up} | {pool: pool.encode() in serving for pool in pools}
+    head = [
+        "# HELP headwater_up Whether a process of this part reported its figures just now.",
+        "# TYPE headwater_up gauge",
+    ]
+    return "\n".join(
+        [*head, *(f'headwater_up{{part="{part}"}} {int(is_up)}' for part, is_up in parts.items()), ""]
+    )
+
+
+async def _answers(connection: Connection) -> bool:
+    """Return whether the broker itself answers, where no other process did."""
+    try:
+        await connection.flush(_LONGEST_S)
+    except Unavailable:
+        return False
+    return True
+
+
+async def _others(connection: Connection) -> list[Report]:
+    """Return the reports of the processes that answer; none while disconnected."""
+    reports: list[Report] = []
+    heard = asyncio.Event()
+
+    def hear(message: Message) -> None:
+        if not message.status:
+            try:
+                reports.append(_decode_report(message.payload))
+            except Undecodable:
+                return
+            heard.set()
+
+    inbox = connection.inbox.open(hear)
+    try:
+        connection.publish(METRICS_COLLECT, b"", inbox)
+        async with asyncio.timeout(_LONGEST_S):
+            while True:
+                heard.clear()
+                async with asyncio.timeout(_QUIET_S):
+                    await heard.wait()
+    except (TimeoutError, Unavailable):
+        return reports
+    finally:
+        connection.inbox.close(inbox)
+
+
+def merged(reports: Iterable[Report]) -> str:
+    """Join expositions into one (pure): each family once, each sample with the labels of its process."""
+    heads: dict[str, list[str]] = {}
+    samples: dict[str, list[str]] = {}
+    for report in sorted(reports, key=lambda each: (each.process, each.member)):
+        labels = f'process="{_escaped(report.process)}",member="{_escaped(report.member)}"'
+        family = ""
+        for line in report.text.decode().splitlines():
+            if line.startswith("# HELP "):
+                family = line.split(" ", 3)[2]
+                heads.setdefault(family, [])
+            if line.startswith("#"):
+                if line not in heads.setdefault(family, []):
+                    heads[family].append(line)
+            elif line:
+                samples.setdefault(family, []).append(_labelled(line, labels))
+    lines = [line for family, head in heads.items() for line in (*head, *samples.get(family, []))]
+    return "\n".join([*lines, ""])
+
+
+def _labelled(sample: str, labels: str) -> str:
+    """Add labels to `name{a="b"} 1` or `name 1`."""
+    name, brace, rest = sample.partition("{")
+    if brace and " " not in name:
+        return f"{name}{{{labels},{rest}"
+    name, _, value = sample.partition(" ")
+    return f"{name}{{{labels}}} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

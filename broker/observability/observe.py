@@ -1,0 +1,368 @@
+"""Observations -> log lines and metrics: the only place that formats them.
+
+`configure` is called once by each process; before that, structlog's own defaults hold. `observe` is cheap for
+what is on the hot path: an answered request is two additions (about 1 us), its line is made only at level `debug`
+or for a status of 500 and more. Lines of libraries (the standard `logging`) come out in the same form.
+
+A line of level `warning` or `error` that repeats is counted (`broker/observability/repeats.py`): the next one of its kind has the number as
+`repeated` and the ids of the first requests as `ids`. Lines are of one kind if they differ in ids and times alone.
+
+Metrics are kept as plain numbers and turned into the Prometheus text when somebody asks: `exposition`.
+"""
+
+import asyncio
+import bisect
+import contextlib
+import logging
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+import msgspec
+import prometheus_client
+import structlog
+from msgspec import Struct
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from broker.observability.observations import (
+    ConnectionRefused,
+    ProcessEnded,
+    RequestAnswered,
+    RequestFailed,
+    RequestRefused,
+)
+from broker.observability.repeats import Repeats
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Upper ends of the histogram of answer times."""
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class _Series:
+    """Answer times of one pool: counts by bucket, and their sum."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS_S) + 1)
+        self.sum = 0.0
+
+
+_LONGEST_KEY = 300
+_IDS = ("id", "request", "request_id")
+_NOT_OF_KIND = frozenset({*_IDS, "traceback", "member", "count"})
+_FAILED = "A request failed"
+_Line = tuple[str, str, dict[str, object]]
+"""Level, text and fields."""
+
+
+class _State:
+    """What this process has observed, and how it speaks."""
+
+    def __init__(self) -> None:
+        self.level = LEVELS["info"]
+        self.process = ""
+        self.repeats: Repeats[_Line] = Repeats()
+        self.counting: asyncio.TimerHandle | None = None
+        self.answered: dict[tuple[str, int], int] = {}
+        self.durations: dict[str, _Series] = {}
+        self.waits: dict[str, _Series] = {}
+        self.connection_waits: dict[str, _Series] = {}
+        self.failed: dict[tuple[str, str], int] = {}
+        self.refused: dict[tuple[str, str], int] = {}
+        self.no_connection: dict[tuple[str, str], int] = {}
+        self.others: dict[str, int] = {}
+        self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
+
+
+_STATE = _State()
+
+
+def configure(level: str = "info", format: str = "auto", process: str = "") -> None:
+    """Choose the level (debug, info, warning, error), the form (json, console, auto) and the name of this process."""
+    _STATE.level = LEVELS[level]
+    _STATE.process = process
+    _STATE.repeats, _STATE.counting = Repeats(), None
+    console = format == "console" or (format == "auto" and sys.stderr.isatty())
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if console
+        else structlog.processors.JSONRenderer(serializer=_json)
+    )
+    structlog.configure(
+        processors=[_add_time, _add_process, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(_STATE.level),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=False,  # tests and the command line configure anew
+    )
+    libraries = logging.getLogger()
+    for ours in [handler for handler in libraries.handlers if isinstance(handler, _Libraries)]:
+        libraries.removeHandler(ours)
+    libraries.addHandler(_Libraries())
+    libraries.setLevel(max(_STATE.level, LEVELS["warning"]))
+
+
+def observe(seen: Struct) -> None:
+    """Count what happened and write its log line when its level asks for it."""
+    if type(seen) is RequestAnswered:
+        _count_answer(seen)
+        if seen.status < 500 and _STATE.level > LEVELS["debug"]:
+            return
+        level = "error" if seen.status == 500 else "warning" if seen.status > 500 else "debug"
+    else:
+        _count(seen)
+        level = getattr(seen, "level", "info")
+        if LEVELS[level] < _STATE.level:
+            return
+    fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
+    text = _FAILED if level != "debug" and type(seen) is RequestAnswered else _text(type(seen))
+    if type(seen) is ProcessEnded:
+        _write_counts(is_end=True)
+    _write_or_count(level, text, {"kind": type(seen).__name__, **fields})
+
+
+def observe_wait(pool: str, seconds: float) -> None:
+    """Count a request that waited to be begun. Those that did not wait are not counted."""
+    _add(_STATE.waits, pool, seconds)
+
+
+def observe_connection_wait(login: str, seconds: float) -> None:
+    """Count a request that waited for a connection to the database. Those that did not wait are not counted."""
+    _add(_STATE.connection_waits, login, seconds)
+
+
+def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
+    """Show a number of this process in its metrics, by its full name (`headwater_...`); give what takes it away again."""
+    key = (name, tuple(sorted(labels.items())))
+    _STATE.gauges[key] = (help, read)
+
+    def remove() -> None:
+        if _STATE.gauges.get(key, (None, None))[1] is read:
+            del _STATE.gauges[key]
+
+    return remove
+
+
+def exposition() -> bytes:
+    """Give the metrics of this process as Prometheus text."""
+    return prometheus_client.generate_latest(_REGISTRY)
+
+
+def process_name() -> str:
+    """Give the name that `configure` was told."""
+    return _STATE.process
+
+
+def member_name() -> str:
+    """Give what tells this process from others of the same name: host and process id."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def traceback_of(error: BaseException) -> str:
+    """Give the traceback of an exception as text for a log line. It holds no local values."""
+    return "".join(traceback.format_exception(error))
+
+
+def watch_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the event loop tell of exceptions that nobody awaits as log lines of ours."""
+
+    def tell(_: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        error = context.get("exception")
+        detail = {"traceback": traceback_of(error)} if isinstance(error, BaseException) else {}
+        structlog.get_logger().error(str(context.get("message", "")), kind="LoopComplained", **detail)
+
+    loop.set_exception_handler(tell)
+
+
+def _count_answer(seen: RequestAnswered) -> None:
+    key = (seen.pool, seen.status)
+    _STATE.answered[key] = _STATE.answered.get(key, 0) + 1
+    _add(_STATE.durations, seen.pool, seen.duration_s)
+
+
+def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
+    series = every.get(name)
+    if series is None:
+        series = every[name] = _Series()
+    series.counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
+    series.sum += seconds
+
+
+def _count(seen: Struct) -> None:
+    name = type(seen).__name__
+    _STATE.others[name] = _STATE.others.get(name, 0) + 1
+    if type(seen) is RequestFailed:
+        key = (seen.pool, seen.reason)
+        _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
+    elif type(seen) is RequestRefused:
+        key = (seen.pool, seen.reason)
+        _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
+    elif type(seen) is ConnectionRefused:
+        key = (seen.login, seen.reason)
+        _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
+
+
+def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
+    """Write a line, unless one of its kind was written just now; then it is counted."""
+    if LEVELS[level] >= LEVELS["warning"]:
+        key = tuple(
+            str(value)[:_LONGEST_KEY]
+            for name, value in fields.items()
+            if name not in _NOT_OF_KIND and not isinstance(value, float)
+        )
+        id = next((str(fields[name]) for name in _IDS if fields.get(name)), "")
+        _write_counts()
+        if not _STATE.repeats.admit((text, key), (level, text, fields), time.monotonic(), id):
+            _count_later()
+            return
+    _write(level, text, fields)
+
+
+def _write(level: str, text: str, fields: dict[str, object]) -> None:
+    getattr(structlog.get_logger(), level)(text, **fields)
+
+
+def _write_counts(*, is_end: bool = False) -> None:
+    """Write a line for each kind whose count is due."""
+    for repeated in _STATE.repeats.due(time.monotonic(), is_end=is_end):
+        level, text, fields = repeated.line
+        counts = {"repeated": repeated.count, **({"ids": repeated.ids} if repeated.ids else {})}
+        _write(level, text, fields | counts)
+
+
+def forget_repeats() -> None:
+    """Write the next line of each kind again, and no count of those before: for tests."""
+    _STATE.repeats = Repeats()
+
+
+def _count_later() -> None:
+    """Have the counts written when the first of them is due; without an event loop the next line does it."""
+    at = _STATE.repeats.next_at()
+    if at is None or (_STATE.counting is not None and not _STATE.counting.cancelled()):
+        return
+    with contextlib.suppress(RuntimeError):
+        loop = asyncio.get_running_loop()
+        _STATE.counting = loop.call_later(max(0.0, at - time.monotonic()), _count_now)
+
+
+def _count_now() -> None:
+    _STATE.counting = None
+    _write_counts()
+    _count_later()
+
+
+def _text(kind: type[Struct]) -> str:
+    return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
+
+
+def _add_time(_: object, __: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **line}
+
+
+def _add_process(_: object, level: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    line["level"] = level
+    if _STATE.process:
+        line["process"] = _STATE.process
+    return line
+
+
+def _json(line: object, **_: object) -> str:
+    return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+class _Libraries(logging.Handler):
+    """Writes what libraries log through the standard module in our form."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = next((name for name, number in reversed(LEVELS.items()) if record.levelno >= number), "debug")
+        detail = (
+            {"traceback": traceback_of(record.exc_info[1])} if record.exc_info and record.exc_info[1] else {}
+        )
+        _write_or_count(level, record.getMessage(), {"kind": record.name, **detail})
+
+
+class _Collector(Collector):
+    """Turns the numbers of this process into Prometheus families."""
+
+    def collect(self) -> Iterable[Metric]:
+        answered = CounterMetricFamily(
+            "headwater_requests", "Requests answered by a pool.", labels=["pool", "status"]
+        )
+        for (pool, status), count in _STATE.answered.items():
+            answered.add_metric([pool, str(status)], count)
+        failed = CounterMetricFamily(
+            "headwater_calls_failed", "Calls that got no answer.", labels=["pool", "reason"]
+        )
+        for key, count in _STATE.failed.items():
+            failed.add_metric(key, count)
+        refused = CounterMetricFamily(
+            "headwater_requests_refused",
+            "Requests refused before they were begun.",
+            labels=["pool", "reason"],
+        )
+        for key, count in _STATE.refused.items():
+            refused.add_metric(key, count)
+        others = CounterMetricFamily(
+            "headwater_observations", "Everything else that was observed.", labels=["kind"]
+        )
+        for name, count in _STATE.others.items():
+            others.add_metric([name], count)
+        durations = _histogram(
+            "headwater_request_duration_seconds",
+            "From the arrival of a request at its pool to the answer.",
+            "pool",
+            _STATE.durations,
+        )
+        waits = _histogram(
+            "headwater_queue_wait_seconds",
+            "Waiting of requests that were not begun at once.",
+            "pool",
+            _STATE.waits,
+        )
+        connection_waits = _histogram(
+            "headwater_database_wait_seconds",
+            "Waiting of requests that got no database connection at once.",
+            "login",
+            _STATE.connection_waits,
+        )
+        no_connection = CounterMetricFamily(
+            "headwater_database_refused",
+            "Requests that got no database connection.",
+            labels=["login", "reason"],
+        )
+        for key, count in _STATE.no_connection.items():
+            no_connection.add_metric(key, count)
+        waiting: list[Metric] = [waits, refused, connection_waits, no_connection]
+        return [answered, durations, *waiting, failed, others, *_gauges()]
+
+
+def _histogram(name: str, help: str, label: str, every: dict[str, _Series]) -> Metric:
+    family = HistogramMetricFamily(name, help, labels=[label])
+    for value, series in every.items():
+        total, buckets = 0, []
+        for end, count in zip((*map(str, BUCKETS_S), "+Inf"), series.counts, strict=True):
+            total += count
+            buckets.append((end, total))
+        family.add_metric([value], buckets, series.sum)
+    return family
+
+
+def _gauges() -> list[Metric]:
+    families: dict[str, GaugeMetricFamily] = {}
+    for (name, labels), (help, read) in _STATE.gauges.items():
+        if name not in families:
+            families[name] = GaugeMetricFamily(name, help, labels=[label for label, _ in labels])
+        families[name].add_metric([value for _, value in labels], read())
+    return list(families.values())
+
+
+_REGISTRY = CollectorRegistry(auto_describe=False)
+_REGISTRY.register(_Collector())
+prometheus_client.ProcessCollector(registry=_REGISTRY)

@@ -1,0 +1,139 @@
+"""Spans by OpenTelemetry, sent to a collector as OTLP over HTTP. The one door to its packages; imported only where traces are on.
+
+Trace ids travel as W3C Trace Context says, in HTTP and in the messages of the broker (`Request.trace`). Spans are sent by
+a thread, many at once; while the collector is away they are dropped, and nothing waits for it.
+Source: https://www.w3.org/TR/trace-context/ ; OpenTelemetry's semantic conventions for HTTP, messaging and databases.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry import context as contexts
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from broker.observability.observe import member_name
+from broker.observability.tracing import Attributes, Tracing
+from schemas.http import Headers
+from schemas.settings.tree import Observability
+
+PATH = "/v1/traces"
+_EXPORT_S = 5.0
+_EVERY_MS = 1000.0
+_MOST_WAITING = 8192
+_BATCH = 1024
+_LONGEST_NAME = 128
+
+_PROPAGATOR = TraceContextTextMapPropagator()
+_FIELDS = ("traceparent", "tracestate")
+
+
+def telemetry(options: Observability, process: str, project: str) -> "Telemetry":
+    """Begin to send spans to the collector of the settings."""
+    headers = _pairs(options.otlp_headers.reveal()) if options.otlp_headers else None
+    exporter = OTLPSpanExporter(options.otlp_endpoint.rstrip("/") + PATH, headers=headers, timeout=_EXPORT_S)
+    return Telemetry(exporter, options.sampling, process, project)
+
+
+class Telemetry(Tracing):
+    """The spans of this process."""
+
+    def __init__(self, exporter: SpanExporter, sampling: float, process: str, project: str) -> None:
+        resource = Resource.create(
+            {
+                "service.namespace": project,
+                "service.name": f"headwater-{process}",
+                "service.instance.id": member_name(),
+            }
+        )
+        self._provider = TracerProvider(
+            sampler=ParentBased(TraceIdRatioBased(sampling)), resource=resource, shutdown_on_exit=False
+        )
+        self._provider.add_span_processor(
+            BatchSpanProcessor(
+                exporter,
+                max_queue_size=_MOST_WAITING,
+                max_export_batch_size=_BATCH,
+                schedule_delay_millis=_EVERY_MS,
+            )
+        )
+        self._tracer = self._provider.get_tracer("headwater")
+
+    @contextmanager
+    def serve(
+        self, name: str, carrier: Mapping[str, str] | Headers, attributes: Attributes
+    ) -> Iterator["_Spoken"]:
+        """Answer a request whose trace is told by its carrier."""
+        told = carrier if isinstance(carrier, Mapping) else dict(carrier)
+        around = _PROPAGATOR.extract({field: told[field] for field in _FIELDS if field in told})
+        span = self._tracer.start_span(
+            name[:_LONGEST_NAME], around, kind=SpanKind.SERVER, attributes=attributes
+        )
+        with _inside(span) as spoken:
+            yield spoken
+
+    @contextmanager
+    def ask(self, name: str, attributes: Attributes, *, may_begin: bool = True) -> Iterator["_Spoken"]:
+        """Ask somebody else, inside of a span that is recorded, or at the root of a trace."""
+        around = trace.get_current_span()
+        is_inside = around.get_span_context().is_valid
+        if (is_inside and not around.is_recording()) or not (is_inside or may_begin):
+            yield _Spoken(around)
+            return
+        span = self._tracer.start_span(name[:_LONGEST_NAME], kind=SpanKind.CLIENT, attributes=attributes)
+        with _inside(span) as spoken:
+            yield spoken
+
+    def headers(self) -> Headers:
+        """Give the headers that carry the span around this on."""
+        carrier: dict[str, str] = {}
+        _PROPAGATOR.inject(carrier)
+        return list(carrier.items())
+
+    def close(self) -> None:
+        """Send what is left, and end the thread."""
+        self._provider.shutdown()
+
+
+class _Spoken:
+    """A span as the rest of the house sees it."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def note(self, name: str, value: str | int) -> None:
+        self._span.set_attribute(name, value)
+
+    def answered(self, status: int) -> None:
+        self._span.set_attribute("http.response.status_code", status)
+        if status >= 500:
+            self._span.set_status(Status(StatusCode.ERROR))
+
+
+@contextmanager
+def _inside(span: trace.Span) -> Iterator[_Spoken]:
+    """Be inside of a span; what leaves by an exception has failed. The words of the exception are not told."""
+    token = contexts.attach(trace.set_span_in_context(span))
+    try:
+        yield _Spoken(span)
+    except BaseException as error:
+        span.set_attribute("error.type", type(error).__name__)
+        span.set_status(Status(StatusCode.ERROR))
+        raise
+    finally:
+        contexts.detach(token)
+        span.end()
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Read `name=value,name=value`."""
+    pairs = (each.partition("=") for each in text.split(",") if "=" in each)
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,1 @@
+"""Hosted functions: their log lines, errors, folders and variables."""

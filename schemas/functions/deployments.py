@@ -1,0 +1,93 @@
+"""Deployed functions: what the command line sends and is told, and the limits of it.
+
+A bundle is a `.tar.gz` whose first member is `manifest.json` (`Manifest`); all others are files below the folder of
+`config.toml`: `functions/<name>/...`, what functions share, static files. Nothing else is in it: no links, no
+`.env`, no absolute paths.
+"""
+
+import re
+
+from msgspec import Struct, field
+
+from schemas.functions.variables import variable_fault
+from schemas.settings.functions import FunctionSettings
+
+MANIFEST = "manifest.json"
+MOST_PACKED = 20 * 1024 * 1024
+"""Bytes of a bundle (reference page "functions", section 5)."""
+MOST_UNPACKED = 64 * 1024 * 1024
+MOST_FILES = 5_000
+MOST_SECRETS = 100
+LONGEST_SECRET_NAME = 256
+LONGEST_SECRET = 48 * 1024
+FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+SECRET_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.]{{0,{LONGEST_SECRET_NAME - 1}}}")
+
+
+class Manifest(Struct, frozen=True):
+    """What stands beside the files of a bundle. `settings` has no variables: those are the server's."""
+
+    name: str
+    settings: FunctionSettings = field(default_factory=FunctionSettings)
+
+
+class Version(Struct, frozen=True):
+    """A deployed version of a function."""
+
+    number: int
+    sha256: str
+    size: int
+    at: float
+    """Epoch seconds of its deployment."""
+    is_active: bool = False
+
+
+class Listed(Struct, frozen=True):
+    """A function as `headwater functions list` shows it."""
+
+    name: str
+    status: str
+    """deployed, local (in the project's folder) or off."""
+    version: int | None = None
+    at: float | None = None
+    verify_jwt: bool = True
+    schedule: str = ""
+    sha256: str = ""
+    timezone: str = "UTC"
+
+
+class Deployed(Struct, frozen=True):
+    """What became of a deployment: `version` is what is run now."""
+
+    name: str
+    version: Version | None
+    warnings: list[str] = []
+
+
+class KnownSecret(Struct, frozen=True):
+    """A secret without its value."""
+
+    name: str
+    digest: str
+    """SHA-256 of the value under a key of the platform: equal values are seen, none is told."""
+    at: float
+
+
+class Session(Struct, frozen=True):
+    """What `headwater functions serve` has all functions run with, as long as it is there."""
+
+    env: dict[str, str] = {}
+    verify_jwt: bool | None = None
+
+
+def secret_fault(name: str, value: str) -> str | None:
+    """Tell what is wrong with a secret; None if it can be taken. Source: reference page "functions", section 2."""
+    if not SECRET_NAME.fullmatch(name):
+        return (
+            f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"
+        )
+    if fault := variable_fault(name, value):
+        return f"{name} cannot be a secret: {fault}"
+    if len(value.encode()) > LONGEST_SECRET:
+        return f"the value of {name} is longer than {LONGEST_SECRET} bytes"
+    return f"the value of {name} has a NUL in it" if "\0" in value else None

@@ -1,0 +1,1 @@
+"""Image transformation as values, and how they are read from requests."""

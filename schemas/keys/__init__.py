@@ -1,0 +1,1 @@
+"""Keys and tokens: signing, verification, claims, key files and their rotation."""

@@ -1,0 +1,1 @@
+"""The settings: one frozen tree, read from defaults, `config.toml` and the environment, with their checks."""

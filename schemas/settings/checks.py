@@ -1,0 +1,134 @@
+"""Checks of the settings as a whole: values of the right type that still cannot work, alone or beside one another.
+
+A fault is a sentence in which the keys stand in braces; `Spelling` puts the names in that the user wrote. [auth] has its
+own checks in `auth_settings_checks.py`, [storage] in `storage_settings_checks.py`.
+"""
+
+import ipaddress
+
+import msgspec
+
+from schemas.settings.auth_checks import auth_fault, settled
+from schemas.settings.functions import POLICIES
+from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
+from schemas.settings.realtime import MIB, Realtime
+from schemas.settings.spelling import Spelling
+from schemas.settings.storage_checks import storage_fault
+from schemas.settings.tree import Gateway, Settings, SettingsError, Tls
+from schemas.settings.types import MOST
+
+_LEAST_RETENTION = 16 * MIB
+"""Bytes of `realtime.retention_size`: twice the longest message of the broker."""
+_LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
+"""Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
+
+
+def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]]:
+    """Refuse values that are of the right type and still cannot work; turn the empty ones that mean none into None.
+
+    Give the settings with what is to be told about them. Raises: SettingsError that names the key.
+    """
+    fault = (
+        _choice_fault(settings)
+        or _network_fault(settings.gateway)
+        or _drain_fault(settings)
+        or _stream_fault(settings.realtime)
+        or _tls_fault(settings.api.tls)
+        or _idempotency_fault(settings.api.idempotency)
+        or _key_fault(settings)
+        or auth_fault(settings.auth)
+        or storage_fault(settings.storage)
+    )
+    if fault:
+        raise SettingsError(spelling.sentence(fault))
+    replace = msgspec.structs.replace
+    api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
+    auth, told = settled(settings.auth)
+    made = replace(
+        settings,
+        api=replace(api, max_rows=api.max_rows or None, anon_role=api.anon_role or None),
+        auth=auth,
+        db=replace(
+            db,
+            url=db.url or None,
+            authenticator_password=db.authenticator_password or None,
+            auth_admin_password=db.auth_admin_password or None,
+            storage_admin_password=db.storage_admin_password or None,
+            scheduler_password=db.scheduler_password or None,
+        ),
+        broker=replace(broker, url=broker.url or None),
+        gateway=replace(gateway, metrics_token=gateway.metrics_token or None),
+    )
+    return made, [spelling.sentence(each) for each in told]
+
+
+def _choice_fault(settings: Settings) -> str | None:
+    api, log = settings.api, settings.log
+    choices = {
+        "api.tx_end": (api.tx_end, "commit", "commit-allow-override", "rollback", "rollback-allow-override"),
+        "api.openapi_mode": (api.openapi_mode, "follow-privileges", "ignore-privileges", "disabled"),
+        "api.error_verbosity": (api.error_verbosity, "verbose", "minimal"),
+        "log.format": (log.format, "auto", "json", "console"),
+        "edge_runtime.policy": (settings.edge_runtime.policy, *POLICIES),
+        "log.level": (log.level, "debug", "info", "warning", "error"),
+    }
+    for key, (value, *allowed) in choices.items():
+        if value not in allowed:
+            return f"{{{key}}} is '{value}' but must be one of {', '.join(allowed)}"
+    if not 0 <= (api.max_rows or 0) <= MOST:
+        return "{api.max_rows} must be a whole number, 0 or more"
+    return None if api.schemas else "{api.schemas} must name at least one schema"
+
+
+def _network_fault(gateway: Gateway) -> str | None:
+    if not gateway.host:
+        return "{gateway.host} must not be empty; 0.0.0.0 listens on every address of IPv4, :: on all"
+    for text in gateway.trusted_proxies:
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            return f"{{gateway.trusted_proxies}} has '{text}', which is no network such as 10.0.0.0/8, and no address"
+    return None
+
+
+def _drain_fault(settings: Settings) -> str | None:
+    if settings.gateway.drain_delay < settings.pools.drain_timeout:
+        return None
+    return "{gateway.drain_delay} must be shorter than {pools.drain_timeout}, which is the time for all of the end"
+
+
+def _stream_fault(realtime: Realtime) -> str | None:
+    """A stream keeps no message that is larger than all of it, and says nothing of that: its changes would be lost in silence."""
+    if realtime.retention_size >= _LEAST_RETENTION:
+        return None
+    return "{realtime.retention_size} must be 16MiB or more: the changes of one transaction may be a message of 8MB"
+
+
+def _tls_fault(tls: Tls) -> str | None:
+    for name, path in (("cert_path", tls.cert_path), ("key_path", tls.key_path)):
+        if tls.enabled and not path:
+            return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or switch it off and let a proxy speak TLS"
+    return None
+
+
+def _idempotency_fault(idempotency: Idempotency) -> str | None:
+    if not 1 <= idempotency.keep <= LONGEST_KEEP_S:
+        return "{api.idempotency.keep} must be 1s to 168h, a week"
+    if idempotency.max_answer > LARGEST_ANSWER:
+        return "{api.idempotency.max_answer} must be 16MiB or less"
+    return None
+
+
+def _key_fault(settings: Settings) -> str | None:
+    """Say which key or secret cannot work. An empty API key would be everybody's."""
+    auth, jwt = settings.auth, settings.api.jwt
+    if len(auth.jwt_secret.reveal()) < _LEAST_JWT_SECRET:
+        return f"{{auth.jwt_secret}} must have {_LEAST_JWT_SECRET} characters or more"
+    for name, key in (("publishable_key", auth.publishable_key), ("secret_key", auth.secret_key)):
+        if not key.reveal().strip():
+            return f"{{auth.{name}}} must not be empty"
+    text = jwt.secret.reveal() if jwt.secret else ""
+    size = len(text.rstrip("=")) * 3 // 4 if jwt.secret_is_base64 else len(text.encode())
+    if text and text.lstrip()[:1] not in ("{", "[") and size < _LEAST_DATA_SECRET:
+        return f"{{api.jwt.secret}} must have {_LEAST_DATA_SECRET} bytes or more, or be a JWK or a JWK set"
+    return None

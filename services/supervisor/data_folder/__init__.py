@@ -1,0 +1,1 @@
+"""The data folder of a platform: its layout, its lock and the state file."""

@@ -1,0 +1,1 @@
+"""The embedded Postgres server: its folder, user, extensions, configuration, and throwaway servers."""

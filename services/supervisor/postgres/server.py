@@ -1,0 +1,191 @@
+"""The embedded Postgres: made where it is missing, configured anew at each start, ready when it says so.
+
+Its configuration is written whole by us from settings; a user's own server settings go to `[db.settings]` of the
+project's file, or to `alter system`, which Postgres keeps in a file of its own.
+"""
+
+import platform
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from services.supervisor.binaries import SHARED, postgres_version, reachable_postgres
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.errors import StartRefused
+from services.supervisor.postgres import database_home
+from services.supervisor.postgres.cluster import (
+    Cluster,
+    make_cluster,
+    make_inner_folders,
+    remove_draft,
+    reset_password,
+)
+from services.supervisor.postgres.extensions import fill_extension_folder
+from services.supervisor.postgres.system_user import may_reach, server_user
+from services.supervisor.postgres.vault_key import keep_vault_key
+from services.supervisor.report import Reporter
+
+_SOCKET_PATH_LIMIT = 90
+"""Longest folder of a Unix socket: the system allows 107 bytes for the whole path, 103 on some."""
+
+_ACCESS = """\
+# Written by headwater at each start: a password everywhere, and no one from outside this machine. `replication` is the physical
+# one, which copies the whole cluster with the verifiers of all passwords: for the superuser alone. Logical replication names a
+# database, so the lines of `all` are its.
+local all         all                          scram-sha-256
+host  all         all            127.0.0.1/32  scram-sha-256
+host  all         all            ::1/128       scram-sha-256
+local replication supabase_admin               scram-sha-256
+host  replication supabase_admin 127.0.0.1/32  scram-sha-256
+host  replication supabase_admin ::1/128       scram-sha-256
+"""
+
+_SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")
+
+
+def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED) -> Cluster:
+    """Find out where this platform's database lies and who serves it; make its home where it is missing.
+
+    Raises: StartRefused, StartFailed.
+    """
+    kept = database_home.pointed_home(folder) or folder.postgres
+    owner = (kept / "data").stat().st_uid if (kept / "data").exists() else None
+    user = server_user(report.say, owner_uid=owner)
+    programs = reachable_postgres(user, report.say, shared)
+    if user is None:
+        home = folder.postgres
+    elif not folder.postgres.exists() and (
+        folder.cluster_pointer.exists() or not may_reach(user, folder.path)
+    ):
+        database_home.sweep(report.say, shared)
+        home = database_home.shelter(folder, shared)
+        database_home.hold(home)
+    else:
+        home = folder.postgres
+    if ":" in str(home):
+        raise StartRefused(
+            f"The path {home} has a colon, which Postgres cannot take. Name another folder with --data."
+        )
+    cluster = Cluster(home, programs, user)
+    make_inner_folders(cluster)
+    if user and not may_reach(user, home):
+        raise StartRefused(
+            f"User {user.name}, who runs the database, cannot reach {home} any more. "
+            f"Make its folders passable (`chmod o+x`), or name another data folder with --data."
+        )
+    return cluster
+
+
+def prepare_cluster(
+    cluster: Cluster, port: int, password: str, extra: Mapping[str, str], report: Reporter
+) -> None:
+    """Bring a stopped cluster into the state to start from: made, configured, with its extension folder.
+
+    Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
+    """
+    if cluster.exists:
+        remove_draft(cluster)
+        _check_version(cluster)
+    else:
+        report.say(f"Making a new database in {cluster.data}")
+        make_cluster(cluster, password)
+    fill_extension_folder(cluster)
+    keep_vault_key(cluster.home, cluster.user)
+    (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra))
+    (cluster.data / "pg_hba.conf").write_text(_ACCESS)
+
+
+def renew_password(cluster: Cluster, password: str, report: Reporter) -> None:
+    """Give an existing database a new superuser password, for a data folder that lost the old one."""
+    report.warn("The database's own password was lost with passwords.json; setting a new one")
+    reset_password(cluster, password)
+
+
+def socket_folder(cluster: Cluster) -> Path | None:
+    """Give the folder of the Unix socket; None if its path is too long for one."""
+    return cluster.socket if len(str(cluster.socket).encode()) <= _SOCKET_PATH_LIMIT else None
+
+
+def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
+    """Give the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
+    settings = {
+        "listen_addresses": "127.0.0.1",
+        "port": str(port),
+        "unix_socket_directories": str(socket_folder(cluster) or ""),
+        "max_connections": "100",
+        "shared_buffers": "128MB",
+        "wal_level": "logical",
+        "max_wal_senders": "16",
+        "max_replication_slots": "16",
+        "max_slot_wal_keep_size": "1GB",
+        "max_wal_size": "1GB",
+        "min_wal_size": "80MB",
+        "password_encryption": "scram-sha-256",
+        "extension_control_path": f"{cluster.extensions}:$system",
+        "shared_preload_libraries": "",
+        "io_workers": "2",
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "log_destination": "stderr",
+        "logging_collector": "off",
+        "log_line_prefix": "%m [%p] %q%u@%d ",
+        "cluster_name": "headwater",
+        **(
+            {"recovery_init_sync_method": "syncfs"}
+            if can_syncfs(platform.system(), platform.release())
+            else {}
+        ),
+        "lc_messages": "C",
+        **extra,
+    }
+    lines = [f"{_name(name)} = {_quoted(name, value)}" for name, value in settings.items()]
+    head = "# Written by headwater at each start. Yours go to [db.settings] of config.toml, or to `alter system`."
+    return "\n".join([head, *lines, ""])
+
+
+def can_syncfs(system: str, release: str) -> bool:
+    """Return whether the system flushes a whole file system with one call and reports its errors (Linux 5.8).
+
+    A server that was killed flushes its data folder before it recovers; file by file that takes most of its restart (3 s of
+    3.5 s for 1,300 files on a busy disk).
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return system == "Linux" and numbers is not None and tuple(map(int, numbers.groups())) >= (5, 8)
+
+
+def is_ready(cluster: Cluster, pid: int) -> bool:
+    """Tell whether the server of this process id takes connections: its last status line says so."""
+    try:
+        lines = (cluster.data / "postmaster.pid").read_text().splitlines()
+    except OSError:
+        return False
+    return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"
+
+
+def server_pid(cluster: Cluster) -> int | None:
+    """Give the process id that the cluster's own lock file names, whether or not it still runs."""
+    try:
+        return int((cluster.data / "postmaster.pid").read_text().splitlines()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _check_version(cluster: Cluster) -> None:
+    made_by = (cluster.data / "PG_VERSION").read_text().strip()
+    if made_by != (ours := postgres_version().split(".")[0]):
+        raise StartRefused(
+            f"The database in {cluster.data} was made by Postgres {made_by}, and this is Postgres {ours}. "
+            f"Dump it with the older version and restore it here, or name another data folder with --data."
+        )
+
+
+def _name(name: str) -> str:
+    if not _SETTING.fullmatch(name):
+        raise StartRefused(f"[db.settings] has '{name}', which is no name of a server setting. Remove it.")
+    return name
+
+
+def _quoted(name: str, value: str) -> str:
+    if "\n" in value or "\0" in value:
+        raise StartRefused(f"[db.settings] {name} must be one line.")
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,118 @@
+"""A shadow server: an empty Postgres of its own for a moment, where migrations are run to be compared.
+
+Roles and settings of a server belong to all its databases, so a shadow database beside the live one would not do.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from services.supervisor import addresses
+from services.supervisor.binaries import reachable_postgres
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.errors import StartFailed
+from services.supervisor.ports import LOOPBACK, Wanted, choose_ports
+from services.supervisor.postgres import database_home, server
+from services.supervisor.postgres.cluster import (
+    SUPERUSER,
+    Cluster,
+    make_inner_folders,
+    server_environment,
+)
+from services.supervisor.postgres.system_user import SystemUser, may_reach, run_as, server_user
+from services.supervisor.report import Reporter
+
+_START_S = 30.0
+_STOP_S = 10.0
+_PAUSE_S = 0.02
+_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "shared_buffers": "32MB"}
+
+
+@contextlib.contextmanager
+def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[str]:
+    """Give the URL of a superuser of an empty server; it is gone afterwards. On another port if this one is taken.
+
+    Raises: StartFailed, StartRefused.
+    """
+    user = server_user(report.say)
+    live = (
+        server.open_cluster(folder, report)
+        if (folder.postgres.exists() or folder.cluster_pointer.exists())
+        else None
+    )
+    programs = live.programs if live else reachable_postgres(user, report.say)
+    password = secrets.token_urlsafe(24)
+    port = choose_ports([Wanted("db", "the shadow server", "", LOOPBACK, 0)], {"db": port}).db
+    with _home(folder, live, user) as home:
+        cluster = Cluster(home, programs, live.user if live else user)
+        make_inner_folders(cluster)
+        server.prepare_cluster(cluster, port, password, _SETTINGS, _Silent())
+        with _running(cluster):
+            yield addresses.database_url(SUPERUSER, password, port)
+
+
+@contextlib.contextmanager
+def _home(folder: DataFolder, live: Cluster | None, user: SystemUser | None) -> Iterator[Path]:
+    """Give a folder that the server's user can reach: with the live cluster, in the data folder, or outside of it."""
+    if live is None and user is not None and not may_reach(user, folder.path):
+        with database_home.short_lived_home(folder) as home:
+            yield home
+        return
+    home = (live.home if live else folder.path) / f"shadow-{os.getpid()}"
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _running(cluster: Cluster) -> Iterator[None]:
+    log = cluster.home / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own program on our own folder
+            [str(cluster.programs / "postgres"), "-D", str(cluster.data)],
+            cwd="/",
+            env=server_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            **run_as(cluster.user),
+        )
+        try:
+            _wait(cluster, process, log)
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait(cluster: Cluster, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while not server.is_ready(cluster, process.pid):
+        if process.poll() is not None or time.monotonic() > deadline:
+            said = log.read_text(errors="replace").strip().splitlines()
+            raise StartFailed(f"The shadow server did not start: {said[-1] if said else 'it said nothing'}")
+        time.sleep(_PAUSE_S)
+
+
+class _Silent:
+    """A `Reporter` for what nobody needs to know."""
+
+    def say(self, line: str) -> None:
+        """Nothing."""
+
+    def warn(self, line: str) -> None:
+        """Nothing."""
+
+    def ready(self, values: dict[str, str], seconds: float) -> None:
+        """Nothing starts here."""

@@ -1,0 +1,121 @@
+"""A project: its folder, its `config.toml`, its `.env` files, and the settings they make.
+
+Order: defaults < config.toml < `.env` < `.env.local` < the process' environment < options of the command line. The env
+files of the project's folder and of the folder of config.toml are read. From them come only `HEADWATER_...` and
+`GOTRUE_...` names and what `env(NAME)` in config.toml asks for: an application keeps its own DATABASE_URL there.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.settings.environment import is_setting
+from schemas.settings.reading import load_settings
+from schemas.settings.secret_files import with_file_values
+from schemas.settings.tree import Settings, SettingsError
+from services.supervisor.errors import StartRefused
+from services.supervisor.project.dotenv import parse_dotenv
+
+DATA_FOLDER = ".headwater"
+CONFIG = Path("supabase", "config.toml")
+_ENV_FILES = (".env", ".env.local")
+_SUBSTITUTION = re.compile(r"env\((\w+)\)")
+_OWN_PORTS = {
+    "HEADWATER_API_PORT": "api",
+    "HEADWATER_DB_PORT": "db",
+    "HEADWATER_BROKER_PORT": "nats",
+    "HEADWATER_INBUCKET_PORT": "mail",
+    "HEADWATER_INBUCKET_SMTP_PORT": "smtp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as it was found. `environment` is what its settings were read from, and what its children get."""
+
+    root: Path
+    config: Path | None
+    data: Path
+    settings: Settings
+    environment: Mapping[str, str] = field(repr=False)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of migrations and seeds: `supabase` in the project, else that of config.toml."""
+        usual = self.root / CONFIG.parent
+        return self.config.parent if self.config and not usual.is_dir() else usual
+
+    @property
+    def named_ports(self) -> frozenset[str]:
+        """The ports that an option or the environment names: of api, db, nats, mail and smtp."""
+        return frozenset(name for variable, name in _OWN_PORTS.items() if variable in self.environment)
+
+
+def find_data(data: Path | None, root: Path | None) -> Path:
+    """Give the data folder that is meant: the one named, else `.headwater` in the project's folder."""
+    return Path(os.path.abspath(data if data is not None else (root or Path()) / DATA_FOLDER))
+
+
+def load_project(
+    root: Path | None,
+    config: Path | None,
+    data: Path | None,
+    overrides: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
+) -> Project:
+    """Read a project. `overrides` are settings under their environment names, and win over everything.
+
+    Raises: StartRefused if a file is missing or cannot be read, or a setting cannot be used.
+    """
+    process = os.environ if environment is None else environment
+    folder = Path(os.path.abspath(root or Path()))
+    if not folder.is_dir():
+        raise StartRefused(
+            f"The project folder {folder} does not exist. Make it, or name another one with --project."
+        )
+    file = _config_file(folder, config)
+    content = _read(file) if file else b""
+    asked = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
+    from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, asked)
+    merged = {**from_files, **process, **overrides}
+    try:
+        merged = with_file_values(merged)
+        settings, more = load_settings(content, merged, source=str(file or CONFIG))
+    except SettingsError as error:
+        raise StartRefused(f"{error}. Correct it and start again.") from None
+    return Project(folder, file, find_data(data, folder), settings, merged, (*warnings, *more))
+
+
+def _config_file(folder: Path, named: Path | None) -> Path | None:
+    if named is None:
+        usual = folder / CONFIG
+        return usual if usual.is_file() else None
+    path = Path(os.path.abspath(named))
+    if not path.is_file():
+        raise StartRefused(
+            f"There is no config file {path}. Correct --config, or make one with `headwater init`."
+        )
+    return path
+
+
+def _env_files(root: Path, beside: Path, asked: set[str]) -> tuple[dict[str, str], list[str]]:
+    values: dict[str, str] = {}
+    warnings: list[str] = []
+    for path in [folder / name for folder in dict.fromkeys((root, beside)) for name in _ENV_FILES]:
+        if path.is_file():
+            found, told = parse_dotenv(_read(path).decode(errors="replace"), str(path))
+            values |= {name: text for name, text in found.items() if is_setting(name) or name in asked}
+            warnings += told
+    return values, warnings
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StartRefused(
+            f"{path} cannot be read: {error.strerror}. Mend its rights and start again."
+        ) from None

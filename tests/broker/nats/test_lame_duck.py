@@ -1,0 +1,120 @@
+"""Leaving a server that is about to end: nothing that waits for an answer fails, and no event comes twice."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from broker.nats.connection import Connection
+from broker.nats.lame_duck import Overlap
+from broker.nats.protocol import Message
+from broker.requests.call import Calls
+from broker.requests.serve import Body, serve
+from broker.subjects import REST
+from schemas.http import Request, Response
+from tests.broker.server import NatsServer, free_port, running_server
+
+pytestmark = pytest.mark.timeout(90)
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[tuple[NatsServer, NatsServer]]:
+    """Two servers of a cluster that leave in peace."""
+    routes = [free_port(), free_port()]
+    async with AsyncExitStack() as stack:
+        servers = []
+        for own, other in (routes, routes[::-1]):
+            config = (
+                f'server_name: "n{own}"\nlame_duck_duration: "30s"\nlame_duck_grace_period: "2s"\n'
+                f"cluster {{ name: c, listen: 127.0.0.1:{own}, routes: [nats://127.0.0.1:{other}] }}"
+            )
+            servers.append(await stack.enter_async_context(running_server(config, jetstream=False)))
+        yield servers[0], servers[1]
+
+
+async def test_calls_and_events_go_on_while_their_server_leaves(
+    cluster: tuple[NatsServer, NatsServer],
+) -> None:
+    leaving, staying = cluster
+    url = f"{leaving.url},{staying.url}"
+    door = await Connection.open(url, name="door")
+    worker = await Connection.open(url, name="worker")
+    speaker = await Connection.open(staying.url, name="speaker")
+    heard: list[int] = []
+    worker.subscribe("news", lambda message: heard.append(int(message.payload)))
+    gate = asyncio.Event()
+
+    async def answer(request: Request, _: Body) -> Response:
+        if request.path == "/slow":
+            await gate.wait()
+        return Response(200, body=request.path.encode())
+
+    serving = await serve(worker, REST, answer, concurrency=64, queue=64)
+    calls = Calls(door)
+    slow = asyncio.ensure_future(calls.call(REST, Request("slow", "GET", "/slow")))
+    told = 0
+    is_over = False
+
+    async def speak() -> None:
+        nonlocal told
+        while not is_over:
+            speaker.publish("news", str(told).encode())
+            told += 1
+            await asyncio.sleep(0.002)
+
+    async def ask() -> None:
+        number = 0
+        while not is_over:
+            number += 1
+            answer = await calls.call(REST, Request(f"r{number}", "GET", f"/{number}"))
+            assert answer.response.body == f"/{number}".encode()
+
+    work = [asyncio.ensure_future(each()) for each in (speak, ask, ask)]
+    async with asyncio.timeout(20):
+        while not heard:
+            await asyncio.sleep(0.01)
+    os.kill(leaving.pid, signal.SIGUSR2)
+    async with asyncio.timeout(20):
+        while leaving.is_running:
+            assert not any(each.done() for each in work)
+            await asyncio.sleep(0.02)
+    is_over = True
+    await asyncio.gather(*work)
+    gate.set()
+
+    assert (await slow).response.body == b"/slow"
+    await worker.flush()
+    assert heard == list(range(heard[0], told))
+    await serving.stop()
+    for each in (door, worker, speaker):
+        await each.close()
+
+
+def test_message_that_both_have_is_handed_on_once() -> None:
+    seen: list[bytes] = []
+    overlap = Overlap({b"1": lambda message: seen.append(message.payload)}, frozenset({b"1"}))
+    old, new = overlap.side(), overlap.side()
+
+    def come(side: object, payload: bytes) -> None:
+        found = side.get(b"1")  # type: ignore[attr-defined]  # a side
+        found(Message("s", "", payload))
+
+    for side, payload in ((old, b"a"), (new, b"a"), (old, b"a"), (new, b"b"), (old, b"b"), (new, b"a")):
+        come(side, payload)
+
+    assert seen == [b"a", b"a", b"b"]
+    assert old.get(b"2") is None
+
+
+def test_messages_of_a_queue_group_are_all_handed_on() -> None:
+    seen: list[bytes] = []
+    overlap = Overlap({b"1": lambda message: seen.append(message.payload)}, frozenset())
+    for side in (overlap.side(), overlap.side()):
+        found = side.get(b"1")
+        assert found is not None
+        found(Message("s", "", b"same"))
+
+    assert seen == [b"same", b"same"]

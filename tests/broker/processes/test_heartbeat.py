@@ -1,0 +1,52 @@
+"""Tests of the sign of life."""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+from broker.processes.heartbeat import ALIVE_FILE, begin_heartbeat
+from broker.processes.status_lines import SIGN
+
+
+async def test_file_is_there_while_the_process_lives(tmp_path: Path) -> None:
+    path = tmp_path / "alive"
+
+    beating = begin_heartbeat({ALIVE_FILE: str(path)}, None)
+    assert beating is not None
+    async with asyncio.timeout(10):
+        while not path.exists():
+            await asyncio.sleep(0.01)
+    beating.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await beating
+
+    assert not path.exists()
+
+
+async def test_nothing_is_touched_where_nothing_is_named() -> None:
+    assert begin_heartbeat({}, None) is None
+
+
+async def test_signs_go_into_the_pipe_until_its_reader_is_gone() -> None:
+    reading, writing = os.pipe()
+
+    beating = begin_heartbeat({}, writing)
+    assert beating is not None
+    first = await asyncio.to_thread(os.read, reading, len(SIGN))
+    os.close(reading)
+    async with asyncio.timeout(10):
+        while _is_open(writing):
+            await asyncio.sleep(0.05)
+    beating.cancel()
+    await asyncio.gather(beating, return_exceptions=True)
+
+    assert first == SIGN
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True

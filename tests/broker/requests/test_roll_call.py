@@ -1,0 +1,140 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.requests.roll_call import LEAVING, SETTLE_S, SILENT_S, Holding, Roll
+
+_LATER = SETTLE_S + 1
+
+
+def _roll(*members: str) -> Roll:
+    roll = Roll(since=0)
+    for member in members:
+        roll.heard(Holding("rest", member, 0, []))
+    return roll
+
+
+def _round(roll: Roll, calls: list[str], answers: dict[str, list[str]]) -> list[str]:
+    question = roll.ask(calls)
+    for member, held in answers.items():
+        roll.heard(Holding("rest", member, question.round, held))
+    return roll.close(_LATER)
+
+
+def test_a_call_that_a_member_holds_is_not_lost() -> None:
+    roll = _roll("a", "b")
+
+    assert _round(roll, ["x"], {"a": ["x"], "b": []}) == []
+    assert _round(roll, ["x"], {"a": ["x"], "b": []}) == []
+
+
+def test_a_call_that_all_deny_twice_is_lost() -> None:
+    roll = _roll("a", "b")
+
+    assert _round(roll, ["x"], {"a": [], "b": []}) == []
+    assert _round(roll, ["x"], {"a": [], "b": []}) == ["x"]
+
+
+def test_a_silent_member_may_hold_the_call() -> None:
+    roll = _roll("a", "b")
+
+    for _ in range(5):
+        assert _round(roll, ["x"], {"a": []}) == []
+
+
+def test_calls_of_a_member_that_stays_silent_are_lost_and_rounds_are_decided_without_it() -> None:
+    roll = _roll("a", "b")
+    question = roll.ask(["x", "y"])
+    roll.heard(Holding("rest", "b", question.round, ["y"]))
+    assert roll.close(_LATER) == []
+    question = roll.ask(["x", "y", "z"])
+    roll.heard(Holding("rest", "a", question.round, ["x"]))
+    assert roll.close(_LATER) == []  # from here on member b is silent
+
+    lost = []
+    for after in (SILENT_S / 2, SILENT_S, SILENT_S + 0.1):
+        question = roll.ask(["x", "y", "z"])
+        roll.heard(Holding("rest", "a", question.round, ["x"]))
+        lost.append(sorted(roll.close(_LATER + after)))
+
+    assert lost == [[], ["y"], ["z"]]  # nobody claims z: it takes two rounds
+    assert roll.answering(_LATER + SILENT_S) == ["a"]
+
+
+def test_a_member_that_answers_again_is_silent_no_more() -> None:
+    roll = _roll("a")
+    roll.ask(["x"])
+    roll.close(_LATER)
+    assert roll.silent(_LATER + SILENT_S) == {"a"}
+
+    roll.heard(Holding("rest", "a", 1, ["x"]))
+
+    assert roll.silent(_LATER + SILENT_S) == set()
+
+
+def test_a_member_that_leaves_is_given_nothing_by_name() -> None:
+    roll = _roll("a", "b")
+
+    roll.heard(Holding("rest", "a", LEAVING, []))
+
+    assert roll.answering(_LATER) == ["b"]
+
+
+def test_a_call_is_lost_at_once_with_the_member_that_claimed_it() -> None:
+    roll = _roll("a", "b")
+    _round(roll, ["x", "y"], {"a": ["x"], "b": ["y"]})
+
+    assert roll.gone("a") == ["x"]
+    assert roll.gone("a") == []
+
+
+def test_a_member_that_is_gone_is_not_waited_for() -> None:
+    roll = _roll("a", "b")
+    roll.gone("b")
+
+    assert _round(roll, ["x"], {"a": []}) == []
+    assert _round(roll, ["x"], {"a": []}) == ["x"]
+
+
+def test_a_late_answer_to_an_earlier_question_denies_nothing() -> None:
+    roll = _roll("a")
+    early = roll.ask([])
+    for _ in range(3):
+        roll.ask(["x"])
+        roll.heard(Holding("rest", "a", early.round, []))
+        assert roll.close(_LATER) == []
+
+
+def test_a_new_asker_gives_nothing_up_before_members_had_time_to_be_known() -> None:
+    roll = Roll(since=0)
+    for _ in range(4):
+        roll.ask(["x"])
+        assert roll.close(SETTLE_S / 2) == []
+
+
+def test_a_claim_takes_earlier_denials_back() -> None:
+    roll = _roll("a")
+    _round(roll, ["x"], {"a": []})
+    _round(roll, ["x"], {"a": ["x"]})
+
+    assert _round(roll, ["x"], {"a": []}) == []
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.sets(st.sampled_from("uvwxyz")), min_size=1),
+    st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=6),
+)
+def test_no_call_in_the_hands_of_a_living_member_is_ever_lost(
+    held: dict[str, set[str]], rounds: list[set[str]]
+) -> None:
+    """Whoever answers in whichever round: members tell the truth, so what one holds stays."""
+    roll = _roll(*held)
+    calls = sorted("uvwxyz")
+    safe = set().union(*held.values())
+
+    lost = {
+        call
+        for answering in rounds
+        for call in _round(roll, calls, {member: sorted(held[member]) for member in answering & held.keys()})
+    }
+
+    assert not lost & safe

@@ -1,0 +1,61 @@
+import os
+
+import pytest
+
+from services.supervisor.data_folder.folder import (
+    DataFolder,
+    is_locked,
+    keep_passwords,
+    lock_folder,
+    make_folder,
+    read_ports,
+)
+from services.supervisor.errors import StartRefused
+
+
+def test_a_second_lock_is_refused_and_names_the_holder(folder):
+    held = lock_folder(folder)
+
+    with pytest.raises(StartRefused, match=rf"locked.*process {os.getpid()}.*headwater stop") as refused:
+        lock_folder(folder)
+    assert refused.value.exit_code == 2
+    assert is_locked(folder.lock)
+
+    os.close(held)
+    assert not is_locked(folder.lock)
+
+
+def test_a_lock_file_that_is_missing_is_not_locked(tmp_path):
+    assert not is_locked(tmp_path / "lock")
+
+
+def test_passwords_are_made_once_and_kept_private(folder):
+    first, new = keep_passwords(folder, ["a", "b"])
+    again, none = keep_passwords(folder, ["a", "b"])
+
+    assert new == ["a", "b"]
+    assert none == []
+    assert first == again
+    assert first["a"] != first["b"]
+    assert folder.passwords.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_further_password_leaves_the_others(folder):
+    before, _ = keep_passwords(folder, ["a"])
+    after, new = keep_passwords(folder, ["a", "b"])
+
+    assert after["a"] == before["a"]
+    assert new == ["b"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StartRefused, match=r"cannot be used.*--data"):
+        make_folder(tmp_path / "file" / "data")
+
+
+def test_ports_of_a_broken_file_are_none(tmp_path):
+    (tmp_path / "ports.json").write_text("{")
+
+    assert read_ports(DataFolder(tmp_path)) == {}

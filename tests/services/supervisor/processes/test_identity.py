@@ -1,0 +1,37 @@
+import os
+import signal
+import subprocess
+import sys
+
+from services.supervisor.processes.identity import command_of, end, identity, is_alive
+
+STUBBORN = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+
+
+def test_a_process_is_itself_until_it_ends():
+    child = subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    child.stdout.readline()
+    born = identity(child.pid)
+
+    assert is_alive(child.pid, born)
+    assert "input()" in command_of(child.pid)
+    assert not is_alive(child.pid, "another birth")
+
+    child.communicate(b"\n")
+    assert not is_alive(child.pid, born)
+
+
+def test_a_process_that_does_not_listen_is_ended_by_the_next_signal():
+    child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE)
+    child.stdout.readline()
+
+    assert end(child.pid, identity(child.pid), [(signal.SIGTERM, 0.1), (signal.SIGKILL, 10)])
+
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_a_process_of_another_birth_is_left_alone():
+    assert end(os.getpid(), "another birth", [(signal.SIGKILL, 0)])

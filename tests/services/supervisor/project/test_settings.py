@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+
+from services.supervisor.errors import StartRefused
+from services.supervisor.project.settings import find_data, load_project
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "supabase").mkdir()
+    return tmp_path
+
+
+def load(root, overrides=None, environment=None, config=None):
+    return load_project(root, config, None, overrides or {}, environment or {})
+
+
+def test_a_folder_without_anything_has_the_defaults(root):
+    project = load(root)
+
+    assert project.config is None
+    assert project.settings.api.port == 54321
+    assert project.data == root / ".headwater"
+    assert project.warnings == ()
+
+
+def test_later_sources_win(root):
+    (root / "supabase" / "config.toml").write_text(
+        "[api]\nmax_rows = 1\nport = 1\n[db]\nport = 1\npool_size = 1"
+    )
+    (root / ".env").write_text("HEADWATER_API_PORT=2\nHEADWATER_DB_PORT=2\nHEADWATER_DB_POOL_SIZE=2")
+    (root / "supabase" / ".env.local").write_text("HEADWATER_API_PORT=3\nHEADWATER_DB_PORT=3")
+    project = load(root, {"HEADWATER_API_PORT": "5"}, {"HEADWATER_DB_PORT": "4", "HEADWATER_API_PORT": "4"})
+
+    assert project.settings.api.max_rows == 1
+    assert project.settings.db.pool_size == 2
+    assert project.settings.db.port == 4
+    assert project.settings.api.port == 5
+
+
+def test_names_in_the_config_are_replaced_from_env_files(root):
+    (root / "supabase" / "config.toml").write_text('[auth]\nsite_url = "env(SITE)"')
+    (root / "supabase" / ".env").write_text("SITE=https://example.org\nOTHER=1")
+    project = load(root)
+
+    assert project.settings.auth.site_url == "https://example.org"
+    assert "SITE" in project.environment
+    assert "OTHER" not in project.environment
+
+
+def test_names_of_the_official_auth_server_are_read_from_env_files(root):
+    (root / ".env").write_text(
+        "GOTRUE_JWT_SECRET=0123456789abcdef\nAPI_EXTERNAL_URL=https://a.example/auth/v1\nGOTRUE_SITE_URI=x\nSITE_URL=x"
+    )
+    project = load(root)
+
+    assert project.settings.auth.jwt_secret.reveal() == "0123456789abcdef"
+    assert project.settings.auth.external_url == "https://a.example/auth/v1"
+    assert project.warnings == (
+        "unknown environment variable GOTRUE_SITE_URI is ignored; did you mean GOTRUE_SITE_URL?",
+    )
+    assert "SITE_URL" not in project.environment
+
+
+def test_the_database_url_of_an_application_is_not_ours(root):
+    (root / ".env").write_text("DATABASE_URL=postgresql://app@h/d")
+
+    assert load(root).settings.db.url is None
+    assert load(root, environment={"DATABASE_URL": "postgresql://o@h/d"}).settings.db.url is not None
+
+
+def test_ports_are_named_by_option_or_environment(root):
+    (root / "supabase" / "config.toml").write_text("[db]\nport = 1")
+
+    assert load(root, {"HEADWATER_API_PORT": "5"}, {"HEADWATER_BROKER_PORT": "6"}).named_ports == {
+        "api",
+        "nats",
+    }
+
+
+@pytest.mark.parametrize("config", ["none.toml", "supabase"])
+def test_a_config_that_is_no_file_is_refused(root, config):
+    with pytest.raises(StartRefused, match="no config file"):
+        load(root, config=root / config)
+
+
+def test_a_setting_that_cannot_be_used_is_refused_with_its_place(root):
+    (root / "supabase" / "config.toml").write_text("[api]\nmax_rows = 'many'")
+
+    with pytest.raises(StartRefused, match=r"config\.toml.*api\.max_rows"):
+        load(root)
+
+
+def test_the_environment_does_not_show_itself(root):
+    assert "hidden" not in repr(load(root, environment={"HEADWATER_DB_PASSWORD": "hidden"}))
+
+
+def test_the_data_folder_is_the_named_one_else_below_the_project(root, monkeypatch):
+    monkeypatch.chdir(root)
+
+    assert find_data(Path("x"), Path("y")) == root / "x"
+    assert find_data(None, Path("y")) == root / "y" / ".headwater"
+    assert find_data(None, None) == root / ".headwater"

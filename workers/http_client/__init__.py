@@ -1,0 +1,1 @@
+"""Requests to other services, and which addresses they may reach."""
