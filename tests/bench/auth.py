@@ -29,7 +29,7 @@ from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Run, run, show
 from tests.child_environment import environment_of
 from tests.platform import Platform, platform
-from workers.auth.sessions.refresh import issue_token, new_key, read_key
+from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key
 
 SETTINGS = {
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from workers.auth.routes import ROUTES
+from workers.auth.http.routes import ROUTES
 
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
 _ENDPOINT = re.compile(r"(GET|HEAD|POST|PUT|PATCH|DELETE) (/[\w./{}-]*)")

@@ -20,12 +20,12 @@ from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
 from tests.fuzz import mutate
 from tests.fuzz.core import Budget, Target, run
-from tests.workers.auth.saml import wrapping
-from tests.workers.auth.saml.idp import DS, NS, SAML, SAMLP, Element, Idp, Says, encrypted, packed
-from workers.auth.saml.assertion import Assertion, BadResponse, Wanted
-from workers.auth.saml.metadata import BadMetadata, read_metadata
-from workers.auth.saml.response import believed, parse_response
-from workers.auth.saml.service_provider import ServiceProvider
+from tests.workers.auth.federation.saml import wrapping
+from tests.workers.auth.federation.saml.idp import DS, NS, SAML, SAMLP, Element, Idp, Says, encrypted, packed
+from workers.auth.federation.saml.assertion import Assertion, BadResponse, Wanted
+from workers.auth.federation.saml.metadata import BadMetadata, read_metadata
+from workers.auth.federation.saml.response import believed, parse_response
+from workers.auth.federation.saml.service_provider import ServiceProvider
 
 
 def _key(name: str) -> rsa.RSAPrivateKey:

@@ -137,7 +137,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/cleanup.py": {
         "float(max(own.email.otp_expiry, own.sms.otp_expiry))": NUMBER,
     },
-    "workers/auth/codes/limits.py": {
+    "workers/auth/accounts/codes/limits.py": {
         "float(least_s)": NUMBER,
         "float(quota.most)": NUMBER,
         "int(limit.burst)": NUMBER,
@@ -157,13 +157,13 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/delivery/sms/post.py": {
         "int(shown or reply.status)": PATTERN,
     },
-    "workers/auth/mail/letters.py": {
+    "workers/auth/delivery/email/letters.py": {
         "float(own.email.max_frequency if '@' in address else own.sms.max_frequency)": NUMBER,
     },
-    "workers/auth/mfa/totp.py": {
+    "workers/auth/factors/totp.py": {
         "int(at)": NUMBER,
     },
-    "workers/auth/passwords/passwords.py": {
+    "workers/auth/accounts/passwords/passwords.py": {
         "int(found['cost'])": PATTERN,
         "int(found['m'])": PATTERN,
         "int(found['n'])": PATTERN,
@@ -172,20 +172,20 @@ REASONS: dict[str, dict[str, str]] = {
         "int(found['t'])": PATTERN,
         "int(found['version'])": PATTERN,
     },
-    "workers/auth/providers/oauth1.py": {
+    "workers/auth/federation/providers/oauth1.py": {
         "int(now)": NUMBER,
     },
-    "workers/auth/saml/moments.py": {
+    "workers/auth/federation/saml/moments.py": {
         "int((found[7] or '')[:6].ljust(6, '0'))": PATTERN,
         "int(each)": PATTERN,
         "int(found[10])": PATTERN,
         "int(found[11])": PATTERN,
         "int(found[at] or 0)": PATTERN,
     },
-    "workers/auth/social/browsers.py": {
+    "workers/auth/federation/social/browsers.py": {
         "float(own.saml.relay_state_validity_period if kind == SAML else own.flow_state_expiry_duration)": NUMBER,
     },
-    "workers/auth/web3/ethereum.py": {
+    "workers/auth/federation/wallets/ethereum.py": {
         "int(nibble, 16)": PATTERN,
     },
     "workers/request_context/claims_path.py": {

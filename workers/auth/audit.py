@@ -16,11 +16,11 @@ import msgspec
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
-from workers.auth.asked import Asked
+from workers.auth.accounts.sessions.claims import Method
 from workers.auth.context import Accounts
-from workers.auth.mail.pages import Page
-from workers.auth.rows import Metadata, User
-from workers.auth.sessions.claims import Method
+from workers.auth.delivery.email.pages import Page
+from workers.auth.model.request import Asked
+from workers.auth.model.rows import Metadata, User
 from workers.database.interactive import Transaction, statement
 from workers.database.session import Statement
 from workers.sql.files import read_statements

@@ -12,8 +12,13 @@ from schemas.keys.signing import SigningKey, public_keys, read_signing_key
 from schemas.settings.auth import Auth
 from schemas.settings.files import find_file, setting_folders
 from schemas.settings.tree import SettingsError
-from workers.auth.codes.codes import code_key
+from workers.auth.accounts.codes.codes import code_key
+from workers.auth.accounts.passwords.hashing import Hashing
 from workers.auth.context import Accounts
+from workers.auth.delivery.email.mail_hosts import MailHosts
+from workers.auth.delivery.email.outbox import Outbox
+from workers.auth.delivery.hooks.reading import read_services
+from workers.auth.delivery.hooks.runner import Hooks
 from workers.auth.delivery.message import Sender, read_sender
 from workers.auth.delivery.post import Post, post_of
 from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
@@ -22,13 +27,8 @@ from workers.auth.delivery.sms.sender import SmsSender
 from workers.auth.delivery.sms.test_numbers import read_test_numbers
 from workers.auth.delivery.sms.wording import read_wording
 from workers.auth.delivery.templates import read_templates, sources_of
-from workers.auth.globs import BadGlob
-from workers.auth.hooks.reading import read_services
-from workers.auth.hooks.runner import Hooks
-from workers.auth.mail.mail_hosts import MailHosts
-from workers.auth.mail.outbox import Outbox
-from workers.auth.passwords.hashing import Hashing
-from workers.auth.redirects import RedirectRules
+from workers.auth.flows.globs import BadGlob
+from workers.auth.flows.redirects import RedirectRules
 from workers.auth.vault import read_vault
 from workers.database.pool import Pool
 from workers.http_client.client import Outgoing

@@ -9,19 +9,12 @@ from datetime import UTC, datetime, timedelta
 from schemas.keys.signing import SigningKey
 from schemas.settings.auth import PASSWORD_REQUIREMENTS, Auth
 from schemas.settings.types import Duration
-from workers.auth.accounts.shown import Shown, user_shown
-from workers.auth.codes.networks import remember
-from workers.auth.hooks.runner import Hooks, sign_customized
-from workers.auth.mail.outbox import Outbox
-from workers.auth.passwords.hashing import Hashing
-from workers.auth.passwords.strength import StrengthRules
-from workers.auth.providers.documents import Documents
-from workers.auth.redirects import RedirectRules
-from workers.auth.rows import User
-from workers.auth.services import Services
-from workers.auth.sessions.claims import Method, TokenSession, TokenUser, access_claims, expiry
-from workers.auth.sessions.rotation import Rules
-from workers.auth.sessions.sessions import (
+from workers.auth.accounts.codes.networks import remember
+from workers.auth.accounts.passwords.hashing import Hashing
+from workers.auth.accounts.passwords.strength import StrengthRules
+from workers.auth.accounts.sessions.claims import Method, TokenSession, TokenUser, access_claims, expiry
+from workers.auth.accounts.sessions.rotation import Rules
+from workers.auth.accounts.sessions.sessions import (
     Beginning,
     Device,
     ForClient,
@@ -32,6 +25,13 @@ from workers.auth.sessions.sessions import (
     beginning,
     end_one,
 )
+from workers.auth.accounts.users.shown import Shown, user_shown
+from workers.auth.delivery.email.outbox import Outbox
+from workers.auth.delivery.hooks.runner import Hooks, sign_customized
+from workers.auth.federation.providers.documents import Documents
+from workers.auth.flows.redirects import RedirectRules
+from workers.auth.model.rows import User
+from workers.auth.services import Services
 from workers.auth.vault import Vault
 from workers.database.interactive import Transaction
 from workers.database.pool import Pool

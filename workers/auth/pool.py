@@ -15,12 +15,12 @@ from schemas.events import KeysChanged
 from schemas.http import Request, Response
 from schemas.keys.key_file import read_key_file
 from schemas.settings.tree import SettingsError
+from workers.auth.accounts.passwords.hashing import Hashing
+from workers.auth.accounts.passwords.passwords import Cost
 from workers.auth.build import build_accounts, key_file, with_keys
 from workers.auth.cleanup import sweep_forever
 from workers.auth.context import Accounts
-from workers.auth.mail.postroom import external_url, open_postroom, template_folders
-from workers.auth.passwords.hashing import Hashing
-from workers.auth.passwords.passwords import Cost
+from workers.auth.delivery.email.postroom import external_url, open_postroom, template_folders
 from workers.auth.worker import AuthWorker
 from workers.http_client.client import Outgoing
 from workers.resources import Resources

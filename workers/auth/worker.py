@@ -9,13 +9,13 @@ from broker.observability.observe import observe
 from broker.requests.serve import Body
 from schemas.errors import ApiError
 from schemas.http import Request, Response, header
-from workers.auth import refusals
-from workers.auth.asked import Asked
 from workers.auth.context import Accounts
 from workers.auth.database_refused import database_refused
-from workers.auth.error_codes import Code
-from workers.auth.errors import VERSION_HEADER, AuthError, OAuthError, parse_api_version, refusal_of
-from workers.auth.routes import ROUTER
+from workers.auth.http.routes import ROUTER
+from workers.auth.model import rejections
+from workers.auth.model.error_codes import Code
+from workers.auth.model.errors import VERSION_HEADER, AuthError, OAuthError, parse_api_version, refusal_of
+from workers.auth.model.request import Asked
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.routing import Found, MethodNotAllowed
 
@@ -35,7 +35,7 @@ class AuthWorker:
             async with asyncio.timeout(float(self._accounts.settings.max_request_duration)):
                 return await self._answer(request, body)
         except TimeoutError:
-            failure: AuthError | OAuthError = refusals.REQUEST_TIMEOUT()
+            failure: AuthError | OAuthError = rejections.REQUEST_TIMEOUT()
         except (AuthError, OAuthError) as error:
             failure = error
         except (DatabaseError, Disconnected, PoolTimeout) as error:

@@ -20,10 +20,10 @@ from schemas.keys.tokens import Verifier, read_keys
 from schemas.settings.tree import Settings
 from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
+from workers.auth.accounts.passwords.hashing import Hashing
+from workers.auth.accounts.passwords.passwords import Cost, Verdict
 from workers.auth.build import build_accounts
 from workers.auth.context import Accounts
-from workers.auth.passwords.hashing import Hashing
-from workers.auth.passwords.passwords import Cost, Verdict
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
 from workers.database.pool import Pool

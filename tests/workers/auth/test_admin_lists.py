@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.workers.auth.house import ADMIN, House, address, number, told
-from workers.auth.accounts.user_lists import cursor_of, read_cursor
+from workers.auth.accounts.users.user_lists import cursor_of, read_cursor
 
 
 async def made(house: House, **body: object) -> dict[str, object]:
@@ -151,7 +151,7 @@ def test_the_beginning_is_before_everybody():
 async def test_a_cursor_can_be_read_again(house: House):
     from datetime import UTC, datetime
 
-    from workers.auth.rows import User
+    from workers.auth.model.rows import User
 
     user = User(uuid4(), created_at=datetime(2026, 1, 2, 3, 4, 5, 678901, UTC))
 

@@ -6,9 +6,9 @@ import pytest
 from schemas.http import Request
 from tests.workers.auth.house import ADMIN, House, told
 from workers.auth import audit
-from workers.auth.asked import Asked
 from workers.auth.audit import Action
-from workers.auth.rows import User
+from workers.auth.model.request import Asked
+from workers.auth.model.rows import User
 
 ASKED = Asked(Request("r", "POST", "/token", "", [], client="192.0.2.9"), b"", {})
 

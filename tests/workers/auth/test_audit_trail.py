@@ -11,20 +11,20 @@ from msgspec import Struct
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.authenticator import Authenticator
+from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
+from tests.workers.auth.federation.oauth_server.flow import Flow
+from tests.workers.auth.federation.saml.conftest import known
+from tests.workers.auth.federation.wallets.test_sign_in import ON as WEB3
+from tests.workers.auth.federation.wallets.test_sign_in import body_of
+from tests.workers.auth.federation.wallets.wallet import EthereumWallet
 from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address, number
-from tests.workers.auth.oauth_server.flow import ON as OAUTH_SERVER
-from tests.workers.auth.oauth_server.flow import Flow
 from tests.workers.auth.office import Office, Phones, landed, waiting
 from tests.workers.auth.oidc_provider import OidcProvider, running
 from tests.workers.auth.passkey_user import AUTHENTICATION, PASSKEYS, enter, entering, register
-from tests.workers.auth.saml.conftest import known
 from tests.workers.auth.second_factors import OPEN_FACTORS, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import enters, goes, links, open_for, signed, user_of
-from tests.workers.auth.web3.test_sign_in import ON as WEB3
-from tests.workers.auth.web3.test_sign_in import body_of
-from tests.workers.auth.web3.wallet import EthereumWallet
 from workers.auth import audit
-from workers.auth.pkce import s256
+from workers.auth.flows.pkce import s256
 
 VERIFIER = "v" * 43
 PKCE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}

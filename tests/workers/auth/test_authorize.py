@@ -11,7 +11,7 @@ from tests.workers.auth.house import ANYBODY, House, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, OidcProvider, running
 from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of, visits
 from tests.workers.rest.bodies import Inline
-from workers.auth.pkce import s256
+from workers.auth.flows.pkce import s256
 from workers.auth.worker import AuthWorker
 
 APP = "https://app.example.com/welcome"

@@ -16,7 +16,7 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.sessions.refresh import read_token
+from workers.auth.accounts.sessions.refresh import read_token
 
 NOT_REFRESHED = (400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
 

@@ -17,7 +17,7 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.mfa import factors
+from workers.auth.factors import factors
 
 NOT_YOURS = (422, "mfa_ip_address_mismatch")
 EXPIRED = (422, "mfa_challenge_expired")

@@ -7,12 +7,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.workers.auth.hooks.conftest import Hooked
-from tests.workers.auth.hooks.service import HookService, served
+from tests.workers.auth.delivery.hooks.conftest import Hooked
+from tests.workers.auth.delivery.hooks.service import HookService, served
 from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address
 from tests.workers.auth.office import Office, landed, with_office
 from tests.workers.auth.test_user import with_claims
-from workers.auth.hooks.points import Point
+from workers.auth.delivery.hooks.points import Point
 
 SITE = "http://127.0.0.1:3000"
 EMAIL_EXISTS = (422, "email_exists", "A user with this email address has already been registered")

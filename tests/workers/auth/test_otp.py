@@ -11,9 +11,9 @@ from schemas.http import Request
 from tests.workers.auth.delivery.sms.provider import Provider
 from tests.workers.auth.house import House, address, claims_of, number, told
 from tests.workers.auth.office import Office, Phones, open_phones, with_phones
-from workers.auth.asked import Asked
-from workers.auth.endpoints.target import target_of
-from workers.auth.pkce import s256
+from workers.auth.flows.pkce import s256
+from workers.auth.http.endpoints.target import target_of
+from workers.auth.model.request import Asked
 
 CHALLENGE = {"code_challenge": s256("v" * 43), "code_challenge_method": "s256"}
 NO_SIGNUPS = (422, "otp_disabled", "Signups not allowed for otp")

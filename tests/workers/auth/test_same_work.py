@@ -83,7 +83,7 @@ async def test_a_wrong_code_is_the_same_work_for_every_address(
     plain: House, statements: Recorded, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[str] = []
-    monkeypatch.setattr("workers.auth.codes.codes.hmac.compare_digest", _counting(compared))
+    monkeypatch.setattr("workers.auth.accounts.codes.codes.hmac.compare_digest", _counting(compared))
     found = []
     for make in (with_a_code, known, unknown):
         email = await make(plain)

@@ -24,6 +24,10 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.authenticator import Authenticator
+from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
+from tests.workers.auth.federation.oauth_server.flow import VERIFIER as CLIENT_VERIFIER
+from tests.workers.auth.federation.oauth_server.flow import Flow
+from tests.workers.auth.federation.saml.conftest import known
 from tests.workers.auth.house import (
     ADMIN,
     OPEN,
@@ -35,9 +39,6 @@ from tests.workers.auth.house import (
     number,
     open_house,
 )
-from tests.workers.auth.oauth_server.flow import ON as OAUTH_SERVER
-from tests.workers.auth.oauth_server.flow import VERIFIER as CLIENT_VERIFIER
-from tests.workers.auth.oauth_server.flow import Flow
 from tests.workers.auth.office import (
     AT_ANY_TIME,
     CONFIRMED,
@@ -49,12 +50,11 @@ from tests.workers.auth.office import (
 )
 from tests.workers.auth.oidc_provider import CLIENT_SECRET, OidcProvider, running
 from tests.workers.auth.passkey_user import PASSKEYS, enter, register
-from tests.workers.auth.saml.conftest import known
 from tests.workers.auth.second_factors import OPEN_FACTORS, App, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import departs, goes, open_for, returns, visits
 from tests.workers.database.server import Server, temporary_server
 from workers.auth.delivery.post import NoPost
-from workers.auth.pkce import s256
+from workers.auth.flows.pkce import s256
 from workers.database.migrate import migrate
 
 VERIFIER = secrets.token_urlsafe(48)

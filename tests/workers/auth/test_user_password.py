@@ -8,7 +8,7 @@ import pytest
 from tests.workers.auth.house import PASSWORD, House, Signed, address, number
 from tests.workers.auth.office import Office, Phones, with_office
 from tests.workers.auth.test_user import with_claims
-from workers.auth.codes.guessing import FREE
+from workers.auth.accounts.codes.guessing import FREE
 
 NEW = "battery staple"
 SAME = (422, "same_password", "New password should be different from the old password.")

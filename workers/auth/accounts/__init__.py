@@ -1,1 +1,1 @@
-"""Accounts: users, their addresses and identities."""
+"""Users and what belongs to them: identities, passwords, one-time codes, sessions."""

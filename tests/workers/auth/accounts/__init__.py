@@ -1,1 +1,0 @@
-"""Tests of the pool of accounts."""

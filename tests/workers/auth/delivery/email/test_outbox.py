@@ -1,0 +1,256 @@
+"""What is sent to people: letters, messages, the quotas of all, and what is told when it fails."""
+
+import json
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from schemas.settings.auth import Auth
+from schemas.settings.auth_delivery import Smtp, Template
+from schemas.settings.types import Quota
+from tests.workers.auth.house import PASSWORD, House, address, number, told
+from tests.workers.auth.office import CONFIRMED, Office, Phones, with_office, with_phones
+from workers.auth.accounts.codes import limits
+from workers.auth.accounts.users import users
+from workers.auth.delivery.email import letters
+from workers.auth.delivery.email.mails import Draft, Mail, notice
+from workers.auth.delivery.mail import Mailer, Server
+from workers.auth.delivery.post import DirectPost, NoPost, post_of
+from workers.auth.delivery.templates import Facts, Kind
+from workers.auth.model.errors import AuthError
+from workers.auth.model.rows import User
+
+
+@pytest.fixture
+async def counted(mailed: House) -> House:
+    """A worker that counts what it sends; nothing was sent before."""
+    await mailed.admin.execute("delete from auth.rate_limits where name in ('email_sent', 'sms_sent')")
+    return mailed.having(rate_limit__email_sent=Quota("3"), rate_limit__sms_sent=Quota("2"))
+
+
+async def refusal(house: House, to: str, kind: Kind = Kind.PASSWORD_CHANGED) -> AuthError:
+    with pytest.raises(AuthError) as refused:
+        await house.accounts.outbox.mail(kind, to, Facts(email=to))
+    return refused.value
+
+
+async def test_a_letter_is_written_and_sent(mailed: House, office: Office):
+    to = address()
+    facts = Facts(email=to, old_email="old@example.org", site_url="https://site.example")
+
+    await mailed.accounts.outbox.mail(Kind.EMAIL_CHANGED, to, facts)
+
+    (letter,) = office.to(to)
+    assert letter.subject == "Your email address was changed"
+    assert to in letter.text + letter.html
+    assert letter.html
+    assert dict(letter.headers)["Auto-Submitted"] == "auto-generated"
+
+
+async def test_the_sender_is_that_of_the_settings(house: House, office: Office):
+    smtp = Smtp(
+        host="127.0.0.1",
+        admin_email="hello@corp.example",
+        sender_name="Corp",
+        headers={"X-Kind": ["$messageType"]},
+    )
+    named = with_office(house, office).having(email__smtp=smtp)
+    to = address()
+
+    await named.accounts.outbox.mail(Kind.PASSWORD_CHANGED, to, Facts(email=to))
+
+    (letter,) = office.to(to)
+    assert (letter.source[0].name, letter.source[0].address) == ("Corp", "hello@corp.example")
+    assert dict(letter.headers)["X-Kind"] == "password_changed_notification"
+
+
+async def test_a_template_of_the_project_is_used(mailed: House, office: Office):
+    own = Template(subject="Hi {{ .Data.name }}", content="<p>{{ .Token }} for {{ .Data.name }}</p>")
+    custom, email = mailed.having(email__template__confirmation=own), address()
+
+    await custom.ok("POST", "/signup", {"email": email, "password": PASSWORD, "data": {"name": "<b>Ann</b>"}})
+
+    (letter,) = office.to(email)
+    assert letter.subject == "Hi <b>Ann</b>"
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in letter.html
+
+
+async def test_the_path_of_links_may_be_the_project_s(mailed: House, office: Office):
+    custom, email = mailed.having(email__template__confirmation=Template(url_path="/v2/verify")), address()
+
+    await custom.ok("POST", "/signup", {"email": email, "password": PASSWORD})
+
+    assert "/auth/v1/v2/verify?token=" in office.link(email)
+
+
+async def test_without_a_mail_server_the_caller_is_told(house: House):
+    with_none = House(
+        replace(house.accounts, outbox=replace(house.accounts.outbox, post=NoPost())),
+        house.admin,
+        house.clock,
+    )
+    demanding = with_none.having(**CONFIRMED)
+
+    response = await demanding.send("POST", "/signup", {"email": address(), "password": PASSWORD})
+
+    assert response.status == 500
+    assert json.loads(response.body)["msg"] == "Error sending signup email"
+    assert isinstance(post_of(Smtp()), NoPost)
+    assert isinstance(post_of(Smtp(host="mail.example.org")), DirectPost)
+
+
+async def test_a_server_that_is_away_is_told_in_few_words(house: House, capsys: pytest.CaptureFixture[str]):
+    post = DirectPost(Mailer(Server("127.0.0.1", 1)))
+    away = House(
+        replace(house.accounts, outbox=replace(house.accounts.outbox, post=post)), house.admin, house.clock
+    )
+    to = address()
+
+    error = await refusal(away, to)
+
+    assert (error.status, error.code.value) == (500, "unexpected_failure")
+    assert error.message == "Error sending password_changed_notification email"
+    assert to not in error.message
+
+
+@pytest.mark.parametrize("to", ["nobody", "a@b@c", "a\r\nbcc: x@y.example@z.example"])
+async def test_what_is_no_address_gets_no_letter(mailed: House, office: Office, to: str):
+    error = await refusal(mailed, to)
+
+    assert (error.status, error.code.value) == (400, "email_address_invalid")
+    assert len(office.caught) == 0
+
+
+async def test_all_mails_are_counted_by_the_hour(counted: House, office: Office):
+    answers = [
+        await counted.send("POST", "/signup", {"email": address(), "password": PASSWORD}) for _ in range(4)
+    ]
+
+    assert [each.status for each in answers] == [200, 200, 200, 429]
+    assert json.loads(answers[3].body)["error_code"] == "over_email_send_rate_limit"
+    assert 3590 <= int(told(answers[3], "retry-after")) <= 3600
+    assert len(office.caught) == 3
+    await counted.admin.execute(
+        "update auth.rate_limits set window_start = window_start - interval '1 hour' where name = 'email_sent'"
+    )
+    assert (await counted.send("POST", "/otp", {"email": address()})).status == 200
+
+
+async def test_nobody_is_made_and_nothing_noted_beyond_the_quota(counted: House):
+    for _ in range(3):
+        await counted.ok("POST", "/otp", {"email": address()})
+    email = address()
+
+    await counted.refused("POST", "/otp", {"email": email})
+
+    assert not await counted.value("select count(*) from auth.users where email = $1", email)
+    assert await counted.value("select count from auth.rate_limits where name = 'email_sent'") == 3
+
+
+async def test_text_messages_are_counted_for_themselves_and_test_numbers_never(
+    counted: House, phones: Phones
+):
+    tested = number()
+    house = with_phones(counted.having(sms__test_otp={tested: "123456"}), phones)
+    for _ in range(3):
+        await house.ok("POST", "/otp", {"phone": tested})
+
+    answers = [await house.send("POST", "/otp", {"phone": number()}) for _ in range(3)]
+
+    assert [each.status for each in answers] == [200, 200, 429]
+    assert json.loads(answers[2].body)["error_code"] == "over_sms_send_rate_limit"
+    await house.ok("POST", "/otp", {"email": address()})
+
+
+async def test_nothing_is_counted_while_accounts_are_confirmed_at_once(counted: House, phones: Phones):
+    automatic = with_phones(
+        counted.having(email__enable_confirmations=False, sms__enable_confirmations=False), phones
+    )
+
+    for _ in range(4):
+        await automatic.ok("POST", "/otp", {"email": address()})
+        await automatic.ok("POST", "/otp", {"phone": number()})
+
+
+async def test_a_notice_and_a_second_factor_s_message_count_too(counted: House, phones: Phones):
+    house = with_phones(counted, phones)
+    outbox, to = house.accounts.outbox, address()
+    for _ in range(3):
+        await outbox.mail(Kind.PASSWORD_CHANGED, to, Facts(email=to))
+    for _ in range(2):
+        await outbox.text(number(), "123456", is_mfa=True)
+
+    assert (await refusal(house, to)).status == 429
+    with pytest.raises(AuthError) as refused:
+        await outbox.text(number(), "123456", is_mfa=True)
+    assert refused.value.code.value == "over_sms_send_rate_limit"
+
+
+async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: House, office: Office):
+    outbox, pair = counted.accounts.outbox, (Draft(address(), Facts()), Draft(address(), Facts()))
+
+    await outbox.send(Mail(Kind.EMAIL_CHANGE, pair))
+    with pytest.raises(AuthError):
+        await outbox.send(Mail(Kind.EMAIL_CHANGE, pair))
+
+    assert len(office.caught) == 2
+
+
+@pytest.mark.parametrize(
+    ("quota", "numbers", "waits"),
+    [
+        (Quota("2"), [1, 1, 1], [0, 0, 3600]),
+        (Quota("2"), [3, 2, 1], [1, 0, 3600]),
+        (Quota("2/100s"), [1, 1, 1], [0, 0, 50]),
+        (Quota("2/100s"), [2, 3], [0, 50]),
+        (Quota("0"), [5, 5], [0, 0]),
+    ],
+)
+async def test_quotas_are_windows_or_buckets(
+    house: House, quota: Quota, numbers: list[int], waits: list[int]
+):
+    name, found = f"test:{address()}", []
+    for number_of in numbers:
+        async with house.accounts.transaction() as transaction:
+            found.append(await limits.count(transaction, name, quota, number_of))
+
+    assert all(abs(wait - wanted) <= 5 for wait, wanted in zip(found, waits, strict=True)), found
+    assert [wait > 0 for wait in found] == [wanted > 0 for wanted in waits]
+
+
+async def test_the_words_of_a_second_factor_are_its_own(texted: House, phones: Phones):
+    worded = texted.having(sms__template="Login {{ .Code }}", mfa__phone__template="Second {{ .Code }}")
+    outbox = worded.accounts.outbox
+
+    await outbox.text(number(), "111111")
+    await outbox.text(number(), "222222", "sms", True)
+
+    assert [each.form["Body"] for each in phones.provider.asked] == ["Login 111111", "Second 222222"]
+
+
+def test_a_notice_tells_what_changed():
+    user = User(uuid4(), email="a@example.org")
+
+    mail = notice(Auth(), Kind.IDENTITY_LINKED, user, "a@example.org", provider="github")
+
+    assert mail.action_type == "identity_linked_notification"
+    assert mail.email_data("https://s.example") == {
+        "token": "", "token_hash": "", "redirect_to": "", "email_action_type": "identity_linked_notification",
+        "site_url": "https://s.example", "token_new": "", "token_hash_new": "", "old_email": "", "old_phone": "",
+        "provider": "github", "factor_type": "",
+    }  # fmt: skip
+
+
+async def test_codes_and_links_do_not_show(mailed: House, office: Office):
+    signed = await mailed.having(email__enable_confirmations=False).sign_up()
+    accounts = mailed.accounts
+    async with accounts.transaction() as transaction:
+        user = await users.find_by_email(transaction, signed.email, "authenticated")
+        assert user is not None
+        mail = await letters.prepare_mail(accounts, transaction, user, letters.RECOVERY, "http://x.example")
+
+    facts = mail.drafts[0].facts
+    assert facts.token
+    assert facts.token not in repr(facts)
+    assert facts.token_hash not in repr(mail.drafts)

@@ -1,0 +1,176 @@
+"""Hooks that send in place of the mail server and the SMS provider, and the one that is asked about second factors."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.workers.auth.delivery.hooks.conftest import Hooked
+from tests.workers.auth.delivery.hooks.service import HookService
+from tests.workers.auth.house import House, Signed, address, number
+from tests.workers.auth.second_factors import OPEN_FACTORS, WRONG_TOTP, App, next_step, with_app
+from workers.auth.accounts.codes import one_time
+from workers.auth.accounts.codes.one_time import Kind
+from workers.auth.accounts.users import address_changes, users
+from workers.auth.delivery.email import letters
+from workers.auth.delivery.email.mails import Mail
+from workers.auth.delivery.hooks.points import Point
+from workers.auth.delivery.templates import Facts
+from workers.auth.delivery.templates import Kind as Template
+from workers.auth.model.errors import AuthError
+from workers.auth.model.rows import User
+
+CLIENT = "192.0.2.9"
+
+
+async def user_of(house: House, signed: Signed) -> User:
+    async with house.accounts.transaction() as transaction:
+        found = await users.find_by_id(transaction, UUID(signed.id))
+    assert found is not None
+    return found
+
+
+async def is_code(house: House, kind: Kind, to: str, code: str) -> bool:
+    return await one_time.try_code(house.accounts, (kind,), to, code, "authenticated") is not None
+
+
+async def is_link(house: House, kind: Kind, link: str) -> bool:
+    async with house.accounts.transaction() as transaction:
+        return await one_time.find_by_link(house.accounts, transaction, link, (kind,)) is not None
+
+
+async def recovery(house: House, signed: Signed) -> Mail:
+    user = await user_of(house, signed)
+    async with house.accounts.transaction() as transaction:
+        return await letters.prepare_mail(
+            house.accounts, transaction, user, letters.RECOVERY, "https://app.example.org/x", client=CLIENT
+        )
+
+
+async def test_a_mail_goes_to_the_service_with_a_code_that_works(hooked: Hooked, service: HookService):
+    outside = "https://project.example/auth/v1"
+    house = hooked.over_http(Point.SEND_EMAIL, site_url="https://app.example.org", external_url=outside)
+    signed = await house.sign_up()
+
+    await house.accounts.outbox.send(await recovery(house, signed))
+
+    (heard,) = service.heard
+    data = heard["email_data"]
+    assert (heard["metadata"]["name"], heard["metadata"]["ip_address"]) == ("send-email", CLIENT)
+    assert (heard["user"]["id"], heard["user"]["email"]) == (signed.id, signed.email)
+    assert data["email_action_type"] == "recovery"
+    assert data["site_url"] == outside
+    assert data["redirect_to"] == "https://app.example.org/x"
+    assert (data["token_new"], data["token_hash_new"], data["old_email"]) == ("", "", "")
+    assert await is_link(house, Kind.RECOVERY, data["token_hash"])
+    assert await is_code(house, Kind.RECOVERY, signed.email, data["token"])
+
+
+async def test_a_change_of_address_is_told_once_with_both_codes_crossed(hooked: Hooked, service: HookService):
+    house = hooked.over_http(Point.SEND_EMAIL, email__double_confirm_changes=True)
+    signed, new = await house.sign_up(), address()
+    user = await user_of(house, signed)
+    async with house.accounts.transaction() as transaction:
+        mail = await address_changes.begin_email_change(house.accounts, transaction, user, new, "")
+
+    await house.accounts.outbox.send(mail)
+
+    (heard,) = service.heard
+    data = heard["email_data"]
+    assert (data["email_action_type"], heard["user"]["new_email"]) == ("email_change", new)
+    assert await is_link(house, Kind.EMAIL_CHANGE_CURRENT, data["token_hash_new"])
+    assert await is_link(house, Kind.EMAIL_CHANGE_NEW, data["token_hash"])
+    assert await is_code(house, Kind.EMAIL_CHANGE_CURRENT, signed.email, data["token"])
+    assert await is_code(house, Kind.EMAIL_CHANGE_NEW, new, data["token_new"])
+
+
+async def test_a_notice_says_what_has_changed(hooked: Hooked, service: HookService):
+    house = hooked.over_http(Point.SEND_EMAIL)
+    user = await user_of(house, await house.sign_up())
+
+    await house.accounts.outbox.mail(
+        Template.FACTOR_ENROLLED, user.email or "", Facts(factor_type="totp"), user
+    )
+
+    data = service.heard[0]["email_data"]
+    assert data["email_action_type"] == "mfa_factor_enrolled_notification"
+    assert (data["factor_type"], data["token"], data["token_hash"]) == ("totp", "", "")
+
+
+async def test_a_mail_that_the_service_refuses_is_refused_in_its_words(hooked: Hooked, service: HookService):
+    house = hooked.over_http(Point.SEND_EMAIL)
+    service.says({"error": {"http_code": 429, "message": "slowly"}})
+    mail = await recovery(house, await house.sign_up())
+
+    with pytest.raises(AuthError) as raised:
+        await house.accounts.outbox.send(mail)
+
+    assert (raised.value.status, raised.value.message) == (429, "slowly")
+
+
+async def test_a_text_message_goes_to_the_service_without_any_provider(hooked: Hooked, service: HookService):
+    house = hooked.over_http(Point.SEND_SMS)
+    phone = number()
+    signed = house.signed(await house.ok("POST", "/signup", {"phone": phone, "password": "correct horse"}))
+    user = await user_of(house, signed)
+    async with house.accounts.transaction() as transaction:
+        text = await letters.prepare_text(
+            house.accounts, transaction, user, Kind.CONFIRMATION, phone, client=CLIENT
+        )
+
+    sent = await text.send(house.accounts)
+
+    (heard,) = service.heard
+    assert sent == ""
+    assert (heard["user"]["id"], heard["metadata"]["ip_address"]) == (signed.id, CLIENT)
+    assert (set(heard["sms"]), heard["sms"]["phone"]) == ({"otp", "phone"}, phone)
+    assert await is_code(house, Kind.CONFIRMATION, phone, heard["sms"]["otp"])
+
+
+async def test_test_numbers_are_not_told(hooked: Hooked, service: HookService):
+    phone = number()
+    house = hooked.over_http(Point.SEND_SMS, sms__test_otp={phone: "123456"})
+    user = await user_of(house, await house.sign_up())
+
+    assert await house.accounts.outbox.text(phone, "123456", user=user) == "test-otp"
+    assert not service.heard
+
+
+# --- Second factors ----------------------------------------------------------------------------------------------
+
+
+async def with_factor(hooked: Hooked, said: dict[str, Any]) -> tuple[House, Signed, App]:
+    """Set an app up before anybody is asked, then ask the service, which says something."""
+    signed, app = await with_app(hooked.house.having(**OPEN_FACTORS))
+    next_step(hooked.house)
+    house = hooked.over_http(Point.MFA_VERIFICATION, **OPEN_FACTORS)
+    hooked.service.says(said)
+    return house, signed, App(house, app.id, app.secret)
+
+
+async def test_each_check_of_a_factor_is_told(hooked: Hooked, service: HookService):
+    _, signed, app = await with_factor(hooked, {"decision": "continue"})
+
+    assert await app.refused(signed, app.wrong()) == WRONG_TOTP
+    await app.verify(signed)
+
+    told = [
+        (each["factor_id"], each["factor_type"], each["user_id"], each["valid"]) for each in service.heard
+    ]
+    assert told == [(app.id, "totp", signed.id, False), (app.id, "totp", signed.id, True)]
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+async def test_a_rejected_factor_ends_all_sessions(hooked: Hooked, is_right: bool):
+    house, signed, app = await with_factor(hooked, {"decision": "reject", "message": "not from there"})
+    code = app.code() if is_right else app.wrong()
+
+    assert await app.refused(signed, code) == (403, "mfa_verification_rejected", "not from there")
+    assert await house.sessions_of(signed.id) == set()
+
+
+async def test_a_decision_that_is_none_raises_no_session(hooked: Hooked):
+    house, signed, app = await with_factor(hooked, {"decision": "allow"})
+
+    assert (await app.refused(signed, app.code()))[:2] == (500, "unexpected_failure")
+    assert await house.sessions_of(signed.id) == {signed.session_id}

@@ -1,0 +1,48 @@
+"""A worker whose requests to providers reach a network of stand-ins."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from schemas.keys.secret import Secret
+from tests.workers.auth.federation.providers.stand_ins import CLIENT, SECRET, Network, Rerouted
+from tests.workers.auth.house import House
+from workers.auth.context import Accounts
+from workers.auth.federation.providers.registry import find_provider
+from workers.auth.federation.social.protocol import Provider
+
+
+@dataclass
+class Abroad:
+    """A worker, and the services that it can reach."""
+
+    house: House
+    network: Network
+
+    @property
+    def accounts(self) -> Accounts:
+        return self.house.accounts
+
+    def having(self, **changes: object) -> "Abroad":
+        return Abroad(self.house.having(**changes), self.network)
+
+    def with_provider(self, name: str, **settings: object) -> "Abroad":
+        """Give the same with a provider that is enabled."""
+        given = {"enabled": True, "client_id": CLIENT, "secret": Secret(SECRET), **settings}
+        return self.having(**{f"external__{name}__{key}": value for key, value in given.items()})
+
+    async def provider(self, name: str) -> Provider:
+        async with self.accounts.transaction() as transaction:
+            return await find_provider(self.accounts, transaction, name)
+
+
+@pytest.fixture
+async def abroad(house: House) -> AsyncIterator[Abroad]:
+    network = Network()
+    await network.start()
+    outgoing = Rerouted(network)
+    there = House(replace(house.accounts, outgoing=outgoing), house.admin, house.clock)
+    yield Abroad(there, network)
+    await outgoing.close()
+    await network.stop()

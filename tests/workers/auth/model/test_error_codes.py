@@ -1,0 +1,44 @@
+"""Every code of the reference page, section 23, with its usual status."""
+
+from workers.auth.model.error_codes import Code
+
+USUAL = """
+400 unknown validation_failed bad_json captcha_failed provider_disabled oauth_provider_not_supported invalid_credentials
+400 email_not_confirmed phone_not_confirmed current_password_required current_password_invalid reauthentication_needed
+400 email_address_invalid email_address_not_authorized email_address_not_provided session_expired refresh_token_not_found
+400 refresh_token_already_used flow_state_already_used bad_code_verifier bad_oauth_state bad_oauth_callback oauth_invalid_state
+400 saml_assertion_no_user_id saml_assertion_no_email saml_metadata_fetch_failed saml_entity_id_mismatch
+400 sso_domain_already_exists hook_payload_invalid_content_type web3_unsupported_chain over_custom_provider_quota
+400 webauthn_credential_not_found webauthn_challenge_not_found webauthn_challenge_expired webauthn_verification_failed
+401 no_authorization
+403 bad_jwt not_admin user_banned otp_expired session_not_found unexpected_audience mfa_verification_rejected insufficient_aal
+403 oauth_dynamic_client_registration_disabled
+404 user_not_found flow_state_not_found invite_not_found manual_linking_disabled mfa_factor_not_found saml_provider_disabled
+404 saml_relay_state_not_found saml_idp_not_found sso_provider_not_found sso_provider_disabled feature_disabled
+404 oauth_client_not_found oauth_authorization_not_found oauth_consent_not_found custom_provider_not_found passkey_disabled
+409 conflict
+413 request_entity_too_large
+422 email_exists phone_exists user_already_exists user_sso_managed signup_disabled anonymous_provider_disabled otp_disabled
+422 email_provider_disabled phone_provider_disabled provider_email_needs_verification weak_password same_password
+422 reauthentication_not_valid sms_send_failed flow_state_expired oauth_client_state_not_found oauth_client_state_expired
+422 identity_already_exists identity_not_found single_identity_not_deletable email_conflict_identity_not_deletable
+422 too_many_enrolled_mfa_factors mfa_factor_name_conflict mfa_verified_factor_exists mfa_ip_address_mismatch
+422 mfa_challenge_expired mfa_verification_failed mfa_phone_enroll_not_enabled mfa_phone_verify_not_enabled
+422 mfa_totp_enroll_not_enabled mfa_totp_verify_not_enabled mfa_webauthn_enroll_not_enabled mfa_webauthn_verify_not_enabled
+422 mfa_recovery_codes_enroll_not_enabled mfa_recovery_codes_verify_not_enabled mfa_recovery_codes_sole_factor
+422 saml_relay_state_expired saml_idp_already_exists hook_timeout hook_timeout_after_retry hook_payload_over_size_limit
+422 web3_provider_disabled too_many_passkeys webauthn_credential_exists
+429 over_request_rate_limit over_email_send_rate_limit over_sms_send_rate_limit mfa_recovery_codes_locked
+500 unexpected_failure
+504 request_timeout
+"""
+
+
+def test_every_code_of_the_reference_is_there_with_its_usual_status() -> None:
+    expected = {code: int(line.split()[0]) for line in USUAL.split("\n") if line for code in line.split()[1:]}
+
+    assert {code.value: code.status for code in Code} == expected
+
+
+def test_a_code_reads_as_its_text() -> None:
+    assert f"{Code.WEAK_PASSWORD}" == Code.WEAK_PASSWORD.value == "weak_password"

@@ -1,0 +1,1 @@
+"""Accounts: users, their addresses and identities."""

@@ -1,0 +1,102 @@
+"""A hook that is a service: a signed POST, tried again where nothing was reached or the service was busy.
+
+Source: reference page "auth", section 17.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from workers.auth.delivery.hooks.signatures import Signer
+from workers.auth.model.error_codes import Code
+from workers.auth.model.errors import AuthError
+from workers.http_client.client import Fetched, FetchFailed, Outgoing
+
+MOST_BYTES = 200 * 1024
+_NOTHING = b"{}"
+_ANSWERS = (200, 202)
+_EMPTY = 204
+_BUSY = (429, 503)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a service is waited for in all, how often it is tried, and the pause between two tries."""
+
+    total_s: float = 5.0
+    tries: int = 3
+    pause_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpHook:
+    """A service and the keys that sign calls to it. Its URL may hold a key too, so it is not shown."""
+
+    url: str = field(repr=False)
+    signer: Signer
+    outgoing: Outgoing
+    clock: Callable[[], float]
+    patience: Patience
+
+    async def ask(self, id: str, body: bytes) -> bytes:
+        """Send a question and give the JSON of the answer. Every try bears the same id. Raises: AuthError."""
+        patience = self.patience
+        try:
+            async with asyncio.timeout(patience.total_s):
+                for number in range(patience.tries):
+                    if number:
+                        await asyncio.sleep(patience.pause_s)
+                    answer = await self._try(id, body)
+                    if answer is not None:
+                        return _content(answer)
+        except TimeoutError:
+            raise _timed_out(patience.total_s) from None
+        raise AuthError(Code.HOOK_TIMEOUT_AFTER_RETRY, "Failed to reach hook after maximum retries")
+
+    async def _try(self, id: str, body: bytes) -> Fetched | None:
+        """Ask once; None if it is worth another try."""
+        at = datetime.fromtimestamp(self.clock(), UTC)
+        headers = {"content-type": "application/json", **self.signer.headers(id, at, body.decode())}
+        try:
+            answer = await self.outgoing.fetch(
+                "POST",
+                self.url,
+                headers=headers,
+                body=body,
+                timeout_s=self.patience.total_s,
+                most_bytes=MOST_BYTES,
+            )
+        except FetchFailed as error:
+            if error.is_connection:
+                return None
+            raise self._failure(error) from None
+        is_busy = answer.status in _BUSY and "retry-after" in answer.headers
+        return None if is_busy else answer
+
+    def _failure(self, error: FetchFailed) -> AuthError:
+        if error.is_timeout:
+            return _timed_out(self.patience.total_s)
+        if error.is_too_long:
+            return AuthError(
+                Code.HOOK_PAYLOAD_OVER_SIZE_LIMIT, f"The hook's answer is longer than {MOST_BYTES} bytes"
+            )
+        return AuthError(Code.UNEXPECTED_FAILURE, f"The hook could not be asked: {error}")
+
+
+def _content(answer: Fetched) -> bytes:
+    """Give the JSON of an answer. Raises: AuthError."""
+    if answer.status == _EMPTY:
+        return _NOTHING
+    if answer.status not in _ANSWERS:
+        raise AuthError(Code.UNEXPECTED_FAILURE, f"The hook answered with status {answer.status}")
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise AuthError(
+            Code.HOOK_PAYLOAD_INVALID_CONTENT_TYPE, "The hook's answer must be of type application/json"
+        )
+    return answer.body
+
+
+def _timed_out(limit_s: float) -> AuthError:
+    return AuthError(Code.HOOK_TIMEOUT, f"Failed to reach hook within maximum time of {limit_s:g} seconds")

@@ -1,0 +1,60 @@
+"""The page that asks before a link is used up: one button, no script, nothing from elsewhere. Pure but for its answer.
+
+It is the same for every link, good or bad, and reads nothing. Source: reference page "auth", sections 5.7 and 28.
+"""
+
+from html import escape
+
+from schemas.http import Response
+from workers.auth.model.request import Asked
+
+PRESSED = "confirmed"
+"""The field by which the button's request is known."""
+
+_FIELDS = ("token", "type", "redirect_to")
+_HEADERS = [
+    ("content-type", "text/html; charset=utf-8"),
+    ("cache-control", "no-store"),
+    # No form-action: browsers hold it against the redirect that follows as well.
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"),
+    ("x-frame-options", "DENY"),
+    ("x-content-type-options", "nosniff"),
+    ("x-robots-tag", "noindex"),
+    ("referrer-policy", "no-referrer"),
+]  # fmt: skip
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Please confirm</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 20vh auto 0; padding: 0 1.5rem; text-align: center; }}
+h1 {{ font-size: 1.25rem; }}
+button {{ font: inherit; padding: .75rem 2rem; border: 0; border-radius: .5rem; background: #1f6feb; color: #fff; cursor: pointer; }}
+button:focus-visible {{ outline: 3px solid currentColor; outline-offset: 3px; }}
+</style>
+</head>
+<body>
+<main>
+<h1>One more step</h1>
+<p>Press the button to go on with the link from your mail.</p>
+<form method="post" action="?">
+{fields}
+<button type="submit">Continue</button>
+</form>
+</main>
+</body>
+</html>
+"""
+
+
+def page(asked: Asked) -> Response:
+    """Show the button that follows a link."""
+    values = {**{name: asked.query(name) for name in _FIELDS}, PRESSED: "1"}
+    fields = "\n".join(
+        f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in values.items()
+    )
+    body = _PAGE.format(fields=fields).encode("utf-8", "replace")
+    return Response(200, list(_HEADERS), body)

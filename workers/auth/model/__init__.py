@@ -1,0 +1,1 @@
+"""The values of auth: rows, requests, errors and their codes."""
