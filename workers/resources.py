@@ -22,7 +22,7 @@ from broker.observability.metrics import answer_collect
 from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
 from broker.processes.lifecycle import Process
-from broker.requests.serve import Body, Handler, serve
+from broker.requests.serve import Handler, RequestBody, serve
 from broker.subjects import Subject
 from schemas.database_logins import login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
@@ -103,7 +103,7 @@ class Resources:
         """
         pools = self.settings.pools
 
-        async def health_of_pool(request: Request, body: Body) -> Response:
+        async def health_of_pool(request: Request, body: RequestBody) -> Response:
             if reason := fault():
                 return Response(503, body=encode_json({"message": reason}))
             return await self._health(request, body)
@@ -130,7 +130,7 @@ class Resources:
 
         self.process.on_drain(drain)
 
-    async def _health(self, request: Request, body: Body) -> Response:
+    async def _health(self, request: Request, body: RequestBody) -> Response:
         """Tell whether requests can be answered now: the catalog is there and the database answers."""
         del request, body
         if not self.cache.is_loaded:

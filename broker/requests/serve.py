@@ -65,7 +65,7 @@ class BodyTooLarge(ApiError):
         self.limit = limit
 
 
-class Body:
+class RequestBody:
     """The body of a request, inline or following as chunks. It can be read once when it is streamed."""
 
     __slots__ = ("_connection", "_request")
@@ -117,7 +117,7 @@ class Streamed:
     size: int = -1
 
 
-Handler = Callable[[Request, Body], Awaitable[Response | Streamed]]
+Handler = Callable[[Request, RequestBody], Awaitable[Response | Streamed]]
 
 
 @dataclass(slots=True, eq=False)
@@ -345,7 +345,7 @@ class Serving:
     async def _answer(self, held: _Held) -> int:
         request = held.request
         try:
-            response = await self._handler(request, Body(self._connection, request))
+            response = await self._handler(request, RequestBody(self._connection, request))
         except ApiError as error:
             response = error.response()
         except Exception as error:  # the rim of a served message

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 
 from broker.nats.connection import Connection
 from broker.requests.call import Calls
-from broker.requests.serve import Body, Streamed, serve
+from broker.requests.serve import RequestBody, Streamed, serve
 from broker.subjects import REST
 from schemas.caller import User
 from schemas.http import Request, Response
@@ -36,7 +36,7 @@ RESPONSE = Response(200, [("content-type", "application/json; charset=utf-8")], 
 _PIECE = b"\0" * (256 * 1024)
 
 
-async def _answer(request: Request, body: Body) -> Response | Streamed:
+async def _answer(request: Request, body: RequestBody) -> Response | Streamed:
     if request.method == "GET":
         return RESPONSE
     if request.method == "POST":

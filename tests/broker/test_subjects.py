@@ -7,7 +7,7 @@ from broker.events import ensure_stream, follow, publish, publish_durably
 from broker.nats.connection import Connection
 from broker.nats.protocol import Message
 from broker.requests.call import Calls
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from broker.subjects import IMAGES, REST, Subject, authorization
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged
@@ -18,7 +18,7 @@ from tests.broker.server import running_server
 _PASSWORDS = {"door": 'd"1', "pool": "p2", "platform": "x3"}
 
 
-async def _answer(_: Request, __: Body) -> Response:
+async def _answer(_: Request, __: RequestBody) -> Response:
     return Response(200)
 
 

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 import uvloop
 
 from broker.nats.connection import Connection
-from broker.requests.serve import Body, Streamed, serve
+from broker.requests.serve import RequestBody, Streamed, serve
 from broker.subjects import REST
 from schemas.http import Request, Response
 
 
-async def answer(request: Request, body: Body) -> Response | Streamed:
+async def answer(request: Request, body: RequestBody) -> Response | Streamed:
     """Do what the path says: answer, never answer, block the event loop, or send without end."""
     match request.path:
         case "/hang":

@@ -20,7 +20,7 @@ from broker.observability.observations import DatabaseBack, DatabaseLost
 from broker.observability.observe import exposition
 from broker.processes.lifecycle import Process
 from broker.requests.call import Calls
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from broker.subjects import CATALOG_CHANGED, CONFIG_CHANGED, Subject, health
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged
@@ -173,7 +173,7 @@ async def barred(server: OwnServer, url: str) -> AsyncIterator[None]:
 OK = b'{"message":"ok"}'
 
 
-async def echo(request: Request, body: Body) -> Response:
+async def echo(request: Request, body: RequestBody) -> Response:
     return Response(200, [], request.path.encode())
 
 
@@ -278,7 +278,7 @@ async def test_a_request_in_work_is_answered_before_the_process_ends(
 ) -> None:
     begun, gate = asyncio.Event(), asyncio.Event()
 
-    async def wait(request: Request, body: Body) -> Response:
+    async def wait(request: Request, body: RequestBody) -> Response:
         if request.path == "/":
             begun.set()
             await gate.wait()

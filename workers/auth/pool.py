@@ -9,7 +9,7 @@ from broker.file_watch import FileWatch
 from broker.nats.connection import Connection
 from broker.observability.observations import SigningKeysRead, SigningKeysRefused
 from broker.observability.observe import observe
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from broker.subjects import AUTH, KEYS_CHANGED
 from schemas.events import KeysChanged
 from schemas.http import Request, Response
@@ -38,7 +38,7 @@ class Keyholder:
         self._connection = connection
         self._watch = watch
 
-    def answer(self, request: Request, body: Body) -> Awaitable[Response]:
+    def answer(self, request: Request, body: RequestBody) -> Awaitable[Response]:
         """Answer one request. Who asks for the public keys gets those that are in the file now."""
         if request.path == _PUBLISHED:
             self.look()

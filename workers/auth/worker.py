@@ -6,7 +6,7 @@ Source: reference page "auth", sections 1.1, 1.2 and 1.5.
 import asyncio
 
 from broker.observability.observe import observe
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from schemas.errors import ApiError
 from schemas.http import Request, Response, header
 from workers.auth.context import Accounts
@@ -29,7 +29,7 @@ class AuthWorker:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Every refusal is an answer; only defects raise."""
         try:
             async with asyncio.timeout(float(self._accounts.settings.max_request_duration)):
@@ -45,7 +45,7 @@ class AuthWorker:
         version = parse_api_version(header(request.headers, VERSION_HEADER))
         return failure.seen_by(version, request.id).response()
 
-    async def _answer(self, request: Request, body: Body) -> Response:
+    async def _answer(self, request: Request, body: RequestBody) -> Response:
         found = ROUTER.find(request.method, request.path)
         if isinstance(found, MethodNotAllowed):
             raise _Refused(405, found.methods)

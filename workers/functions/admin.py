@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from broker.blobs.errors import BlobError
-from broker.requests.serve import Body, BodyTooLarge, Streamed
+from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
 from schemas.caller import Caller, Service, User
 from schemas.functions.deployments import (
     FUNCTION_NAME,
@@ -69,7 +69,7 @@ class Admin:
         self._logs = logs
 
     async def answer(
-        self, request: Request, body: Body, functions: Callable[[], Mapping[str, Function]]
+        self, request: Request, body: RequestBody, functions: Callable[[], Mapping[str, Function]]
     ) -> Response | Streamed:
         """Answer one request; `functions` gives those that are run now. Raises: FunctionError."""
         if not is_service(request.caller):
@@ -90,7 +90,7 @@ class Admin:
         raise NoSuchEndpoint
 
     async def _functions(
-        self, request: Request, body: Body, rest: str, functions: Callable[[], Mapping[str, Function]]
+        self, request: Request, body: RequestBody, rest: str, functions: Callable[[], Mapping[str, Function]]
     ) -> Response:
         name, _, action = rest.partition("/")
         if not name and request.method == "GET":
@@ -110,7 +110,7 @@ class Admin:
                 return _json(await self._deployments.roll_back(name, wanted.version))
         raise NoSuchEndpoint
 
-    async def _secrets(self, request: Request, body: Body) -> Response:
+    async def _secrets(self, request: Request, body: RequestBody) -> Response:
         match request.method:
             case "GET":
                 return _json(self._deployments.secrets)
@@ -187,14 +187,14 @@ def is_service(caller: Caller) -> bool:
     return False
 
 
-async def _bundle(body: Body) -> bytes:
+async def _bundle(body: RequestBody) -> bytes:
     try:
         return await body.read(MOST_PACKED)
     except BodyTooLarge:
         raise DeployRefused(f"the bundle is longer than {MOST_PACKED // (1024 * 1024)} MB") from None
 
 
-async def _read(body: Body, kind: type[T], limit: int = _SMALL) -> T:
+async def _read(body: RequestBody, kind: type[T], limit: int = _SMALL) -> T:
     data = await body.read(limit)
     try:
         return msgspec.json.decode(data or b"{}", type=kind)

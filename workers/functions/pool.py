@@ -22,7 +22,7 @@ from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
 from broker.processes.confinement import NO_WALL, NO_WALL_CURE
 from broker.processes.lifecycle import Process, data_folder
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
 from schemas.keys.key_file import read_key_file
@@ -226,7 +226,7 @@ def _show_numbers(worker: FunctionsWorker) -> None:
     )
 
 
-async def _health(request: Request, body: Body) -> Response:
+async def _health(request: Request, body: RequestBody) -> Response:
     """Say that this process answers: functions are started when there is work for them."""
     del request, body
     return Response(200, body=b'{"message":"ok"}')

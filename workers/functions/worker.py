@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from broker.observability.tracing import STATE
 from broker.requests.body import BodyBroken
-from broker.requests.serve import Body, Streamed
+from broker.requests.serve import RequestBody, Streamed
 from schemas.functions.errors import NameMissing, NoAnswer, NoFunction, SandboxMissing
 from schemas.http import Request, Response, header
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
@@ -73,7 +73,7 @@ class FunctionsWorker:
         crews = [crew.drain("early_drop", _LAST_GRACE_S) for crew in self._crews.values()]
         await asyncio.gather(*crews, *(each.retire("early_drop", _LAST_GRACE_S) for each in self._leaving()))
 
-    async def answer(self, request: Request, body: Body) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
         """Answer one request. Raises: FunctionError."""
         if request.path == _HEALTH:
             return Response(200, [_JSON], b'{"message":"ok"}')
@@ -91,7 +91,7 @@ class FunctionsWorker:
             check_token(request)
         return await self._run(function, request, body)
 
-    async def _run(self, function: Function, request: Request, body: Body) -> Response | Streamed:
+    async def _run(self, function: Function, request: Request, body: RequestBody) -> Response | Streamed:
         began = time.monotonic()
         limits = limits_of(function.settings, self._runtime)
         head, content, is_chunked, upgrade = self._message(request, body)
@@ -110,7 +110,9 @@ class FunctionsWorker:
             return Response(answer.status, answer.headers, whole)
         return Streamed(answer.status, answer.headers, job, size=answer.size)
 
-    def _message(self, request: Request, body: Body) -> tuple[bytes, bytes | AsyncIterator[bytes], bool, str]:
+    def _message(
+        self, request: Request, body: RequestBody
+    ) -> tuple[bytes, bytes | AsyncIterator[bytes], bool, str]:
         """Give the head of the message for the function, its body, whether that goes in chunks, and its upgrade."""
         headers = [each for each in with_token(request, self._keys) if each[0] != "x-request-id"]
         headers.append(("x-request-id", request.id))

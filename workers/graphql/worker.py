@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from broker.requests.serve import Body, BodyTooLarge, Streamed
+from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
 from schemas.http import Request, Response, header
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.database.pool import Pool
@@ -61,7 +61,7 @@ class GraphQLWorker:
         self._aside = ThreadPoolExecutor(1, "graphql")
         """Where large documents are worked on, one after the other: requests that come meanwhile do not wait."""
 
-    async def answer(self, request: Request, body: Body) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
         """Answer one request. Every refusal is an answer; only defects raise."""
         try:
             if request.path not in ("", "/"):

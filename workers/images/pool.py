@@ -11,7 +11,7 @@ from broker.blobs.store import BlobStore
 from broker.nats.connection import Connection
 from broker.observability.metrics import answer_collect
 from broker.processes.lifecycle import Process
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from schemas.http import Request, Response
 from schemas.settings.tree import Settings, SettingsError
 from workers.images.decoders import Decoders
@@ -72,7 +72,7 @@ async def _connect(process: Process, settings: Settings) -> Connection:
     return connection
 
 
-async def _health(request: Request, body: Body) -> Response:
+async def _health(request: Request, body: RequestBody) -> Response:
     """Say that this process answers: decoders are started when there is work for them."""
     del request, body
     return Response(200, body=b'{"message":"ok"}')

@@ -24,7 +24,7 @@ from broker.blobs.errors import BlobMissing, BlobStoreDown, BlobTooLarge
 from broker.blobs.store import BlobStore
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from schemas.blobs import Blob
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
@@ -74,7 +74,7 @@ class ImageWorker:
         self._limits = limits
         self._flights: dict[Blob, _Flight] = {}
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer an order with what lies under its key. Raises: ImageError, Unavailable."""
         order = _decode_order(await body.read(_LONGEST_ORDER))
         rendered = await self._once(order)

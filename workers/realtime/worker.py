@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from broker.codec import Undecodable, decoder, encode
 from broker.observability.observe import observe
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from schemas import realtime
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
@@ -61,7 +61,7 @@ class RealtimeWorker:
             realtime.POSITION: _reading(realtime.PositionQuery, self._take_position),
         }
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one question. Raises: ApiError."""
         answer = self._answers.get(request.path)
         if answer is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker.requests.serve import Body, Streamed
+from broker.requests.serve import RequestBody, Streamed
 from schemas.caller import Anonymous
 from schemas.http import Headers, Request, Response, header
 from workers.database.session import Sessions
@@ -49,7 +49,7 @@ class RestWorker:
         self._state = state
         self._keyed_writes = keyed_writes
 
-    async def answer(self, request: Request, body: Body) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
         """Answer one request. Every refusal is an answer; only defects raise."""
         state = self._state()
         dialect = dialect_of(request.headers)
@@ -72,7 +72,7 @@ class RestWorker:
         self,
         state: State,
         request: Request,
-        body: Body,
+        body: RequestBody,
         identity: Identity,
         dialect: Dialect,
         timing: "Timing",

@@ -5,7 +5,7 @@ Source: reference page "storage", sections 2 and 3.
 
 from broker.blobs.errors import BlobStoreDown
 from broker.observability.observe import observe
-from broker.requests.serve import Body
+from broker.requests.serve import RequestBody
 from schemas.caller import Rejected
 from schemas.errors import ApiError
 from schemas.http import Request, Response
@@ -39,7 +39,7 @@ class StorageWorker:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Every refusal is an answer; only defects raise."""
         try:
             return await self._answer(request, body)
@@ -53,7 +53,7 @@ class StorageWorker:
         except BlobStoreDown:
             return _store_down().response()
 
-    async def _answer(self, request: Request, body: Body) -> Response:
+    async def _answer(self, request: Request, body: RequestBody) -> Response:
         found = ROUTER.find(request.method, request.path)
         if not isinstance(found, Found):
             raise _nowhere(request)
@@ -77,7 +77,7 @@ def _identity(request: Request, call: Call) -> Identity | None:
     return identity_of(request.caller, request.headers)
 
 
-async def _read(body: Body) -> bytes:
+async def _read(body: RequestBody) -> bytes:
     try:
         return await body.read(MOST_BODY)
     except ApiError as error:

@@ -12,7 +12,7 @@ from broker.nats.connection import Connection
 from broker.nats.lame_duck import Overlap
 from broker.nats.protocol import Message
 from broker.requests.call import Calls
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from broker.subjects import REST
 from schemas.http import Request, Response
 from tests.broker.server import NatsServer, free_port, running_server
@@ -47,7 +47,7 @@ async def test_calls_and_events_go_on_while_their_server_leaves(
     worker.subscribe("news", lambda message: heard.append(int(message.payload)))
     gate = asyncio.Event()
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         if request.path == "/slow":
             await gate.wait()
         return Response(200, body=request.path.encode())

@@ -11,7 +11,7 @@ from broker.nats.connection import Connection
 from broker.requests import body
 from broker.requests.body import BodyBroken, Sender, receive
 from broker.requests.call import Calls
-from broker.requests.serve import Body, BodyTooLarge, Serving, Streamed, serve
+from broker.requests.serve import BodyTooLarge, RequestBody, Serving, Streamed, serve
 from broker.subjects import REST, Subject
 from schemas.errors import ApiError
 from schemas.http import INLINE_LIMIT, Request, Response, Stream
@@ -59,7 +59,7 @@ async def make_ends(url: str, connect: Open) -> Ends:
 async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject, Serving]:
     """A pool that digests a POST, and answers a GET with as many bytes as its query says."""
 
-    async def answer(request: Request, content: Body) -> Response | Streamed:
+    async def answer(request: Request, content: RequestBody) -> Response | Streamed:
         match request.path:
             case "/digest":
                 size, seen = await digest(content.__aiter__())
@@ -214,7 +214,7 @@ async def test_an_answer_closed_before_it_is_read_stops_its_sender(nats: NatsSer
         finally:
             closed.set()
 
-    async def answer(_: Request, __: Body) -> Streamed:
+    async def answer(_: Request, __: RequestBody) -> Streamed:
         stream = source()
         await anext(stream)
         return Streamed(200, [], stream)

@@ -8,7 +8,7 @@ import pytest
 
 from broker.nats.connection import Connection
 from broker.requests.call import Answer, Calls
-from broker.requests.serve import Body, Serving, serve
+from broker.requests.serve import RequestBody, Serving, serve
 from broker.subjects import REST, Subject
 from schemas.errors import ApiError, DeadlineExceeded, OutcomeUnknown, Unavailable
 from schemas.http import Request, Response
@@ -33,7 +33,7 @@ class Pool:
     async def ask(self, path: str = "/", id: str = "1", budget_ms: int = 20_000) -> Answer:
         return await self.calls.call(self.subject, Request(id, "GET", path, budget_ms=budget_ms))
 
-    async def answer(self, request: Request, _: Body) -> Response:
+    async def answer(self, request: Request, _: RequestBody) -> Response:
         self.seen.append(request.id)
         self.arrived.set()
         if request.path == "/wait":
@@ -51,7 +51,7 @@ async def make_pool(url: str, name: str, connect: Open, max_in_flight: int = 102
     door, worker = await connect(url), await connect(url)
     pool: Pool
 
-    async def answer(request: Request, body: Body) -> Response:
+    async def answer(request: Request, body: RequestBody) -> Response:
         return await pool.answer(request, body)
 
     serving = await serve(worker, subject, answer, concurrency=4, queue=4)
@@ -157,7 +157,7 @@ async def test_a_request_that_one_member_does_not_begin_is_taken_by_another(
     subject, gates = Subject("elsewhere.request", "elsewhere"), dict[str, asyncio.Event]()
     begun: list[str] = []
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         begun.append(request.id)
         await gates.setdefault(request.id, asyncio.Event()).wait()
         return Response(200, [], request.id.encode())
@@ -259,7 +259,7 @@ async def test_calls_fail_only_with_the_worker_that_took_them(
     other = await connect(own_nats.url)
     gate = asyncio.Event()
 
-    async def answer(_: Request, __: Body) -> Response:
+    async def answer(_: Request, __: RequestBody) -> Response:
         await gate.wait()
         return Response(200, [], b"from this process")
 
@@ -323,7 +323,7 @@ async def test_reads_and_new_requests_go_past_a_stopped_worker(
     await calls.call(REST, Request("0", "GET", "/"))
     other = await connect(own_nats.url)
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         return Response(200, [], b"from this process")
 
     serving = await serve(other, REST, answer, concurrency=64, queue=64)
@@ -345,7 +345,7 @@ async def test_a_write_with_an_idempotency_key_goes_past_a_stopped_worker(
     other = await connect(own_nats.url)
     seen: list[str] = []
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         seen.append(request.id)
         return Response(200, [], b"from this process")
 
@@ -422,7 +422,7 @@ async def test_a_read_whose_worker_was_killed_waits_for_the_next_worker(
     await serving.stop()
 
 
-async def _answer_id(request: Request, _: Body) -> Response:
+async def _answer_id(request: Request, _: RequestBody) -> Response:
     return Response(200, [], request.id.encode())
 
 
@@ -433,7 +433,7 @@ async def test_a_broken_request_body_fails_the_call_with_its_own_error(
     subject = Subject("broken.request", "broken")
     cancelled = asyncio.Event()
 
-    async def answer(_: Request, body: Body) -> Response:
+    async def answer(_: Request, body: RequestBody) -> Response:
         try:
             return Response(200, [], await body.read(1 << 30))
         finally:

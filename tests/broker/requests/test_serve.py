@@ -6,7 +6,7 @@ from broker.nats.connection import Connection
 from broker.observability.observe import exposition
 from broker.requests.call import Answer, Calls
 from broker.requests.current_request import CURRENT
-from broker.requests.serve import Body, Serving, serve
+from broker.requests.serve import RequestBody, Serving, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
@@ -46,7 +46,7 @@ class Scene:
     def gate(self, id: str) -> asyncio.Event:
         return self.gates.setdefault(id, asyncio.Event())
 
-    async def answer(self, request: Request, _: Body) -> Response:
+    async def answer(self, request: Request, _: RequestBody) -> Response:
         self.begun.append(request.id)
         match request.path:
             case "/refuse":
@@ -76,7 +76,7 @@ async def make_scene(url: str, name: str, connect: Open, concurrency: int = 1, q
     subject = Subject(f"serve-{name}.request", f"serve-{name}")
     scenes: list[Scene] = []
 
-    async def answer(request: Request, body: Body) -> Response:
+    async def answer(request: Request, body: RequestBody) -> Response:
         return await scenes[0].answer(request, body)
 
     serving = await serve(worker, subject, answer, concurrency=concurrency, queue=queue)
@@ -171,7 +171,7 @@ async def test_a_request_that_waits_longer_than_allowed_is_refused_unbegun(
     worker, edge = await connect(nats.url), await connect(nats.url)
     subject, gate, begun = Subject("serve-longest.request", "serve-longest"), asyncio.Event(), list[str]()
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         begun.append(request.id)
         await gate.wait()
         return Response(200)
@@ -207,7 +207,7 @@ async def test_what_a_handler_leaves_running_is_the_platforms_own_work(
         seen.append(request.caller_key)
         assert request.deadline == math.inf
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         later.append(asyncio.ensure_future(go_on()))
         await asyncio.sleep(0)
         return Response(200)
@@ -293,7 +293,7 @@ async def test_losing_the_broker_cancels_the_work_nobody_can_hear_of(
     scene = await make_scene(own_nats.url, "lost", connect)
     cancelled = asyncio.Event()
 
-    async def answer(request: Request, _: Body) -> Response:
+    async def answer(request: Request, _: RequestBody) -> Response:
         try:
             await asyncio.Event().wait()
         finally:

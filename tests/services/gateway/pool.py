@@ -20,7 +20,7 @@ import msgspec
 
 from broker import subjects
 from broker.nats.connection import Connection
-from broker.requests.serve import Body, Streamed, serve
+from broker.requests.serve import RequestBody, Streamed, serve
 from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 
@@ -55,7 +55,7 @@ class Pool:
         self.closed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.health = Response(200, body=b'{"message":"ok"}')
 
-    async def answer(self, request: Request, body: Body) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
         self.arrived[request.id].set()
         match request.path:
             case "/say":
@@ -81,7 +81,7 @@ class Pool:
                 raise RuntimeError("the inside of the worker")
         return await echo(request, body)
 
-    async def answer_health(self, request: Request, body: Body) -> Response:
+    async def answer_health(self, request: Request, body: RequestBody) -> Response:
         del request, body
         return self.health
 
@@ -113,7 +113,7 @@ class Pool:
         raise RuntimeError("the source of the body is gone")
 
 
-async def echo(request: Request, body: Body) -> Response:
+async def echo(request: Request, body: RequestBody) -> Response:
     """Say what arrived."""
     data = await body.read(MOST)
     shown = {

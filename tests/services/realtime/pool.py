@@ -9,7 +9,7 @@ import msgspec
 from broker import subjects
 from broker.codec import decoder, encode
 from broker.nats.connection import Connection
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from schemas.http import Request, Response
 from schemas.realtime import CHANNEL, Channel, ChannelAsked, Replayed, WriteAsked, Written
 
@@ -31,7 +31,7 @@ class Pool:
         self.reads[sub] = Channel("broadcast" in read, "presence" in read, replayed or [])
         self.writes[sub] = set(write.split())
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         data = await body.read(1 << 20)
         await self.hold.wait()
         if request.path == CHANNEL:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from broker.events import publish
 from broker.nats.connection import Connection
 from broker.requests.call import Calls
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
 from schemas.caller import Service
 from schemas.events import FunctionsChanged
@@ -36,7 +36,7 @@ class Pool:
         self.called: list[Request] = []
         self.looks = 0
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         if request.path == "/_internal/functions":
             assert (request.method, request.caller) == ("GET", Service())
             self.looks += 1

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from broker.nats.connection import Connection
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from broker.subjects import FUNCTIONS
 from schemas.caller import Service
 from schemas.http import Request, Response, header
@@ -27,7 +27,7 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
 ):
     heard: list[Request] = []
 
-    async def answer(request: Request, body: Body) -> Response:
+    async def answer(request: Request, body: RequestBody) -> Response:
         if request.path == "/_internal/functions":
             return Response(200, body=b"[]")
         heard.append(request)

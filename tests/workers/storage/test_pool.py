@@ -15,7 +15,7 @@ from broker.blobs.store import BlobStore
 from broker.nats.connection import Connection
 from broker.processes.lifecycle import Process
 from broker.requests.call import Calls
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from broker.subjects import IMAGES, STORAGE, health
 from schemas.blobs import Blob, Stored
 from schemas.http import Request, Response
@@ -127,7 +127,7 @@ async def test_images_are_asked_over_the_broker(nats: NatsServer) -> None:
     ]
     orders: list[Order] = []
 
-    async def answer(request: Request, body: Body) -> Response:
+    async def answer(request: Request, body: RequestBody) -> Response:
         orders.append(msgspec.msgpack.decode(await body.read(10_000), type=Order))
         return answers.pop(0)
 

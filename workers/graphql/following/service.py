@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from broker.requests.serve import Body, BodyTooLarge, Streamed
+from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
 from schemas.http import Request, Response
 from schemas.subscriptions import METHOD, PLAN, ROWS, RUN
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
@@ -38,7 +38,7 @@ class SubscribableWorker:
         self._worker, self._max_body, self._state, self._renewed = worker, max_body, state, renewed
         self._following = Following(pool)
 
-    async def answer(self, request: Request, body: Body) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
         """Answer one request. Every refusal is an answer; only defects raise."""
         if request.method != METHOD:
             return await self._worker.answer(request, body)
@@ -111,7 +111,7 @@ class SubscribableWorker:
         return await self._following.run(asking, settings)
 
 
-class _Whole(Body):
+class _Whole(RequestBody):
     """A body that was read already."""
 
     __slots__ = ("_data",)

@@ -7,7 +7,7 @@ from typing import Any
 from broker.jetstream.stream_watch import StreamWatch
 from broker.nats.connection import Connection
 from broker.observability.observe import gauge
-from broker.requests.serve import Body, Handler
+from broker.requests.serve import Handler, RequestBody
 from broker.subjects import STORAGE_EVENTS_STREAM
 from schemas.http import Request
 from schemas.settings.tree import Settings
@@ -62,7 +62,7 @@ class Telling:
     def waking(self, answer: Handler) -> Handler:
         """Give a handler after whose answers the outbox is looked at, unless they only read."""
 
-        async def answer_and_wake(request: Request, body: Body) -> Any:
+        async def answer_and_wake(request: Request, body: RequestBody) -> Any:
             try:
                 return await answer(request, body)
             finally:

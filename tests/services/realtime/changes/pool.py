@@ -11,7 +11,7 @@ import msgspec
 from broker import subjects
 from broker.codec import decoder, encode
 from broker.nats.connection import Connection
-from broker.requests.serve import Body, serve
+from broker.requests.serve import RequestBody, serve
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
 from schemas.realtime import (
@@ -59,7 +59,7 @@ class Pool:
     gates: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(_open))
     """By path: answers wait for it."""
 
-    async def answer(self, request: Request, body: Body) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response:
         data = await body.read(64 << 20)
         if self.is_away:
             raise Unavailable("the database is away")
