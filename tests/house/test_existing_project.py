@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.test_project import House, a_house
 
-CONFIG = (Path(__file__).parents[1] / "schemas" / "official_config.toml").read_text()
+CONFIG = (Path(__file__).parents[1] / "schemas" / "settings" / "official_config.toml").read_text()
 CHANGES = {
     'project_id = "demo"': 'project_id = "whole"',
     "major_version = 17": "major_version = 15",

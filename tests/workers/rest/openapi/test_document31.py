@@ -17,7 +17,7 @@ from tests.workers.rest.house import LOGIN, OPTIONS, SERVICE, House, user
 from workers.database.pool import Pool
 from workers.rest.state import State
 
-SCHEMA = Path(__file__).with_name("openapi31.sql").read_text()
+SCHEMA = Path(__file__).with_name("document31.sql").read_text()
 ASKED = "application/vnd.oai.openapi+json;version=3.1"
 GIVEN = "application/vnd.oai.openapi+json;version=3.1; charset=utf-8"
 SWAGGER = "application/openapi+json; charset=utf-8"

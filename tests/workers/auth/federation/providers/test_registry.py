@@ -28,7 +28,7 @@ from workers.auth.federation.providers.registry import FACTORIES
 from workers.auth.federation.social.protocol import Arrival, Departure, ProviderFailed, ProviderUser
 from workers.auth.model.errors import AuthError
 
-DATA = Path(__file__).parents[3] / "data" / "providers"
+DATA = Path(__file__).parents[4] / "data" / "providers"
 NAMES = sorted(path.stem for path in DATA.glob("*.json"))
 STATE = "5f0c2d1e-0000-4000-8000-000000000000"
 
