@@ -10,8 +10,10 @@ from broker.observability.observe import forget_repeats
 from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
 
-settings.register_profile("shared machine", deadline=None)
-settings.load_profile("shared machine")
+settings.register_profile(
+    "gate", deadline=None, print_blob=True
+)  # examples that failed are kept in .hypothesis
+settings.load_profile("gate")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
@@ -28,6 +30,11 @@ async def server() -> AsyncIterator[OwnServer]:
 def no_repeated_lines() -> None:
     """Have each test's warnings written: a line that repeats one of another test would only be counted."""
     forget_repeats()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Print the seed of the property tests: the same seed makes the same examples."""
+    return f"hypothesis seed: {config.getoption('hypothesis_seed')}"
 
 
 @pytest.hookimpl(optionalhook=True)
