@@ -1,1 +1,1 @@
-"""The hall: carries requests, replies and events over NATS. The only folder that imports its client."""
+"""Messaging between edges and workers: NATS, JetStream, bodies in chunks, the blob store, observability, process life cycle."""

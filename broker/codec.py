@@ -1,6 +1,6 @@
-"""Struct <-> bytes: MessagePack by msgspec, one encoder and one decoder a type for the whole process.
+"""Convert structs to bytes and back: MessagePack by msgspec, with one encoder and one decoder a type for the process.
 
-Measured for a request of 300 bytes: 0.5 us to encode, 1.5 us to decode (architecture, decision 5).
+Measured for a request of 300 bytes: 0.5 us to encode, 1.5 us to decode.
 """
 
 from functools import cache
@@ -15,11 +15,11 @@ T = TypeVar("T")
 _ENCODER = msgspec.msgpack.Encoder()
 
 encode = _ENCODER.encode
-"""Encode any struct of `schemas/`, or plain lists and texts made of them."""
+"""Encode any struct of `schemas/`, or lists and texts of them."""
 
 
-class Undecodable(Exception):
-    """Bytes that are no message of the type they should be: `expected` names it, `reason` says what is wrong."""
+class InvalidMessage(Exception):
+    """Bytes that do not decode to the expected type. `expected`: its name; `reason`: what is wrong."""
 
     def __init__(self, expected: str, reason: str) -> None:
         super().__init__(f"not a {expected}: {reason}")
@@ -27,28 +27,28 @@ class Undecodable(Exception):
         self.reason = reason
 
 
-class Decoder(Generic[T]):
-    """Reads one type from bytes."""
+class MessageDecoder(Generic[T]):
+    """Decodes one type from bytes."""
 
-    __slots__ = ("_name", "_read")
+    __slots__ = ("_decode", "_name")
 
     def __init__(self, kind: type[T]) -> None:
-        self._read = msgspec.msgpack.Decoder(kind).decode
+        self._decode = msgspec.msgpack.Decoder(kind).decode
         self._name = getattr(kind, "__name__", str(kind))
 
     def __call__(self, data: bytes) -> T:
-        """Decode. Raises: Undecodable."""
+        """Decode the bytes. Raises: InvalidMessage."""
         try:
-            return self._read(data)
+            return self._decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Undecodable(self._name, str(error)) from None
+            raise InvalidMessage(self._name, str(error)) from None
 
 
 @cache
-def decoder(kind: type[T]) -> Decoder[T]:
-    """Give the decoder of a type, made once."""
-    return Decoder(kind)
+def decoder(kind: type[T]) -> MessageDecoder[T]:
+    """Return the decoder of a type; each is created once."""
+    return MessageDecoder(kind)
 
 
-decode_request = Decoder(Request)
-decode_response = Decoder(Response)
+decode_request = MessageDecoder(Request)
+decode_response = MessageDecoder(Response)

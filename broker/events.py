@@ -1,8 +1,10 @@
-"""Events: told once, heard by all who follow; or kept by a stream until they are handled.
+"""Publish events to all subscribers, or store them in a stream until they are handled.
 
-Live: `publish` and `follow`. At most once, in the order of the publisher; who is disconnected misses events, so a
-follower that keeps state refreshes it in `Connection.on_back`. Durable: `publish_durably` and `follow_durably`. At
-least once: an event comes again until its callback ends without an exception. (Layout, "What every way promises".)
+Live events: `publish_event` and `subscribe_events`. At most once, in the order of the publisher. A disconnected
+subscriber misses events, so a subscriber that holds state refreshes it in `NatsConnection.on_back`.
+
+Durable events: `store_event` and `consume_events`. At least once: an event is delivered again until its callback
+returns without an exception.
 """
 
 import asyncio
@@ -14,75 +16,74 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from broker.codec import Undecodable, decoder, encode
+from broker.codec import InvalidMessage, decoder, encode
 from broker.jetstream import durable_consumer
-from broker.jetstream.durable_consumer import (
-    ensure_stream as ensure_stream,  # offered here, beside those who need it
-)
-from broker.jetstream.nats_py import Closed
-from broker.nats.connection import Connection, Subscription
-from broker.nats.protocol import Message
+from broker.jetstream.nats_py import ConnectionClosed
+from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.protocol import NatsMessage
 from broker.observability.observations import EventFailed, EventsDropped, EventUnreadable
 from broker.observability.observe import observe, traceback_of
 from broker.subjects import Subject
 
 T = TypeVar("T", bound=Struct)
 
-_AGAIN_S = (0.2, 1.0, 5.0, 30.0)
-_PATIENCE_S = 1.0
+_REDELIVERY_S = (0.2, 1.0, 5.0, 30.0)
+_CANCEL_S = 1.0
+"""How long a cancelled callback may take before it is cancelled again."""
 
 
-class Later(Exception):
-    """Raised by the callback of a durable follower that has told why itself: the event shall come again later."""
+class RetryLater(Exception):
+    """Raised by the callback of a durable subscription that has reported the reason itself: deliver the event again later."""
 
 
-class Following:
-    """A follower at work. `close` ends it after the event in hand."""
+class EventSubscription:
+    """A running subscription to events. `close` stops it."""
 
-    def __init__(self, task: asyncio.Task[None], subscription: Subscription | None = None) -> None:
+    def __init__(self, task: asyncio.Task[None], subscription: NatsSubscription | None = None) -> None:
         self._task = task
         self._subscription = subscription
 
     async def close(self) -> None:
-        """Hear nothing more. An event in hand of a durable follower comes again."""
+        """Unsubscribe and cancel the running callback. The current event of a durable subscription is delivered again."""
         if self._subscription is not None:
             self._subscription.unsubscribe()
         while not self._task.done():  # a callback, or the client library, may swallow a cancellation
             self._task.cancel()
-            await asyncio.wait([self._task], timeout=_PATIENCE_S)
+            await asyncio.wait([self._task], timeout=_CANCEL_S)
 
 
-def publish(connection: Connection, subject: Subject, event: Struct) -> None:
-    """Tell an event to all who follow now. Raises: Unavailable while disconnected."""
+def publish_event(connection: NatsConnection, subject: Subject, event: Struct) -> None:
+    """Publish an event to the present subscribers. Raises: Unavailable while disconnected."""
     connection.publish(subject.name, encode(event))
 
 
-async def publish_durably(connection: Connection, subject: Subject, event: Struct, *, id: str = "") -> int:
-    """Tell an event and wait until its stream keeps it; give its sequence number. The same `id` is kept once.
+async def store_event(connection: NatsConnection, subject: Subject, event: Struct, *, id: str = "") -> int:
+    """Publish an event and wait until its stream has stored it; return its sequence number. The same `id` is stored
+    once.
 
-    Raises: Unavailable; then the event may be kept or not.
+    Raises: Unavailable; then the event may be stored or not.
     """
     return await durable_consumer.publish(connection, subject.name, encode(event), id=id)
 
 
-async def follow(
-    connection: Connection,
+async def subscribe_events(
+    connection: NatsConnection,
     subject: Subject | str,
     kind: type[T],
     callback: Callable[[T], Awaitable[None]],
     *,
     backlog: int = 1024,
-) -> Following:
-    """Call `callback` with each event as it comes, one after the other. A `str` may hold wildcards.
+) -> EventSubscription:
+    """Call `callback` with each event in order of arrival. A `str` may contain wildcards.
 
-    A callback that raises is observed and passed over. When more than `backlog` events wait, the oldest are dropped.
-    Raises: Unavailable if the broker is away.
+    An exception of the callback is reported and the event skipped. When more than `backlog` events wait, the oldest
+    are dropped. Raises: Unavailable if the broker is away.
     """
     name = subject if isinstance(subject, str) else subject.name
-    waiting: deque[Message] = deque()
+    waiting: deque[NatsMessage] = deque()
     arrived = asyncio.Event()
 
-    def take(message: Message) -> None:
+    def take(message: NatsMessage) -> None:
         if len(waiting) >= backlog:
             waiting.popleft()
             observe(EventsDropped(name, 1))
@@ -98,17 +99,17 @@ async def follow(
             arrived.clear()
 
     subscription = connection.subscribe(name, take)
-    following = Following(asyncio.get_running_loop().create_task(work()), subscription)
+    subscribed = EventSubscription(asyncio.get_running_loop().create_task(work()), subscription)
     try:
         await connection.flush()
     except BaseException:
-        await following.close()
+        await subscribed.close()
         raise
-    return following
+    return subscribed
 
 
-async def follow_durably(
-    connection: Connection,
+async def consume_events(
+    connection: NatsConnection,
     subject: Subject | str,
     kind: type[T],
     callback: Callable[[T], Awaitable[None]],
@@ -118,19 +119,20 @@ async def follow_durably(
     ack_wait_s: float = 30.0,
     batch: int = 64,
     only_new: bool = False,
-) -> Following:
-    """Call `callback` with each event that a stream keeps, from where `durable` stopped; it is shared by all who name it.
+) -> EventSubscription:
+    """Call `callback` with each event of a stream, from the position of the consumer `durable`, which processes share
+    by its name.
 
-    An event is acknowledged when its callback has ended. One that raises comes again, later and later; then events
-    after it may have been handled before, unless `batch` is 1. What is no `kind` is passed over for good.
-    Raises: Unavailable.
+    An event is acknowledged when its callback has returned. When the callback raises, the event is delivered again
+    after 0.2, 1, 5, then 30 s; later events may be handled before it, unless `batch` is 1. A message that is not a
+    `kind` is skipped for good. Raises: Unavailable.
     """
     name = subject if isinstance(subject, str) else subject.name
-    consumer = durable_consumer.Consumer(stream, durable, name, ack_wait_s, only_new, batch)
+    consumer = durable_consumer.DurableConsumer(stream, durable, name, ack_wait_s, only_new, batch)
     await durable_consumer.ensure_consumer(connection, consumer)
 
     async def work() -> None:
-        async with durable_consumer.Pull(connection, consumer) as pull:
+        async with durable_consumer.ConsumerPull(connection, consumer) as pull:
             while True:
                 message = await pull.next()
                 match await _handle(message.subject, message.data, kind, callback):
@@ -140,17 +142,17 @@ async def follow_durably(
                         await pull.reject()
                     case _Outcome.FAILED:
                         deliveries = message.metadata.num_delivered
-                        await pull.again(_AGAIN_S[min(deliveries, len(_AGAIN_S)) - 1])
+                        await pull.postpone(_REDELIVERY_S[min(deliveries, len(_REDELIVERY_S)) - 1])
 
     async def work_until_closed() -> None:
-        with contextlib.suppress(Closed):
+        with contextlib.suppress(ConnectionClosed):
             await work()
 
-    return Following(asyncio.get_running_loop().create_task(work_until_closed()))
+    return EventSubscription(asyncio.get_running_loop().create_task(work_until_closed()))
 
 
 class _Outcome(enum.Enum):
-    """What became of an event."""
+    """The result of handling an event."""
 
     HANDLED = enum.auto()
     UNREADABLE = enum.auto()
@@ -160,17 +162,17 @@ class _Outcome(enum.Enum):
 async def _handle(
     subject: str, payload: bytes, kind: type[T], callback: Callable[[T], Awaitable[None]]
 ) -> _Outcome:
-    """Call a callback with an event. What goes wrong is observed."""
+    """Decode an event and call the callback. Errors are reported."""
     try:
         event = decoder(kind)(payload)
-    except Undecodable as error:
+    except InvalidMessage as error:
         observe(EventUnreadable(subject, str(error)))
         return _Outcome.UNREADABLE
     try:
         await callback(event)
-    except Later:
+    except RetryLater:
         return _Outcome.FAILED
-    except Exception as error:  # the rim of a served message
+    except Exception as error:  # last resort: an error of one event must not stop the subscription
         observe(EventFailed(subject, repr(error), traceback_of(error)))
         return _Outcome.FAILED
     return _Outcome.HANDLED

@@ -1,7 +1,7 @@
-"""A file that is watched: whoever needs its content reads it anew when it has become another one.
+"""Poll a file's stat and report when the file was changed or replaced.
 
-The look at the file's size and times costs microseconds, so it is done every few seconds; whoever has a reason to
-believe that the file has changed looks at once.
+One `stat` costs microseconds, so it is done every few seconds. A caller that expects a change (a signature by an
+unknown key) can check at once.
 """
 
 import asyncio
@@ -10,49 +10,49 @@ from collections.abc import Callable
 from pathlib import Path
 
 EVERY_S = 5.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class FileWatch:
-    """Knows whether a file is another than at the last look. One that is gone is no change.
+    """Detects whether a file has changed since the last check. A deleted file does not count as changed.
 
-    Make it before the file is read for the first time, so that no change falls in between.
+    Create it before the file is read for the first time, so that no change can be missed in between.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen = _mark(path)
+        self._last = _identity(path)
         self._task: asyncio.Task[None] | None = None
 
     def has_changed(self) -> bool:
-        """Look now; a change is told once."""
-        mark = _mark(self.path)
-        if mark is None or mark == self._seen:
+        """Check now; each change is reported once."""
+        identity = _identity(self.path)
+        if identity is None or identity == self._last:
             return False
-        self._seen = mark
+        self._last = identity
         return True
 
-    def start(self, look: Callable[[], object]) -> None:
-        """Have `look` called every few seconds from now on. It asks `has_changed`, and must not raise."""
-        self._task = asyncio.get_running_loop().create_task(_repeat(look))
+    def start(self, check: Callable[[], object]) -> None:
+        """Call `check` every few seconds from now on. It calls `has_changed`, and must not raise."""
+        self._task = asyncio.get_running_loop().create_task(_repeat(check))
 
     async def stop(self) -> None:
-        """Look no more."""
+        """Stop the checks."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
 
-async def _repeat(look: Callable[[], object]) -> None:
+async def _repeat(check: Callable[[], object]) -> None:
     while True:
         await asyncio.sleep(EVERY_S)
-        look()
+        check()
 
 
-def _mark(path: Path) -> tuple[int, int, int, int] | None:
-    """Give what tells one state of a file from another; None if it cannot be looked at."""
+def _identity(path: Path) -> tuple[int, int, int, int] | None:
+    """Return device, inode, size and time of change of a file; None if it cannot be read."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

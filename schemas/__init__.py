@@ -1,1 +1,1 @@
-"""The ground: shapes of everything that crosses a wall. Data only: no I/O, no await."""
+"""Types of everything that passes between processes, migrations, and pure rules over them. No I/O, no await."""

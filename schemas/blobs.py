@@ -1,83 +1,84 @@
-"""Claim checks: how bytes of objects travel between an edge and the blob store while messages carry only references.
+"""Claim checks: bytes of objects travel between gateway and blob store, messages carry only references.
 
-Upload: the edge asks the pool with the head of a request; the pool answers `Wanted`: where the bytes go, and how many
-at most. The edge streams them there and asks again, with `Stored`. Download: the pool answers with a `Claim`, and the
-edge sends the bytes from the blob store, ranges and conditions included. (Architecture, "Claim check".)
+Upload: the gateway sends the head of a request to the pool, and the pool answers with an `UploadGrant`: where the bytes
+go, and at most how many. The gateway streams them there and sends the request again with a `StoredBody`. Download: the
+pool answers with a `BlobClaim`, and the gateway sends the bytes from the blob store and handles range and conditional
+requests.
 """
 
 from msgspec import Struct, field
 
 
-class Blob(Struct, frozen=True, array_like=True):
-    """Where bytes lie. A version belongs to an object of a bucket; a transform to a version, under its key.
+class BlobReference(Struct, frozen=True, array_like=True):
+    """The place of bytes. A version belongs to an object of a bucket; a transform to a version, under its key.
 
-    Nothing a user typed is in it but the bucket's id, which `broker/blobs/store.py` encodes.
+    User input is only in the bucket's id, which `broker/blobs/store.py` encodes.
     """
 
     bucket: str
     version: str
     """UUID of the version."""
     transform: str = ""
-    """Key of a rendered image; empty for the object itself."""
+    """Key of a rendition; empty for the object itself."""
     upload: str = ""
-    """UUID of the multipart upload that this is a part of: then the version is that of this try at the part."""
+    """UUID of the multipart upload that this is a part of; then the version is that of this attempt at the part."""
     part: int = 0
     """Number of the part."""
 
 
-class Wanted(Struct, frozen=True, array_like=True, tag="wanted"):
-    """The pool wants the body in the blob store: a new blob, or behind `offset` bytes of a resumable upload.
+class UploadGrant(Struct, frozen=True, array_like=True, tag="wanted"):
+    """The pool requests the body in the blob store: as a new blob, or appended at `offset` of a resumable upload.
 
-    `ticket` is the pool's own memory of what it has checked; it comes back with `Stored`. `most` bounds the bytes;
-    beyond, the pool is asked with `Stored(is_too_long=True)`.
+    `ticket` records what the pool has checked; it comes back with `StoredBody`. `most` limits the bytes; beyond it the
+    gateway reports `StoredBody(is_too_long=True)`.
     """
 
-    blob: Blob
+    blob: BlobReference
     most: int
     ticket: bytes = field(default=b"")
     offset: int = -1
-    """-1: a blob that is written in one go. Else: a resumable one, which has this many bytes already."""
+    """-1: a blob that is written in one request. Else: a resumable upload that has this many bytes already."""
     chunk_key: bytes = b""
-    """Signing key of `aws-chunked` bodies whose chunks are signed; empty: chunks are not signed."""
+    """Signing key of `aws-chunked` bodies with signed chunks; empty: the chunks are not signed."""
     is_chunked: bool = False
-    """The body is `aws-chunked`: its frames are taken off."""
+    """The body is `aws-chunked`: the gateway removes its frames."""
     length: int = -1
-    """Of a resumable upload, where it is known: with so many bytes it is complete, and the edge makes it a blob."""
+    """Length of a resumable upload if it is declared: with that many bytes the gateway completes it to a blob."""
 
 
-class Stored(Struct, frozen=True, array_like=True, tag="stored"):
-    """What became of the body. `fields` are those of a form, before and behind the file."""
+class StoredBody(Struct, frozen=True, array_like=True, tag="stored"):
+    """The result of storing the body. `fields` are those of a form, before and behind the file."""
 
     ticket: bytes
     size: int
     md5: str = ""
-    """Hexadecimal; empty for a resumable upload that is not complete."""
+    """Hexadecimal; empty for an incomplete resumable upload."""
     is_complete: bool = True
-    """False: the client went away before the end; a resumable upload keeps what arrived."""
+    """False: the client disconnected early; a resumable upload keeps the bytes that arrived."""
     is_too_long: bool = False
     fields: dict[str, str] = {}
     is_under_way: bool = False
-    """More is coming to a resumable upload: its writer is alive, and asks whether it may go on."""
+    """A renewal of the lease: the writer of a resumable upload is alive and asks whether it may continue."""
 
 
-class Form(Struct, frozen=True, array_like=True, tag="form"):
-    """The head of a multipart form: the fields before the file, and the file's own content type."""
+class FormHead(Struct, frozen=True, array_like=True, tag="form"):
+    """The head of a multipart form: the fields before the file, and the file's content type."""
 
     fields: dict[str, str]
     content_type: str
 
 
-class Claim(Struct, frozen=True, array_like=True, tag="claim"):
-    """The answer's body lies in the blob store: the edge sends it, whole or a range, or says that it has not changed.
+class BlobClaim(Struct, frozen=True, array_like=True, tag="claim"):
+    """The body of the response is in the blob store: the gateway sends it, whole or a range, or answers 304.
 
-    Status and headers are those of the response for the whole body; the edge adds Content-Length, ETag, Last-Modified,
-    Accept-Ranges and Content-Range.
+    Status and headers are those of the response with the whole body; the gateway adds Content-Length, ETag,
+    Last-Modified, Accept-Ranges and Content-Range.
     """
 
-    blob: Blob
+    blob: BlobReference
     size: int
     etag: str = ""
-    """As it is sent, quotes included; empty for none."""
+    """As it is sent, with quotes; empty for none."""
     modified: int = 0
     """Epoch seconds; 0 for none."""
     has_ranges: bool = True

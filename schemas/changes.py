@@ -1,15 +1,16 @@
-"""Row changes as they travel from the replication worker to the edges: decoded once, in the order of their commits.
+"""Row changes as the replication worker publishes them and the edges read them: decoded once, in commit order.
 
-The stream CHANGES keeps three kinds of messages (broker/subjects.py):
+The stream CHANGES stores these messages (broker/subjects.py):
 
-    changes.<schema>.<table>    Batch: what one transaction did to one table, cut every so many changes
-    messages.<pub|prv>.<room>   Sent: a row of realtime.messages, to be broadcast
-    gaps.changes                Gap: changes were lost between two positions (the slot had to be made anew)
-                                Tick: nothing but a place, every minute, so that who follows a quiet table has a fresh one
+    changes.<schema>.<table>    ChangeBatch: what one transaction did to one table, split after a number of changes
+    messages.<pub|prv>.<topic>  StoredBroadcast: a row of realtime.messages, to be broadcast
+    gaps.changes                Gap: changes were lost between two positions (the slot had to be recreated)
+                                Tick: only a position, every minute, so that subscribers of a quiet table have a recent one
 
-Every message has a place in one total order, `(lsn, number)`: the position of the commit in the log, then the number of the
-message within its transaction. The place is the message id too, so a message that is published twice is kept once.
-Source: spike "realtime", section 6; reference page "realtime", section 9.
+Theory. Every message has a place in one total order, `(lsn, number)`: the position of the commit in the log, then the number
+of the message within its transaction. The place is also the message id, so JetStream stores a message that is published
+twice once. A position adds the index of the change in its message; a client resumes with it.
+Source: docs/reference/realtime.md, section 9.
 """
 
 import re
@@ -21,7 +22,7 @@ _POSITION = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,8})-([0-9a-f]{1,8})")
 
 
 class Position(Struct, frozen=True, array_like=True, order=True):
-    """Where a change stands among all changes: what a client names to go on after it."""
+    """Place of a change among all changes. A client sends it to resume after that change."""
 
     lsn: int
     """Position of the commit in the write-ahead log, in bytes."""
@@ -35,25 +36,25 @@ class Position(Struct, frozen=True, array_like=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Read what `str` gives. Raises: ValueError for anything else."""
-        found = _POSITION.fullmatch(text)
-        if found is None:
+        """Parse the form that `str` writes. Raises: ValueError for any other text."""
+        match = _POSITION.fullmatch(text)
+        if match is None:
             raise ValueError("a position has the form lsn-number-index, in hexadecimal digits")
-        return cls(*(int(part, 16) for part in found.groups()))
+        return cls(*(int(part, 16) for part in match.groups()))
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What happened to a row."""
 
     INSERT = "INSERT"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
     TRUNCATE = "TRUNCATE"
-    """Of the whole table; no row comes with it."""
+    """Of the whole table, without rows."""
 
 
-class Column(Struct, frozen=True, array_like=True):
-    """A column of the table when the change was made."""
+class ChangeColumn(Struct, frozen=True, array_like=True):
+    """A column of the table at the time of the change."""
 
     name: str
     type: str
@@ -70,18 +71,18 @@ None: not in the log (an unchanged TOAST value; a column that the replica identi
 class RowChange(Struct, frozen=True, array_like=True):
     """One change of one row."""
 
-    kind: Kind
+    kind: ChangeKind
     new: Values | None = None
-    """INSERT and UPDATE: the row as it became."""
+    """INSERT and UPDATE: the new row."""
     old: Values | None = None
-    """UPDATE and DELETE: what is known of the row as it was: the whole under replica identity full, else its key. An UPDATE
-    under another identity that leaves the key alone carries none in the log; the key is taken from the new row here."""
+    """UPDATE and DELETE: the old row: all columns under replica identity full, else its key. Under another identity the log has
+    no old row for an UPDATE that does not change the key; then the key is copied from the new row."""
     size: int = 0
     """Bytes of the change in the log."""
 
 
-class Batch(Struct, frozen=True, array_like=True, tag="batch"):
-    """What one transaction did to one table, in order; a long one comes in several batches."""
+class ChangeBatch(Struct, frozen=True, array_like=True, tag="batch"):
+    """What one transaction did to one table, in order. A long transaction makes several batches."""
 
     schema: str
     table: str
@@ -90,15 +91,15 @@ class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     committed_at: int
     """Microseconds since 1970, UTC."""
     schema_lsn: int
-    """Position of the last change of the database's schema or rights before this commit: what is known of the table and
-    of its policies must be at least that new before a row may be shown to anybody."""
-    columns: list[Column]
+    """Position of the last change of the database's schema or rights before this commit. A row may only be delivered by
+    rights and policies that were read at this position or later."""
+    columns: list[ChangeColumn]
     identity: str
     """`pg_class.relreplident`: d default, f full, i an index, n nothing."""
     changes: list[RowChange]
 
 
-class Sent(Struct, frozen=True, array_like=True, tag="sent"):
+class StoredBroadcast(Struct, frozen=True, array_like=True, tag="sent"):
     """A row inserted into realtime.messages with the extension broadcast."""
 
     lsn: int
@@ -114,18 +115,18 @@ class Sent(Struct, frozen=True, array_like=True, tag="sent"):
 
 
 class Tick(Struct, frozen=True, array_like=True, tag="tick"):
-    """Everything that was committed before this place is in the stream. One comes every so often, whether or not anything
-    happened, so that a position by which a client resumes is never older than what the stream keeps."""
+    """Everything that was committed before this place is in the stream. A tick is published at regular intervals, even if
+    nothing happened, so that a position by which a client resumes is never older than the stream's retention."""
 
     lsn: int
     number: int
 
 
 class Gap(Struct, frozen=True, array_like=True, tag="gap"):
-    """Changes after `since` and before this message are lost: whoever follows must read the tables anew."""
+    """Changes after `since` and before this message are lost: subscribers must read the tables again."""
 
     lsn: int
     number: int
     since: int
-    """Position that was confirmed last; 0 where none is known."""
+    """Position that was confirmed last; 0 if it is unknown."""
     reason: str

@@ -1,9 +1,9 @@
-"""Which passwords the logins of the platform have: one secret a login (pure).
+"""Select the password of each database login of the platform (pure).
 
-Whoever knows the password of role `postgres` (the project's own, in many hands) must not open the logins of the platform:
-the scheduler's may ask for logins of others, and the reader of the log sees every row. So each has a password of its own:
-random on the embedded server (services/supervisor/launch.py), a file each on many machines (docs/operations.md). A login
-without one falls back to `db.password`, for deployments that were made before; migrate and `doctor` warn of it.
+The password of role `postgres` belongs to the project and is widely known. It must not open the logins of the
+platform: the scheduler's login can create logins for others, and the login that reads the log sees every row. So each
+login has a separate password: random on the embedded server, a file each on several machines (docs/operations.md). A
+login without one falls back to `db.password`, for older deployments; migrate and `doctor` warn of it.
 """
 
 from urllib.parse import unquote, urlsplit
@@ -13,12 +13,12 @@ from schemas.settings.tree import Settings
 
 AUTH, STORAGE, SCHEDULER = "supabase_auth_admin", "supabase_storage_admin", "headwater_scheduler"
 WITHOUT_PASSWORD = ("supabase_functions_admin", "pgbouncer")
-"""Roles that may log in, and that no part of the platform logs in as: they get no password."""
+"""Roles with LOGIN that the platform does not use: they get no password."""
 _OWNER = "postgres"
 
 
 def password_variables(settings: Settings) -> dict[str, str]:
-    """Return the environment name of each login's own password: role -> variable."""
+    """Return the environment variable of each login's password: role -> variable."""
     return {
         settings.db.authenticator: "HEADWATER_DB_AUTHENTICATOR_PASSWORD",
         AUTH: "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
@@ -28,10 +28,10 @@ def password_variables(settings: Settings) -> dict[str, str]:
     }
 
 
-def own_passwords(settings: Settings) -> dict[str, Secret | None]:
-    """Return the password that the settings give each login; None where they give none."""
+def configured_passwords(settings: Settings) -> dict[str, Secret | None]:
+    """Return the password of each login in the settings; None where it is not set."""
     return {
-        settings.db.authenticator: settings.db.authenticator_password or _in_the_url(settings),
+        settings.db.authenticator: settings.db.authenticator_password or _password_of_url(settings),
         AUTH: settings.db.auth_admin_password,
         STORAGE: settings.db.storage_admin_password,
         SCHEDULER: settings.db.scheduler_password,
@@ -39,8 +39,8 @@ def own_passwords(settings: Settings) -> dict[str, Secret | None]:
     }
 
 
-def _in_the_url(settings: Settings) -> Secret | None:
-    """Return the password in the database's URL if that is of the data pools' login, as it is for processes by themselves."""
+def _password_of_url(settings: Settings) -> Secret | None:
+    """Return the password in the database's URL if its user is the data pools' login, as in separately started processes."""
     if settings.db.url is None:
         return None
     try:
@@ -53,12 +53,13 @@ def _in_the_url(settings: Settings) -> Secret | None:
 
 def login_passwords(settings: Settings) -> dict[str, Secret]:
     """Return the password of every login of the platform, role `postgres` included."""
-    own = {role: own or settings.db.password for role, own in own_passwords(settings).items()}
-    return {_OWNER: settings.db.password, **own}
+    configured = configured_passwords(settings)
+    fallback = settings.db.password
+    return {_OWNER: fallback, **{role: password or fallback for role, password in configured.items()}}
 
 
 def sharing_logins(settings: Settings) -> list[str]:
-    """Return the logins that have the password of another one."""
+    """Return the logins whose password equals that of another login."""
     passwords = login_passwords(settings)
     return [
         role

@@ -1,7 +1,7 @@
-"""ApiError: the root of every area's error tree.
+"""Define `ApiError`, the root of every area's error classes.
 
-A step that knows what is wrong raises one; it becomes a `Response` in one place (`broker/requests/serve.py` on the
-worker side, `services/middleware/refusals.py` for the edge's own refusals).
+Code that detects an error raises one. It is turned into a `Response` in one place: `broker/requests/serve.py` in
+workers, `services/middleware/errors.py` in edges.
 """
 
 import msgspec
@@ -9,43 +9,46 @@ import msgspec
 from schemas.http import Headers, Response
 
 UNKNOWN = "unknown"
-"""Outcome of a request that a worker may have carried out without our learning of it."""
+"""The outcome of a request that a worker may have carried out although its reply was lost."""
 
 
 class ApiError(Exception):
-    """A refusal the caller gets to see: a status, headers and a body, in the shape of its area."""
+    """An error that is sent to the client: status, headers and body, in the format of its area."""
 
     status: int = 500
 
     def headers(self) -> Headers:
-        """Give extra response headers, names in lower case."""
+        """Return extra response headers, names in lower case."""
         return []
 
     def body(self) -> dict[str, object]:
-        """Give the JSON object that is sent."""
+        """Return the JSON object of the body."""
         return {"message": str(self)}
 
     def reason(self) -> str:
-        """Give the reason phrase when it is not the standard one."""
+        """Return the reason phrase; empty for the standard one."""
         return ""
 
     def response(self) -> Response:
-        """Turn the refusal into the answer that is sent."""
-        own = self.headers()
-        typed = any(name == "content-type" for name, _ in own)
-        headers = own if typed else [("content-type", "application/json; charset=utf-8"), *own]
+        """Build the response of the error."""
+        headers = self.headers()
+        if not any(name == "content-type" for name, _ in headers):
+            headers = [("content-type", "application/json; charset=utf-8"), *headers]
         return Response(self.status, headers, _encoded(self.body()), self.reason())
 
 
 def _encoded(body: dict[str, object]) -> bytes:
     try:
         return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # half a character that a client sent, quoted in a message
-        shown = {key: _whole(value) if isinstance(value, str) else value for key, value in body.items()}
-        return msgspec.json.encode(shown)
+    except UnicodeEncodeError:  # a lone surrogate that a client sent, quoted in a message
+        cleaned = {
+            key: _replace_surrogates(value) if isinstance(value, str) else value
+            for key, value in body.items()
+        }
+        return msgspec.json.encode(cleaned)
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
@@ -65,7 +68,8 @@ class Unavailable(ApiError):
 class OutcomeUnknown(Unavailable):
     """A request was handed to a worker, and its answer will not come: it may have been carried out or not.
 
-    No `Retry-After`: a client that repeats a write might do it twice. A read may be repeated; edges do so by themselves.
+    No `Retry-After`: a client that repeats a write might do it twice. A read may be repeated; edges do so by
+    themselves.
     """
 
     status = 504

@@ -1,10 +1,10 @@
-"""A fault of a part of the platform, as processes report it to the supervisor and to the edges."""
+"""Define the faults that processes report to the supervisor and to the edges."""
 
 from msgspec import Struct
 
 
 class Fault(Struct, frozen=True, array_like=True):
-    """A part that does not work. `is_sticky`: it does not heal by itself when its cause is over."""
+    """A part that does not work. `is_sticky`: it needs a restart when its cause is over."""
 
     part: str
     reason: str
@@ -12,7 +12,7 @@ class Fault(Struct, frozen=True, array_like=True):
 
 
 class FaultReport(Struct, frozen=True):
-    """The faults of one process, which its host and process id name."""
+    """The faults of one process. `member`: its host and process id."""
 
     member: str
     faults: list[Fault]

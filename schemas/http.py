@@ -1,24 +1,24 @@
-"""Request and Response: what crosses the hall between an edge and a pool.
+"""Define `Request` and `Response`, the messages between an edge and a pool.
 
-A request is data on every step. The edge makes a `Request` from HTTP, a worker answers it with a `Response`,
-the edge turns that back into HTTP. Bodies up to `INLINE_LIMIT` bytes ride inside the message; longer ones
-follow as numbered chunks (`broker/requests/body.py`) and the struct carries a `Stream` instead.
+The edge builds a `Request` from HTTP, a worker answers it with a `Response`, and the edge turns that into HTTP. A
+body of up to `INLINE_LIMIT` bytes is part of the message. A longer one follows as numbered chunks
+(`broker/requests/body.py`), and the struct contains a `BodyStream` instead.
 """
 
 from msgspec import Struct
 
-from schemas.blobs import Claim, Stored, Wanted
-from schemas.caller import Anonymous, Caller
+from schemas.blobs import BlobClaim, StoredUpload, UploadGrant
+from schemas.caller import AnonymousCaller, Caller
 
 INLINE_LIMIT = 512 * 1024
-"""Bytes of a body that ride inside the message (architecture, decision 6)."""
+"""The longest body, in bytes, that is part of the message."""
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in the order of arrival; a repeated header stays repeated."""
 
 
-class Stream(Struct, frozen=True, tag="stream"):
-    """A body that follows as chunks: `id` names the transfer, `size` its bytes where known, else -1."""
+class BodyStream(Struct, frozen=True, tag="stream"):
+    """A body that follows as chunks. `id`: the sender's inbox; `size`: its bytes, or -1 where unknown."""
 
     id: str
     size: int = -1
@@ -37,38 +37,39 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     path: str
     query: str = ""
     headers: Headers = []
-    caller: Caller = Anonymous()
+    caller: Caller = AnonymousCaller()
     budget_ms: int = 60_000
     body: bytes = b""
-    stream: Stream | None = None
+    stream: BodyStream | None = None
     client: str = ""
-    """Address of the client, where an area asks for it: the door's finding, whatever the client says of itself."""
-    stored: Stored | None = None
-    """The body, where it went into the blob store (`schemas/blobs.py`)."""
+    """The client's address as the gateway determined it, for areas that need it; claims of the client do not count."""
+    stored: StoredUpload | None = None
+    """The result of storing the body in the blob store (`schemas/blobs.py`)."""
     trace: Headers | None = None
-    """The trace this belongs to, as W3C's headers (`broker/observability/tracing.py`); None where nothing is traced."""
+    """The trace this belongs to, as W3C's headers (`broker/observability/tracing.py`); None without tracing."""
     caller_key: str = ""
-    """Whose share of a worker it takes (`broker/requests/fair_queue.py`): a user, or a key at an address. Empty: the platform's own request."""
+    """The caller whose share of a worker it uses (`broker/requests/fair_queue.py`): a user, or an API key at an
+    address. Empty: a request of the platform itself."""
 
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):
-    """One HTTP answer. `reason` is the reason phrase when it is not the standard one."""
+    """One HTTP response. `reason`: the reason phrase, empty for the standard one."""
 
     status: int
     headers: Headers = []
     body: bytes = b""
     reason: str = ""
-    stream: Stream | None = None
-    wanted: Wanted | None = None
-    """Not an answer yet: the body shall be put into the blob store first."""
-    claim: Claim | None = None
-    """The body lies in the blob store."""
-    refused_by: str = ""
-    """The member of a pool that did not begin the request, because it has too much to do: another one may."""
+    stream: BodyStream | None = None
+    grant: UploadGrant | None = None
+    """Not a final response: the edge must first store the body in the blob store."""
+    claim: BlobClaim | None = None
+    """The body is in the blob store."""
+    rejected_by: str = ""
+    """The pool member that did not start the request because it is overloaded; another member may take it."""
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """Give the first value of a header by its lower-case name."""
+    """Return the first value of a header by its lower-case name; None if it is missing."""
     for key, value in headers:
         if key == name:
             return value
@@ -76,5 +77,5 @@ def header(headers: Headers, name: str) -> str | None:
 
 
 def header_values(headers: Headers, name: str) -> list[str]:
-    """Give all values of a header by its lower-case name, in order."""
+    """Return all values of a header by its lower-case name, in order."""
     return [value for key, value in headers if key == name]

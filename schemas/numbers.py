@@ -1,19 +1,20 @@
-"""Numbers that clients spell: read once, with bounds, the same in every interface. Pure.
+"""Parse numbers in requests, with bounds, in the same way for every interface (pure).
 
-Python's `int` and `float` are no parsers of a protocol. They take `1_000`, ` 5`, `+5`, digits of other scripts, `nan` and
-`infinity`; they refuse thousands of digits with an error of their own, which becomes an answer 500; and a text that was
-cut to its first digits (`int(text[:10])`) is another number than the whole text, so that a check of one and a use of the
-other part ways. Here a number is ASCII digits, the whole text is looked at, and the result lies within the caller's bounds.
+Python's `int` and `float` do not suit protocols. They accept `1_000`, ` 5`, `+5`, digits of other scripts, `nan` and
+`infinity`. They raise a separate error for thousands of digits, which becomes a response 500. And a text cut to its
+first digits (`int(text[:10])`) is a different number than the whole text, so that a check of one does not protect a
+use of the other. Here a number consists of ASCII digits, the whole text is parsed, and the result is within the
+caller's bounds.
 
-Leading zeros do not count (RFC 9110 allows them in Content-Length), up to `LONGEST` characters in all.
-`tests/schemas/test_numbers.py` fails on a conversion of text elsewhere that gives no reason.
+Leading zeros are ignored (RFC 9110 allows them in Content-Length), up to `LONGEST` characters in all.
+`tests/schemas/test_numbers.py` fails on a conversion of text elsewhere without a stated reason.
 """
 
 import math
 import re
 
 LARGEST_SIZE = 2**63 - 1
-"""Bytes of the largest body that a header may announce: what Postgres and the disk count with."""
+"""Bytes of the largest body that a header may announce: the largest that Postgres and the disk can count."""
 LONGEST = 64
 """Characters of a number at most; the largest bound of a caller has far fewer."""
 
@@ -25,9 +26,9 @@ _HEX_DIGITS = 16
 
 
 def parse_whole_number(text: str, *, most: int, least: int = 0) -> int | None:
-    """Return the number that a text spells, or None if it spells none or one outside of the bounds.
+    """Parse a whole number; None if the text is not one, or is outside the bounds.
 
-    A minus sign is read only where `least` is negative.
+    A minus sign is accepted only if `least` is negative.
     """
     if len(text) > LONGEST or not (_SIGNED if least < 0 else _WHOLE).fullmatch(text):
         return None
@@ -36,9 +37,9 @@ def parse_whole_number(text: str, *, most: int, least: int = 0) -> int | None:
 
 
 def clamp_whole_number(text: str, *, most: int) -> int | None:
-    """Return the number that a text of digits spells, at most `most`; None if the text is anything else.
+    """Parse a text of digits and return the number, reduced to `most`; None for any other text.
 
-    For upper limits (`limit=`, `max-keys=`), where a number of any length means "as many as there may be".
+    For upper limits (`limit=`, `max-keys=`), where a number of any length means "as many as possible".
     """
     if not _WHOLE.fullmatch(text):
         return None
@@ -47,7 +48,7 @@ def clamp_whole_number(text: str, *, most: int) -> int | None:
 
 
 def parse_hex_number(text: str, *, most: int) -> int | None:
-    """Return the number that a text spells in hexadecimal digits, or None if it spells none or one above `most`."""
+    """Parse a number in hexadecimal digits; None if the text is not one, or is above `most`."""
     if len(text) > _HEX_DIGITS or not _HEX.fullmatch(text):
         return None
     number = int(text, 16)
@@ -55,7 +56,7 @@ def parse_hex_number(text: str, *, most: int) -> int | None:
 
 
 def parse_decimal_number(text: str, *, least: float, most: float) -> float | None:
-    """Return the number that a text spells in digits with or without a point, or None outside of the bounds."""
+    """Parse a number with or without a decimal point; None if the text is not one, or is outside the bounds."""
     if len(text) > LONGEST or not _DECIMAL.fullmatch(text):
         return None
     number = float(text)
@@ -63,9 +64,10 @@ def parse_decimal_number(text: str, *, least: float, most: float) -> float | Non
 
 
 def read_json_number(value: object, *, least: float, most: float) -> float | None:
-    """Return a number of a JSON document as a float, cut to the bounds; None for what is no number.
+    """Return a number of a JSON document as a float, reduced to the bounds; None for other values.
 
-    Booleans are no numbers, and NaN is none. A whole number of a thousand digits, which `float` refuses, is cut as well.
+    Booleans and NaN do not count as numbers. A whole number of a thousand digits, which `float` rejects, is reduced
+    as well.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -1,6 +1,8 @@
-"""What the command line asks of the workers about a project: `python -P -m workers project TASK`, the task as JSON.
+"""Define the tasks that the command line runs for a project: `python -P -m workers project TASK`, with the task as
+JSON.
 
-None of it holds a secret: it stands in the list of processes. Addresses and passwords come by the environment.
+A task must not contain a secret, because the list of processes shows it. Addresses and passwords are passed in the
+environment.
 """
 
 from typing import Literal
@@ -9,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 
-class Apply(Struct, frozen=True, tag="apply"):
+class ApplyTask(Struct, frozen=True, tag="apply"):
     """Apply the migrations that are pending. `include_all`: also those older than the last one applied."""
 
     include_all: bool = False
@@ -20,41 +22,41 @@ class Apply(Struct, frozen=True, tag="apply"):
     """The last version to apply."""
 
 
-class Reset(Struct, frozen=True, tag="reset"):
-    """Make the database anew: platform, roles, migrations, seeds."""
+class ResetTask(Struct, frozen=True, tag="reset"):
+    """Recreate the database: platform, roles, migrations, seeds."""
 
     up_to: str | None = None
     seeds: bool = True
 
 
-class ListMigrations(Struct, frozen=True, tag="list"):
-    """Tell which migrations the folder and the database have."""
+class ListMigrationsTask(Struct, frozen=True, tag="list"):
+    """Compare the migrations of the folder and of the database."""
 
     form: Literal["pretty", "json"] = "pretty"
 
 
-class Repair(Struct, frozen=True, tag="repair"):
-    """Change the history without running anything. No versions: the whole history becomes that of the folder."""
+class RepairTask(Struct, frozen=True, tag="repair"):
+    """Change the history of migrations without running any. Without versions it becomes the folder's."""
 
     status: Literal["applied", "reverted"]
     versions: list[str] = []
 
 
-class RunSeeds(Struct, frozen=True, tag="seed"):
-    """Run the seeds that never ran; `again`: all of them."""
+class SeedTask(Struct, frozen=True, tag="seed"):
+    """Run the seeds that have not run yet; `again`: all of them."""
 
     again: bool = False
 
 
-class Types(Struct, frozen=True, tag="types"):
-    """Write the types of schemas. No schemas: those that the API exposes."""
+class TypesTask(Struct, frozen=True, tag="types"):
+    """Generate types for schemas; without a list, for those that the API exposes."""
 
     language: Literal["typescript", "python"]
     schemas: list[str] = []
 
 
-class Lint(Struct, frozen=True, tag="lint"):
-    """Look for faults. `fail_on` makes the exit code 1 from this level on."""
+class LintTask(Struct, frozen=True, tag="lint"):
+    """Check the database for faults. The exit code is 1 for faults of level `fail_on` or above."""
 
     schemas: list[str] = []
     level: Literal["warning", "error"] = "warning"
@@ -62,16 +64,16 @@ class Lint(Struct, frozen=True, tag="lint"):
     form: Literal["pretty", "json"] = "pretty"
 
 
-class Diff(Struct, frozen=True, tag="diff"):
-    """Compare what the migrations make with the database, or with the declared schema where the project has one."""
+class DiffTask(Struct, frozen=True, tag="diff"):
+    """Compare the result of the migrations with the database, or with the declared schema if the project has one."""
 
     schemas: list[str] = []
     against: Literal["auto", "database", "declared"] = "auto"
 
 
-Task = Apply | Reset | ListMigrations | Repair | RunSeeds | Types | Lint | Diff
+Task = ApplyTask | ResetTask | ListMigrationsTask | RepairTask | SeedTask | TypesTask | LintTask | DiffTask
 
 
 def read_task(text: str) -> Task:
-    """Read a task. Raises: msgspec.ValidationError."""
-    return msgspec.json.decode(text, type=Task)  # type: ignore[no-any-return]  # a union is no type to mypy
+    """Parse a task. Raises: msgspec.ValidationError."""
+    return msgspec.json.decode(text, type=Task)  # type: ignore[no-any-return]  # mypy has no type for a union

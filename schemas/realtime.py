@@ -1,16 +1,16 @@
-"""What the realtime edges ask their pool, and what it answers. All requests are stateless; any member may answer.
+"""Queries of the realtime edges to the pool `realtime`, and its answers. Every query is complete in itself; any member may answer.
 
-An edge sends `Request(method="POST", path=<PATH of the question>, caller=..., body=msgpack of the struct)` on the subject
-REALTIME and gets 200 with the msgpack of the answer, or an error of the pool as any other. Source: reference page
-"realtime", sections 4, 7, 9, 10.
+An edge sends `Request(method="POST", path=<path below>, caller=..., body=msgpack of the struct)` on the subject REALTIME.
+The answer is 200 with msgpack of the struct on the right, or an error of the pool. Source: docs/reference/realtime.md,
+sections 4, 7, 9, 10.
 
-    CHECK     Check -> Checked        are these subscriptions to row changes possible, and what do their filters mean
-    TABLE     TableAsked -> Table     what a role may see of a table, and how a row's visibility is found
-    VISIBLE   VisibleAsked -> Flags   which rows a group of callers may see now, by SQL under their claims, and which of these
-                                      are still what the log says
-    MATCH     MatchAsked -> Flags     which rows pass a filter, by SQL
-    CHANNEL   ChannelAsked -> Channel what a caller may read of a private channel; messages to replay
-    WRITE     WriteAsked -> Written   may a caller send to a private channel
+    CHECK     CheckQuery -> CheckAnswer         can these subscriptions be made, and what do their filters mean
+    TABLE     TableQuery -> TableGrant          what a role may see of a table, and the rule that decides which rows
+    VISIBLE   VisibilityQuery -> RowFlags       which rows several groups of callers see now, by SQL under their claims, and
+                                                which of these rows still have the values that the log has
+    MATCH     MatchQuery -> RowFlags            which rows pass a filter, by SQL
+    CHANNEL   ChannelQuery -> ChannelRights     what a caller may read of a private channel; stored messages to replay
+    WRITE     WriteQuery -> WriteAnswer         whether a caller may send to a private channel
     POSITION  PositionQuery -> PositionAnswer   up to where a client that joins again acknowledged row changes
 
 POSITION is the exception: each member answers from what the edges publish on CLIENT_POSITIONS, and removes what it answered.
@@ -31,8 +31,8 @@ WRITE = "/write"
 POSITION = "/position"
 
 
-class Entry(Struct, frozen=True, array_like=True):
-    """A subscription to row changes as the client wrote it, with defaults filled in."""
+class ChangeSubscription(Struct, frozen=True, array_like=True):
+    """A subscription to the row changes of a table, as the client wrote it, with defaults filled in."""
 
     event: str
     """INSERT, UPDATE, DELETE or `*`."""
@@ -44,7 +44,7 @@ class Entry(Struct, frozen=True, array_like=True):
     select: list[str] | None = None
 
 
-class Filter(Struct, frozen=True, array_like=True):
+class FilterCondition(Struct, frozen=True, array_like=True):
     """One condition of a filter, checked against the column."""
 
     column: str
@@ -56,47 +56,47 @@ class Filter(Struct, frozen=True, array_like=True):
     type: str = ""
     """`pg_type.typname` of the column."""
     local: Literal["", "number", "bool", "text", "uuid", "null"] = ""
-    """How it can be decided without SQL, with the same outcome; empty: only SQL knows (MATCH). `null`: an `is` test."""
+    """How the edge can decide it without SQL, with the same outcome. Empty: only SQL can (MATCH). `null`: an `is` test."""
 
 
-class CheckedEntry(Struct, frozen=True, array_like=True):
-    """What became of an entry: an error for the `system` message, or what its filters mean."""
+class CheckedSubscription(Struct, frozen=True, array_like=True):
+    """The outcome of a check: an error for the `system` message, or what the filter means."""
 
     error: str = ""
     is_final: bool = True
-    """The error is the client's; trying again makes no sense."""
-    filters: list[Filter] = []
+    """The client caused the error, so another try would fail as well."""
+    filters: list[FilterCondition] = []
 
 
-class Check(Struct, frozen=True):
-    """Ask whether these entries can be subscribed to by a role with these claims."""
+class CheckQuery(Struct, frozen=True):
+    """Asks whether a role with these claims can make these subscriptions."""
 
     role: str
     claims: bytes
     """JSON object."""
-    entries: list[Entry]
+    subscriptions: list[ChangeSubscription]
 
 
-class Checked(Struct, frozen=True):
-    """One answer for each entry, in order."""
+class CheckAnswer(Struct, frozen=True):
+    """One outcome for each subscription, in order."""
 
-    entries: list[CheckedEntry]
-
-
-class Everybody(Struct, frozen=True, tag="everybody"):
-    """No row security, or a policy that is true for the role."""
+    subscriptions: list[CheckedSubscription]
 
 
-class Nobody(Struct, frozen=True, tag="nobody"):
-    """No policy lets the role see a row."""
+class EveryRow(Struct, frozen=True, tag="everybody"):
+    """Rule: every row is visible. Row security is off for the role, or a policy is true for it."""
 
 
-class BySql(Struct, frozen=True, tag="sql"):
-    """Only SQL knows: ask VISIBLE."""
+class NoRow(Struct, frozen=True, tag="nobody"):
+    """Rule: no row is visible, because no policy applies to the role."""
 
 
-class IsClaim(Struct, frozen=True, tag="claim"):
-    """The column equals a claim of the caller. A missing claim or NULL on either side is false."""
+class SqlRule(Struct, frozen=True, tag="sql"):
+    """Rule: only SQL can decide; the edge sends VISIBLE."""
+
+
+class ClaimRule(Struct, frozen=True, tag="claim"):
+    """Rule: the column equals a claim of the caller. A missing claim, or NULL on either side, is false."""
 
     column: str
     path: list[str]
@@ -105,8 +105,8 @@ class IsClaim(Struct, frozen=True, tag="claim"):
     """How both are compared: as texts, as UUIDs in any spelling, or as exact numbers."""
 
 
-class IsConstant(Struct, frozen=True, tag="constant"):
-    """The column has this value. NULL in the column is false."""
+class ConstantRule(Struct, frozen=True, tag="constant"):
+    """Rule: the column has this value. NULL in the column is false."""
 
     column: str
     value: str
@@ -115,38 +115,38 @@ class IsConstant(Struct, frozen=True, tag="constant"):
 
 
 class AllOf(Struct, frozen=True, tag="all"):
-    """Every rule lets the row be seen."""
+    """Rule: all of these rules must be true."""
 
     rules: "list[Rule]"
 
 
 class AnyOf(Struct, frozen=True, tag="any"):
-    """One of the rules lets the row be seen."""
+    """Rule: at least one of these rules must be true."""
 
     rules: "list[Rule]"
 
 
-Rule = Everybody | Nobody | BySql | IsClaim | IsConstant | AllOf | AnyOf
-"""Who may see a row. A rule that needs a column which the log does not carry is decided by SQL."""
+Rule = EveryRow | NoRow | SqlRule | ClaimRule | ConstantRule | AllOf | AnyOf
+"""Which rows of a table are visible. A rule on a column that the log does not carry is decided by SQL."""
 
 
-class TableAsked(Struct, frozen=True):
-    """Ask what a role may see of a table."""
+class TableQuery(Struct, frozen=True):
+    """Asks what a role may see of a table."""
 
     role: str
     schema: str
     table: str
-    at_least: int = 0
-    """The answer must know the schema as it was at this position of the log."""
+    least_lsn: int = 0
+    """The answer must come from the schema as it was at this position of the log, or later."""
 
 
-class Table(Struct, frozen=True):
+class TableGrant(Struct, frozen=True):
     """What a role may see of a table."""
 
     columns: list[tuple[str, str]]
-    """Name and `pg_type.typname` of those the role may select, in table order; empty: none."""
+    """Name and `pg_type.typname` of the columns that the role may select, in table order."""
     key: list[str]
-    """Primary key, in key order; empty: the table has none."""
+    """Primary key, in key order; empty if the table has none."""
     can_see_key: bool
     row_security: bool
     """Row security applies to the role (it is on, and the role does not bypass it)."""
@@ -154,32 +154,31 @@ class Table(Struct, frozen=True):
     at: int
     """Position of the log at which this was true."""
     is_published: bool = True
-    in_seconds: float = 0.0
-    """For how long it holds: the log tells nothing of roles (membership, BYPASSRLS), and not everywhere of the schema; 0: until
-    the schema changes."""
+    valid_s: float = 0.0
+    """Seconds for which the answer is valid: changes of roles (membership, BYPASSRLS) are not in the log, and on some servers
+    changes of the schema are not either. 0: until the schema changes."""
 
 
-class VisibleAsked(Struct, frozen=True):
-    """Ask which rows each of several groups of callers may see now. A group are callers with equal claims."""
+class VisibilityQuery(Struct, frozen=True):
+    """Asks which rows each of several groups of callers sees now. Callers of a group have equal claims."""
 
     schema: str
     table: str
     key: list[str]
     rows: list[list[bytes | None]]
-    """For each row the JSON text of the values of its key, then of `columns`; None: the log does not have the value."""
+    """For each row the JSON texts of the values of its key, then of `columns`. None: the value is not in the log."""
     groups: list[tuple[str, bytes]]
     """Role and claims (JSON object)."""
     columns: list[str] = []
-    """The other columns that the roles may select: the row must still have these values, else the version in the log is
-    superseded."""
+    """The other columns that the roles may select. If the row has other values by now, the version in the log is superseded."""
 
 
-class MatchAsked(Struct, frozen=True):
-    """Ask which rows pass a filter."""
+class MatchQuery(Struct, frozen=True):
+    """Asks which rows pass a filter."""
 
     schema: str
     table: str
-    filters: list[Filter]
+    filters: list[FilterCondition]
     rows: list[bytes]
     """For each row a JSON object of the filtered columns, in the form of `schemas.changes.Values`."""
 
@@ -187,23 +186,23 @@ class MatchAsked(Struct, frozen=True):
 SUPERSEDED = 2
 
 
-class Flags(Struct, frozen=True):
-    """For each group (MATCH: one) a byte for each row: 1 yes, 0 no; VISIBLE also SUPERSEDED: the group may see the row, but
-    the row has other values by now than those in the log."""
+class RowFlags(Struct, frozen=True):
+    """For each group (MATCH: one) a byte for each row: 1 yes, 0 no. VISIBLE also answers SUPERSEDED: the group sees the row,
+    but its values differ from those in the log."""
 
     groups: list[bytes]
 
 
-class Replay(Struct, frozen=True, array_like=True):
-    """Which stored messages of a private channel to send again."""
+class ReplayQuery(Struct, frozen=True, array_like=True):
+    """Selects the stored messages of a private channel that are sent again."""
 
     since: int
     """Milliseconds since 1970."""
     limit: int = 25
 
 
-class ChannelAsked(Struct, frozen=True):
-    """Ask what a caller may read of a private channel."""
+class ChannelQuery(Struct, frozen=True):
+    """Asks what a caller may read of a private channel."""
 
     topic: str
     """Without `realtime:`."""
@@ -212,10 +211,10 @@ class ChannelAsked(Struct, frozen=True):
     headers: dict[str, str] = {}
     """The `x-...` headers of the connection."""
     with_presence: bool = True
-    replay: Replay | None = None
+    replay: ReplayQuery | None = None
 
 
-class Replayed(Struct, frozen=True, array_like=True):
+class ReplayedMessage(Struct, frozen=True, array_like=True):
     """A stored message."""
 
     id: str
@@ -224,17 +223,17 @@ class Replayed(Struct, frozen=True, array_like=True):
     is_binary: bool = False
 
 
-class Channel(Struct, frozen=True):
+class ChannelRights(Struct, frozen=True):
     """What a caller may read of a private channel."""
 
     can_read_broadcast: bool
     can_read_presence: bool
-    replayed: list[Replayed] = []
+    replayed: list[ReplayedMessage] = []
     """Oldest first."""
 
 
-class WriteAsked(Struct, frozen=True):
-    """Ask whether a caller may send to a private channel."""
+class WriteQuery(Struct, frozen=True):
+    """Asks whether a caller may send to a private channel."""
 
     topic: str
     role: str
@@ -243,23 +242,23 @@ class WriteAsked(Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-class Written(Struct, frozen=True):
-    """Whether the caller may."""
+class WriteAnswer(Struct, frozen=True):
+    """Whether the caller may send."""
 
     is_allowed: bool
 
 
 class ClientPosition(Struct, frozen=True, array_like=True):
-    """Up to where the client of one channel acknowledged row changes, and what became of the channel."""
+    """Up to where the client of one channel acknowledged row changes, and the state of the channel."""
 
     number: int
-    """Of the channel among those of its edge; never used twice."""
+    """Number of the channel on its edge; never used twice."""
     client: bytes
-    """What the client is recognized by when it joins again (services/realtime/client_positions.py)."""
+    """What the client is recognized by when it joins again (services/realtime/channels/client_positions.py)."""
     position: Position
     state: Literal["live", "broken", "left"]
     """`broken`: the connection ended without the client's consent, or the client stopped answering. `left`: the client left
-    the channel, and nothing is remembered of it."""
+    the channel, and its position is forgotten."""
 
 
 class ClientPositions(Struct, frozen=True):
@@ -267,19 +266,19 @@ class ClientPositions(Struct, frozen=True):
 
     edge: str
     channels: list[ClientPosition] = []
-    taken: list[tuple[str, int]] = []
-    """Channels, by edge and number, whose positions clients of this edge went on from: they are not used again."""
+    used: list[tuple[str, int]] = []
+    """Channels, by edge and number, from whose positions clients of this edge went on: they are not used again."""
 
 
 class PositionQuery(Struct, frozen=True):
-    """Ask where a client that joined at this edge left off."""
+    """Asks up to where a client that joined at this edge acknowledged row changes."""
 
     edge: str
     client: bytes
 
 
 class PositionAnswer(Struct, frozen=True):
-    """The position to go on after, and the channel that was removed for it; nothing of both where none is remembered."""
+    """The position to go on after, and the channel that was removed for it. Empty if no position is remembered."""
 
     position: Position | None = None
     edge: str = ""

@@ -1,15 +1,16 @@
-"""Who may see a row, decided without SQL where that gives the same answer as SQL would. Pure.
+"""Evaluation of row visibility without SQL, where the answer is the same as that of SQL. Pure.
 
-A rule (`schemas.realtime.Rule`) is what the pool `realtime` recognised in the policies of a table. It is judged with what
-the log tells of a row and with the claims of a subscriber. What cannot be decided here with certainty is None: ask VISIBLE.
+The pool `realtime` recognises the policies of a table as a rule (`schemas.realtime.Rule`). The edge evaluates it with the
+values of a row in the log and the claims of a subscriber. Where the answer is not certain it is None, and the edge sends
+VISIBLE to the pool.
 
-Inside there is one more verdict. A policy that raises an error shows no row, so "no, or an error" is a no by itself; but
-beside a branch that says yes it is not known whether Postgres meets the error: then only SQL knows.
+Theory. A policy that raises an error shows no row. So "no, or an error" (AT_BEST_NO) hides the row by itself. Beside a
+branch that is true it is unknown whether Postgres evaluates the failing branch at all, so only SQL can decide (UNSURE).
 
-    verdict       alone    all of it, with others     any of it, with others
-    YES           see      as the others              see, unless one is AT_BEST_NO or UNSURE
-    NO            not      not                        as the others
-    AT_BEST_NO    not      not                        UNSURE beside a YES, else AT_BEST_NO
+    verdict       alone    combined by AND            combined by OR
+    YES           visible  as the others              visible, unless another is AT_BEST_NO or UNSURE
+    NO            hidden   hidden                     as the others
+    AT_BEST_NO    hidden   hidden                     UNSURE beside a YES, else AT_BEST_NO
     UNSURE        ask      AT_BEST_NO beside a no     UNSURE
 
 Source: PostgreSQL, "Row Security Policies"; migrations auth/0001 (what `auth.uid()` and its siblings read).
@@ -24,17 +25,17 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from schemas.realtime import AllOf, AnyOf, BySql, Everybody, IsClaim, IsConstant, Nobody, Rule
+from schemas.realtime import AllOf, AnyOf, ClaimRule, ConstantRule, EveryRow, NoRow, Rule, SqlRule
 
 Claims = Mapping[str, object]
-"""The claims of a token, as `read_claims` gives them."""
+"""The claims of a token, as `read_claims` returns them."""
 
 _UUID = re.compile(
     r"(?:[0-9a-f]{4}-?){7}[0-9a-f]{4}|\{(?:[0-9a-f]{4}-?){7}[0-9a-f]{4}\}", re.IGNORECASE | re.ASCII
 )
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _SURE_DIGITS = 9
-"""As many digits fit every type that a claim is cast to; more may raise an error there."""
+"""Numbers with at most this many digits fit every type that a claim is cast to; longer ones may raise an error there."""
 _NULL = b"null"
 
 
@@ -49,7 +50,7 @@ _YES, _NO, _AT_BEST_NO, _UNSURE = _Verdict
 
 
 def read_claims(raw: bytes) -> dict[str, object] | None:
-    """Read the JSON object of a token's claims; None if Postgres might read it differently: then only SQL knows."""
+    """Read the JSON object of a token's claims; None if Postgres might read it differently, so that only SQL can decide."""
     if b"\\u0000" in raw:
         return None
     try:
@@ -59,10 +60,10 @@ def read_claims(raw: bytes) -> dict[str, object] | None:
 
 
 def may_see(rule: Rule, values: Mapping[str, bytes | None], claims: Claims) -> bool | None:
-    """Tell whether a rule lets a row be seen; None: only SQL knows (VISIBLE).
+    """Return whether a row is visible by a rule; None if only SQL can decide (VISIBLE).
 
-    `values` are the columns of the row by name, each the JSON text that `schemas.changes.Values` carries; a column that is
-    missing or None is not in the log.
+    `values` holds the columns of the row by name, each the JSON text that `schemas.changes.Values` carries. A column that
+    is missing or None is not in the log.
     """
     match _judge(rule, values, claims):
         case _Verdict.YES:
@@ -73,17 +74,17 @@ def may_see(rule: Rule, values: Mapping[str, bytes | None], claims: Claims) -> b
 
 
 def columns_of(rule: Rule) -> frozenset[str]:
-    """Give the columns that a rule looks at."""
+    """Return the columns that a rule reads."""
     match rule:
         case AllOf(rules) | AnyOf(rules):
             return frozenset().union(*map(columns_of, rules))
-        case IsClaim() | IsConstant():
+        case ClaimRule() | ConstantRule():
             return frozenset((rule.column,))
     return frozenset()
 
 
 def claim_text(claims: Claims, path: Iterable[str]) -> str | Literal[False] | None:
-    """Give the text of a claim as `->>` does; None where it is missing or null, False where only SQL knows."""
+    """Return the text of a claim as `->>` does; None if it is missing or null, False if only SQL can tell its text."""
     value: object = claims
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -99,7 +100,7 @@ def claim_text(claims: Claims, path: Iterable[str]) -> str | Literal[False] | No
 
 @lru_cache(maxsize=16_384)
 def canonical_uuid(text: str) -> str | None:
-    """Give a UUID as Postgres prints it; None for what Postgres does not take as one."""
+    """Return a UUID as Postgres prints it; None for a text that Postgres does not read as a UUID."""
     if not _UUID.fullmatch(text):
         return None
     digits = text.strip("{}").replace("-", "").lower()
@@ -108,20 +109,20 @@ def canonical_uuid(text: str) -> str | None:
 
 def _judge(rule: Rule, values: Mapping[str, bytes | None], claims: Claims) -> _Verdict:
     match rule:
-        case Everybody():
+        case EveryRow():
             return _YES
-        case Nobody():
+        case NoRow():
             return _NO
-        case BySql():
+        case SqlRule():
             return _UNSURE
-        case IsClaim():
+        case ClaimRule():
             return _is_claim(rule, values.get(rule.column), claims)
-        case IsConstant():
+        case ConstantRule():
             return _is_constant(rule, values.get(rule.column))
         case AllOf(rules):
-            return _all_of({_judge(each, values, claims) for each in rules})
+            return _all_of({_judge(part, values, claims) for part in rules})
         case AnyOf(rules):
-            return _any_of({_judge(each, values, claims) for each in rules})
+            return _any_of({_judge(part, values, claims) for part in rules})
     assert_never(rule)
 
 
@@ -141,7 +142,7 @@ def _any_of(verdicts: set[_Verdict]) -> _Verdict:
     return _YES if _YES in verdicts else _NO
 
 
-def _is_claim(rule: IsClaim, value: bytes | None, claims: Claims) -> _Verdict:
+def _is_claim(rule: ClaimRule, value: bytes | None, claims: Claims) -> _Verdict:
     text = claim_text(claims, rule.path)
     if text is False:
         return _UNSURE
@@ -149,8 +150,8 @@ def _is_claim(rule: IsClaim, value: bytes | None, claims: Claims) -> _Verdict:
         return _NO
     match rule.kind:
         case "uuid":
-            wanted = canonical_uuid(text)
-            return _AT_BEST_NO if wanted is None else _same_text(value, wanted)
+            uuid = canonical_uuid(text)
+            return _AT_BEST_NO if uuid is None else _same_text(value, uuid)
         case "number":
             return _same_claimed_number(value, text)
     return _same_text(value, text)
@@ -159,11 +160,11 @@ def _is_claim(rule: IsClaim, value: bytes | None, claims: Claims) -> _Verdict:
 def _same_claimed_number(value: bytes | None, text: str) -> _Verdict:
     if not _DIGITS.fullmatch(text):
         return _UNSURE
-    found = _same_number(value, text)
-    return _AT_BEST_NO if found is _NO and len(text.lstrip("-")) > _SURE_DIGITS else found
+    verdict = _same_number(value, text)
+    return _AT_BEST_NO if verdict is _NO and len(text.lstrip("-")) > _SURE_DIGITS else verdict
 
 
-def _is_constant(rule: IsConstant, value: bytes | None) -> _Verdict:
+def _is_constant(rule: ConstantRule, value: bytes | None) -> _Verdict:
     match rule.kind:
         case "bool":
             return _UNSURE if value is None else _YES if value == rule.value.encode() else _NO
@@ -172,26 +173,26 @@ def _is_constant(rule: IsConstant, value: bytes | None) -> _Verdict:
     return _same_text(value, rule.value)
 
 
-def _same_text(value: bytes | None, wanted: str) -> _Verdict:
+def _same_text(value: bytes | None, expected: str) -> _Verdict:
     if value is None:
         return _UNSURE
     if value == _NULL:
         return _NO
     if value[:1] == b'"':
-        return _YES if msgspec.json.decode(value) == wanted else _NO
+        return _YES if msgspec.json.decode(value) == expected else _NO
     if value[:1] in (b"[", b"{"):
         return _UNSURE
     return (
-        _YES if value == wanted.encode() else _NO
+        _YES if value == expected.encode() else _NO
     )  # a number or a boolean is the same text in SQL and in JSON
 
 
-def _same_number(value: bytes | None, wanted: str) -> _Verdict:
+def _same_number(value: bytes | None, expected: str) -> _Verdict:
     if value is None:
         return _UNSURE
-    if value == _NULL or value[:1] == b'"':  # NaN and the infinities stand between quotes
+    if value == _NULL or value[:1] == b'"':  # NaN and the infinities are JSON strings
         return _NO
     try:
-        return _YES if Decimal(value.decode()) == Decimal(wanted) else _NO
+        return _YES if Decimal(value.decode()) == Decimal(expected) else _NO
     except InvalidOperation:
         return _UNSURE

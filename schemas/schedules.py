@@ -1,8 +1,8 @@
-"""When a schedule is due: text of cron -> moments (pure).
+"""Cron schedules: parse a text, compute the next moment (pure).
 
-Five fields (minute, hour, day, month, weekday; `$` is the last day of a month), names such as `@daily`, or `30 seconds`.
-Times of day hold in the zone of the schedule. A time that the clocks skip in spring comes when they have jumped, one that
-they show twice in autumn comes once (as cron of Debian does). Moments are seconds since 1970.
+Five fields (minute, hour, day, month, weekday; `$` is the last day of a month), names such as `@daily`, or `30
+seconds`. Times of day are those of the schedule's time zone. A time that a clock change skips in spring is due right
+after the change; one that occurs twice in autumn is due once (as in Debian's cron). Moments are seconds since 1970.
 """
 
 import re
@@ -24,13 +24,13 @@ _NAMED = {
 }
 
 
-class BadSchedule(ValueError):
-    """The text is no schedule, or names no time zone."""
+class InvalidSchedule(ValueError):
+    """The text is not a valid schedule, or the time zone is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
-    """So many seconds from one run to the next."""
+class IntervalSchedule:
+    """A fixed number of seconds between two runs."""
 
     seconds: int
 
@@ -40,12 +40,12 @@ class Every:
         return False
 
     def next_due(self, after: float) -> float | None:
-        """Give the first moment after another."""
+        """Return the first moment after another."""
         return after + self.seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
+class CalendarSchedule:
     """Minutes of the calendar, five fields, in a time zone."""
 
     fields: str
@@ -53,12 +53,12 @@ class Calendar:
 
     @property
     def names_times(self) -> bool:
-        """Whether it names times of day (`0 3 * * *`), and not only a pace (`*/5 * * * *`, `0 * * * *`)."""
+        """Whether it names times of day (`0 3 * * *`), and not only an interval (`*/5 * * * *`, `0 * * * *`)."""
         minute, hour = self.fields.split()[:2]
         return not minute.startswith("*") and not hour.startswith("*")
 
     def next_due(self, after: float) -> float | None:
-        """Give the first moment after another; None if there is none, as on the 30th of February."""
+        """Return the first moment after another; None if there is none, as for the 30th of February."""
         zone = UTC if self.zone in ("GMT", "UTC") else ZoneInfo(self.zone)
         try:
             return float(next(CronSim(self.fields, datetime.fromtimestamp(after, zone))).timestamp())
@@ -66,32 +66,32 @@ class Calendar:
             return None
 
 
-Schedule = Every | Calendar
+Schedule = IntervalSchedule | CalendarSchedule
 
 
 _LONGEST = 1000
 
 
 def parse_schedule(text: str, zone: str) -> Schedule:
-    """Read a schedule. Raises: BadSchedule."""
-    if len(text) > _LONGEST:  # a number in it may be too long to be read at all
-        raise BadSchedule(f"invalid schedule: longer than {_LONGEST} characters")
+    """Parse a schedule. Raises: InvalidSchedule."""
+    if len(text) > _LONGEST:  # a number in it may be too long to convert
+        raise InvalidSchedule(f"invalid schedule: longer than {_LONGEST} characters")
     plain = text.strip().lower()
-    if found := _SECONDS.fullmatch(plain):
-        return Every(int(found[1]))
+    if match := _SECONDS.fullmatch(plain):
+        return IntervalSchedule(int(match[1]))
     fields = _NAMED.get(plain, plain).split()
     if len(fields) != 5:
-        raise BadSchedule(f"invalid schedule: {text}")
+        raise InvalidSchedule(f"invalid schedule: {text}")
     day = ",".join("L" if item == "$" else item for item in fields[2].split(","))
     whole = " ".join([*fields[:2], day, *fields[3:]])
     try:
         ZoneInfo(zone)
     except (ValueError, OSError, LookupError):
-        raise BadSchedule(f"there is no time zone {zone}") from None
+        raise InvalidSchedule(f"there is no time zone {zone}") from None
     minute, hour, _, month, weekday = whole.split()
-    try:  # days and months apart: the 30th of February is a schedule, which never comes
+    try:  # days and months are checked apart: the 30th of February is valid, and never due
         CronSim(f"{minute} {hour} {day} * {weekday}", datetime(2024, 1, 1, tzinfo=UTC))
         CronSim(f"0 0 * {month} *", datetime(2024, 1, 1, tzinfo=UTC))
     except CronSimError:
-        raise BadSchedule(f"invalid schedule: {text}") from None
-    return Calendar(whole, zone)
+        raise InvalidSchedule(f"invalid schedule: {text}") from None
+    return CalendarSchedule(whole, zone)

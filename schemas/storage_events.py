@@ -1,6 +1,6 @@
-"""What happened to an object or a bucket, as it is told on NATS (docs/storage-events.md). It travels as JSON, for everybody.
+"""A change of an object or a bucket, as published on NATS in JSON (docs/storage-events.md).
 
-Source: reference page "storage", section 11.
+Source: docs/reference/storage.md, section 11.
 """
 
 from datetime import datetime
@@ -11,12 +11,12 @@ NOTHING = Raw(b"null")
 
 
 class StorageEvent(Struct, frozen=True, kw_only=True):
-    """One event. Of a bucket only `id`, `sequence`, `type`, `bucket`, `name`, `time` and `request_id` are told."""
+    """One event. An event of a bucket sets only `id`, `sequence`, `type`, `bucket`, `name`, `time` and `request_id`."""
 
     id: str
-    """The same in every repetition of the event, and of no other event."""
+    """Equal in every redelivery of the event, and different from every other event."""
     sequence: int
-    """Grows from one event of an object to the next. Between two objects it says nothing."""
+    """Grows from one event of an object to the next; between two objects it is meaningless."""
     type: str
     """`ObjectCreated:Post|Put|Copy|Move`, `ObjectRemoved:Delete|Move`, `ObjectUpdated:Metadata`, `Bucket:Created|Deleted`."""
     bucket: str
@@ -24,19 +24,19 @@ class StorageEvent(Struct, frozen=True, kw_only=True):
     name: str
     """The object's key, or the name of the bucket."""
     version: str | None = None
-    """Which bytes: each upload makes a new one. Of a removed object the one that it had."""
+    """The version of the bytes; each upload creates a new one. Of a removed object its last one."""
     size: int | None = None
     """Bytes."""
     mimetype: str | None = None
     etag: str | None = None
-    """As the `ETag` header spells it, quotes included."""
+    """As in the `ETag` header, with quotes."""
     owner: str | None = None
-    """Whose the object is; unknown once it is gone."""
+    """The owner of the object; unknown after it was removed."""
     upload_type: str | None = None
     """`standard`, `resumable` or `s3`, of uploads."""
     metadata: Raw = NOTHING
-    """The `metadata` of the row, null where there is none or where it is too long for a message."""
+    """The column `metadata` of the row; null if it is empty or too long for a message."""
     time: datetime
-    """Begin of the transaction that made the change."""
+    """Start of the transaction that made the change."""
     request_id: str | None = None
-    """Id of the request that made it; none for plain SQL."""
+    """Id of the request that made the change; null for plain SQL."""

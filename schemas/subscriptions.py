@@ -1,13 +1,13 @@
-"""What the edge of GraphQL subscriptions asks the GraphQL pool, and what it answers. All questions are stateless.
+"""Queries of the GraphQL subscription edge to the GraphQL pool, and its answers. Every query is complete in itself.
 
 The edge sends `Request(method=METHOD, path=<below>, caller=..., body=...)` on the subject GRAPHQL. A client's operation
-is the JSON object of a GraphQL request (`query`, `variables`, `operationName`), passed on as it came.
+is the JSON object of a GraphQL request (`query`, `variables`, `operationName`), passed on unchanged.
 
-    PLAN   operation -> Followed (msgpack), or, for a query or a mutation, what a POST of it answers (JSON)
-    RUN    operation -> the answer of a live query, as a query would be answered (JSON)
-    ROWS   RowsAsked -> RowsFound: what is selected of changed rows, as they are now (msgpack)
+    PLAN   operation -> SubscriptionPlan (msgpack); for a query or a mutation the response to a POST of it (JSON)
+    RUN    operation -> the result of a live query, as for a query (JSON)
+    ROWS   RowsQuery -> RowsAnswer: the selected fields of changed rows, as they are now (msgpack)
 
-Everything is done under the caller's role and claims. Source: docs/graphql-subscriptions.md.
+Everything runs under the caller's role and claims. Source: docs/graphql-subscriptions.md.
 """
 
 from typing import Literal
@@ -18,39 +18,39 @@ METHOD = "SUBSCRIBE"
 PLAN, RUN, ROWS = "/plan", "/run", "/rows"
 MEDIA_TYPE = "application/msgpack"
 MOST_ROWS = 50
-"""Changed rows of one question."""
+"""Changed rows of one query."""
 
-Table = tuple[str, str]
+TableName = tuple[str, str]
 """Schema and name."""
 
 
-class Refused(Struct, frozen=True, tag="refused"):
-    """The operation cannot be done: the JSON of its `errors`."""
+class OperationErrors(Struct, frozen=True, tag="refused"):
+    """The operation cannot be executed: the JSON of its `errors`."""
 
     errors: bytes
 
 
-class Live(Struct, frozen=True, tag="live"):
-    """A query to be run again when one of these tables changes."""
+class LiveQueryPlan(Struct, frozen=True, tag="live"):
+    """A query that runs again when one of these tables changes."""
 
-    tables: list[Table]
+    tables: list[TableName]
 
 
 class OldColumn(Struct, frozen=True, array_like=True):
-    """A column of the row as it was, as the log tells it."""
+    """A column of the old row, as the log has it."""
 
     key: str
     """Response key."""
     column: str
     """Name in the database; empty for `__typename`, whose value is `labels[""]`."""
     form: Literal["json", "text", "bytes"] = "json"
-    """How its JSON becomes that of GraphQL: as it is, as the text of it, or with `\\x` before it."""
+    """How its JSON becomes that of GraphQL: unchanged, as a string of its text, or with `\\x` in front."""
     labels: dict[str, str] = {}
-    """Names of labels of an enum that are named otherwise."""
+    """GraphQL names of enum labels that have another name in the database."""
 
 
 class ChangeField(Struct, frozen=True, array_like=True):
-    """A field of a change: `node` is told by the pool, the others by the log."""
+    """A field of a change. The pool reads `node`; the others come from the log."""
 
     key: str
     kind: Literal["event", "commitTimestamp", "position", "node", "old", "typename"]
@@ -60,35 +60,35 @@ class ChangeField(Struct, frozen=True, array_like=True):
     """Of `typename`."""
 
 
-class Changes(Struct, frozen=True, tag="changes"):
+class RowChangesPlan(Struct, frozen=True, tag="changes"):
     """Row changes of one table."""
 
     role: str
     claims: bytes
-    """JSON object: whose rights decide which changes are told."""
-    table: Table
+    """JSON object. The rights of this role and these claims decide which changes are delivered."""
+    table: TableName
     events: list[str]
-    """INSERT, UPDATE, DELETE: which of them are wanted, each once."""
+    """The subscribed ones of INSERT, UPDATE, DELETE, each once."""
     filter: str
-    """As much of the filter as the feed can decide, in its grammar."""
+    """The part of the filter that the feed can decide, in its grammar."""
     is_filtered: bool
-    """There is more of the filter: ROWS decides it, and a row that it does not find is not told."""
+    """The filter has another part: ROWS decides it, and a row that ROWS does not return is not delivered."""
     select: list[str]
-    """Columns that are needed of the log."""
+    """Columns that are read from the log."""
     primary_key: list[str]
     name: str
     """Response key of the field."""
     fields: list[ChangeField]
     nodes: int
-    """How many of the fields are `node`."""
+    """Number of the fields that are `node`."""
     since: str | None = None
 
 
-Followed = Refused | Live | Changes
+SubscriptionPlan = OperationErrors | LiveQueryPlan | RowChangesPlan
 
 
-class RowsAsked(Struct, frozen=True):
-    """Ask for changed rows."""
+class RowsQuery(Struct, frozen=True):
+    """Asks for changed rows."""
 
     operation: bytes
     """JSON, as the client sent it."""
@@ -96,14 +96,14 @@ class RowsAsked(Struct, frozen=True):
     """For each row the values of its primary key as texts that Postgres reads."""
 
 
-class RowsFound(Struct, frozen=True):
-    """For each row what is selected of it: the JSON of each `node`, `null` where the row is gone or hidden.
+class RowsAnswer(Struct, frozen=True):
+    """For each row the JSON of each `node`, `null` where the row is gone or hidden.
 
-    None: the rest of the filter does not hold, or cannot be decided because the row is gone.
+    None: the rest of the filter is false, or cannot be decided because the row is gone.
     """
 
     rows: list[list[bytes] | None]
     missing: list[int] = []
-    """Places of rows that are gone, hidden, or not there yet: the log tells of a commit a moment before it can be seen."""
+    """Indexes of rows that are gone, hidden, or not visible yet: a commit is in the log a moment before queries see it."""
     errors: bytes = b""
-    """JSON of `errors`, where the statement failed; then there are no rows."""
+    """JSON of `errors` if the statement failed; then `rows` is empty."""

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from broker.processes.lifecycle import Process, process_settings, run_process, wait_for_go
+from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
 from schemas.settings.tree import SettingsError
 from services.app import serve_edges
 
@@ -11,7 +11,7 @@ EDGES = ("gateway", "mail")
 
 
 def main() -> int:
-    """Run what the command line names; the exit code tells how it ended (`broker/processes/lifecycle.py`)."""
+    """Run the edges that the command line names; the exit codes are those of `broker/processes/lifecycle.py`."""
     parser = argparse.ArgumentParser(prog="python -m services", description="Start Headwater's edges.")
     parser.add_argument("names", nargs="+", choices=EDGES, help="edges to run")
     names: list[str] = parser.parse_args().names
@@ -23,7 +23,7 @@ def main() -> int:
 
     wait_for_go()
 
-    async def start(process: Process) -> None:
+    async def start(process: ManagedProcess) -> None:
         await serve_edges(process, settings, names)
 
     return run_process("edges", start, settings)

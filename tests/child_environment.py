@@ -10,10 +10,11 @@ from pathlib import Path
 
 from schemas.database_logins import password_variables
 from services.supervisor.api_keys import keys_of
-from services.supervisor.data_folder.folder import DataFolder, keep_passwords, read_ports
-from services.supervisor.launch import _WINGS, _links, children_environment, login_environment
+from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports
+from services.supervisor.environment import children_environment, login_environment
 from services.supervisor.ports import Ports
-from services.supervisor.processes.plan import Choice, Server, make_plan
+from services.supervisor.prepare import _NATS_USERS, _links
+from services.supervisor.processes.plan import EmbeddedServer, PartSelection, make_plan
 from services.supervisor.project.settings import load_project
 from tests.platform import Platform
 
@@ -27,11 +28,11 @@ def environment_of(place: Platform, name: str) -> dict[str, str]:
     project = load_project(Path(state["project"]), config, place.data, port, started_with)
     folder = DataFolder(place.data)
     ports = Ports(**read_ports(folder))
-    passwords, _ = keep_passwords(folder, ["database", *_WINGS, *password_variables(project.settings)])
-    here = Server((), {}, "")
+    passwords, _ = ensure_passwords(folder, ["database", *_NATS_USERS, *password_variables(project.settings)])
+    here = EmbeddedServer((), {}, "")
     plan = make_plan(
         project.settings,
-        Choice(),
+        PartSelection(),
         python=(sys.executable,),
         environment=children_environment(project, folder, ports, keys_of(project.settings.auth)),
         links=_links(project, ports, passwords, login_environment(project, folder), None),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import settings
 
-from broker.observability.observe import forget_repeats
+from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
 from tests.workers.database.own_server import OwnServer, own_server
 
@@ -29,7 +29,7 @@ async def server() -> AsyncIterator[OwnServer]:
 @pytest.fixture(autouse=True)
 def no_repeated_lines() -> None:
     """Have each test's warnings written: a line that repeats one of another test would only be counted."""
-    forget_repeats()
+    reset_repeats()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -3,7 +3,7 @@
     parts of migrations, named statements, strings of programs --> statements --> bodies of functions and DO, texts for EXECUTE
 
 What is looked for is told by `faults_of`. Names of types and operators may stand alone: in a superuser's session, and in a
-function that sets it, the path is `pg_catalog, pg_temp` (workers/database/superuser.py).
+function that sets it, the path is `pg_catalog, pg_temp` (workers/database/sessions/superuser.py).
 """
 
 import re

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sql_of_superusers import faults_of
-from workers.database.migration_files import Migration, read_migrations
+from workers.database.migrations.files import SystemMigration, read_migrations
 from workers.sql.files import read_statements
 
 ROOT = Path(__file__).parents[1]
@@ -16,13 +16,13 @@ PROGRAMS = sorted(
     path for folder in ("services", "broker", "schemas", "workers") for path in (ROOT / folder).rglob("*.py")
 )
 
-OPENS_SUPERUSERS = "workers/database/superuser.py"
+OPENS_SUPERUSERS = "workers/database/sessions/superuser.py"
 OPENS_OTHERS = {
-    "workers/database/cache.py": "the interface's login",
-    "workers/database/leader.py": "the scheduler's login, and that of the reader of the log",
-    "workers/database/pipeline.py": "the interface's login, and those of the pools",
-    "workers/database/script.py": "logins of jobs",
-    "workers/project/door.py": "a project's own login",
+    "workers/database/schema_cache/cache.py": "the interface's login",
+    "workers/database/sessions/leadership.py": "the scheduler's login, and that of the reader of the log",
+    "workers/database/protocol/connecting.py": "the interface's login, and those of the pools",
+    "workers/database/sessions/script.py": "logins of jobs",
+    "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
     "workers/replication/session.py": "the login of the reader of the log",
 }
@@ -35,20 +35,20 @@ _CONNECT = {
     ("PGconn", "connect"),
 }
 SAID_BY_SUPERUSERS = (
-    ("workers", "examine.sql"),
-    ("workers.database", "superuser.sql"),
-    ("workers.database", "migrate.sql"),
-    ("workers.database", "assertions.sql"),
-    ("workers.database", "upgrade.sql"),
+    ("workers", "database_facts.sql"),
+    ("workers.database.sessions", "superuser.sql"),
+    ("workers.database.migrations", "migrate.sql"),
+    ("workers.database.migrations", "settings_state.sql"),
+    ("workers.database.migrations", "upgrade.sql"),
     ("workers.replication", "slot.sql"),
-    ("workers.project", "replace.sql"),
+    ("workers.project", "replace_database.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
 
 @pytest.mark.parametrize("migration", read_migrations(), ids=str)
 def test_a_migration_says_nothing_in_a_superusers_session_that_a_tenant_could_bend(
-    migration: Migration,
+    migration: SystemMigration,
 ) -> None:
     faults = [
         fault for part in migration.parts for fault in faults_of(part.sql, is_superuser=part.role is None)
@@ -67,25 +67,25 @@ def test_statements_of_superusers_are_qualified(package: str, file: str) -> None
 
 
 SPEAK_AS_SUPERUSERS = {
-    "workers/backup/fill.py": ("superuser",),
-    "workers/backup/properties.py": ("superuser",),
+    "workers/backup/fill_database.py": ("superuser",),
+    "workers/backup/database_properties.py": ("superuser",),
     "workers/backup/restore.py": ("connection",),
-    "workers/backup/rows.py": ("superuser",),
+    "workers/backup/job_rows.py": ("superuser",),
     "workers/backup/save.py": ("connection",),
-    "workers/database/assertions.py": ("connection",),
-    "workers/database/migrate.py": ("connection", "superuser"),
-    "workers/database/superuser.py": ("connection", "superuser"),
-    "workers/database/upgrade.py": ("connection", "superuser"),
-    "workers/examine.py": ("connection",),
-    "workers/project/diff/run.py": ("aside",),
-    "workers/project/replace.py": ("aside", "connection", "other"),
+    "workers/database/migrations/settings_state.py": ("connection",),
+    "workers/database/migrations/migrate.py": ("connection", "superuser"),
+    "workers/database/sessions/superuser.py": ("connection", "superuser"),
+    "workers/database/migrations/upgrade.py": ("connection", "superuser"),
+    "workers/database_facts.py": ("connection",),
+    "workers/project/diff/shadow_comparison.py": ("aside",),
+    "workers/project/replace_database.py": ("aside", "connection", "other"),
     "workers/replication/retire.py": ("connection",),
 }
 """Programs that hold superuser sessions, and what they call them."""
 TOOLS = {
-    "workers/backup/fill.py": "pg_dump with the settings of a superuser's session, pg_restore as a throwaway login",
+    "workers/backup/fill_database.py": "pg_dump with the settings of a superuser's session, pg_restore as a throwaway login",
     "workers/backup/save.py": "pg_dump with the settings of a superuser's session",
-    "workers/backup/tools.py": "pg_restore as a reader of files",
+    "workers/backup/postgres_tools.py": "pg_restore as a reader of files",
     "services/cli/backup.py": "looks for pg_dump alone",
     "services/cli/dump.py": "tools as the project's own login",
     "services/cli/psql.py": "psql as the project's own login",
@@ -128,7 +128,7 @@ def test_all_programs_that_hold_superuser_sessions_are_read() -> None:
         r"\b(connect_as_superuser|open_as_superuser|connect_with_fixed_settings)\(|\bsuperuser: asyncpg"
     )
     holding = {str(program.relative_to(ROOT)) for program in PROGRAMS if opening.search(program.read_text())}
-    assert holding - {"workers/project/door.py"} <= set(SPEAK_AS_SUPERUSERS)
+    assert holding - {"workers/project/project_connection.py"} <= set(SPEAK_AS_SUPERUSERS)
 
 
 def test_tools_of_libpq_run_in_few_places() -> None:

@@ -1,19 +1,20 @@
-"""Start worker pools: `python -P -m workers rest ...`; bring the database up to date: `python -P -m workers migrate`;
-do one piece of work of a project: `python -P -m workers project TASK`.
+"""Starts worker pools (`python -P -m workers rest auth`) and runs the workers' commands (`python -P -m workers migrate`).
 
-Only the pools that are asked for are imported. All pools of one process share one broker connection, one set of
-database connections and one schema cache. `images` has none of that and stands alone: it decodes hostile bytes.
+All pools of one process share one broker connection, one connection pool and one schema cache. `images` and `functions` run in
+a process of their own without a database, because they handle hostile input. Modules are imported by the names in the tables
+below, so that a process loads only what it runs.
 """
 
 import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from broker.observability.observe import configure
-from broker.processes.lifecycle import Process, process_settings, run_process, wait_for_go
-from schemas.settings.secret_files import with_file_values
+from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
+from broker.processes.secret_files import with_file_values
 from schemas.settings.tree import Settings, SettingsError
 
 POOLS = {
@@ -28,28 +29,33 @@ POOLS = {
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
 ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}
 """Pools with a process of their own and no database -> module with `async def run_pool(process, settings)`."""
+COMMANDS = {
+    "migrate": "bring the database up to date: the platform's migrations, then the project's",
+    "upgrade": "apply the platform's migrations, or try them: upgrade [--dry-run]",
+    "recover": "undo or finish an interrupted restore or reset",
+    "project": "run one task of a project: project TASK (JSON, schemas/project_tasks.py)",
+    "backup": "write a backup: backup FOLDER",
+    "restore": "restore a backup: restore FOLDER [--force]",
+    "examine": "print facts about the database as JSON, for `headwater doctor`",
+    "secrets": "read or change the secrets of functions: secrets TASK (JSON)",
+}
+"""Commands and their help; all but `migrate` take the rest of the command line."""
+_REPLACE_DATABASE = "workers.project.replace_database"
 
 
 def main() -> int:
-    """Run what the command line names; the exit code tells how it ended (`broker/processes/lifecycle.py`)."""
-    if sys.argv[1:2] == ["project"]:
-        return _project("workers.project.run", sys.argv[2:])
-    if sys.argv[1:2] in (["backup"], ["restore"]):
-        return _project("workers.backup.run", sys.argv[1:])
-    if sys.argv[1:2] == ["examine"]:
-        return _project("workers.examine")
-    if sys.argv[1:2] == ["secrets"]:
-        return _project("workers.functions.offline_secrets", sys.argv[2:])
-    if sys.argv[1:2] == ["upgrade"]:
-        if "--dry-run" not in sys.argv:
-            importlib.import_module("workers.project.replace").run_recover(with_file_values(os.environ))
-        return _project("workers.database.upgrade", sys.argv[2:])
-    if sys.argv[1:2] == ["recover"]:
-        importlib.import_module("workers.project.replace").run_recover(with_file_values(os.environ))
-        return 0
-    parser = argparse.ArgumentParser(prog="python -m workers", description="Start Headwater's worker pools.")
+    """Run what the command line names; return the exit code (`broker/processes/lifecycle.py`)."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in COMMANDS and arguments[0] != "migrate":
+        return _run_command(arguments[0], arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="python -m workers",
+        description="Start Headwater's worker pools, or run one of the workers' commands.",
+        epilog="commands:\n" + "".join(f"  {name:9} {text}\n" for name, text in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
-        "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or: migrate"
+        "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or a command (below)"
     )
     names: list[str] = list(dict.fromkeys(parser.parse_args().names))
     if "migrate" in names and len(names) > 1:
@@ -59,15 +65,19 @@ def main() -> int:
     try:
         settings = process_settings()
     except SettingsError as error:
-        print(f"headwater: {error}", file=sys.stderr)
-        return 2
+        return _print_error(error)
     preload(names)
     wait_for_go()
     if "migrate" in names:
         return _migrate(settings)
     configure(settings.log.level, settings.log.format, "workers")
+    return run_process("workers", _starter(names, settings), settings)
 
-    async def start(process: Process) -> None:
+
+def _starter(names: Sequence[str], settings: Settings) -> Callable[[ManagedProcess], Coroutine[Any, Any, None]]:
+    """Return the function that starts pools in a process."""
+
+    async def start(process: ManagedProcess) -> None:
         if names[0] in ALONE:
             await importlib.import_module(ALONE[names[0]]).run_pool(process, settings)
             return
@@ -75,7 +85,7 @@ def main() -> int:
             process, settings, [POOLS[name] for name in names]
         )
 
-    return run_process("workers", start, settings)
+    return start
 
 
 def preload(names: Sequence[str]) -> None:
@@ -85,36 +95,59 @@ def preload(names: Sequence[str]) -> None:
 
 
 def _modules(names: Sequence[str]) -> list[str]:
-    """Give what a process is going to need, so that it is loaded while the process has to wait anyway."""
+    """Return the modules that a process is going to need, so that they are loaded while it has to wait anyway."""
     if "migrate" in names:
-        return ["workers.project.replace", "workers.database.migrate", "workers.project.start"]
+        return [_REPLACE_DATABASE, "workers.database.migrations.migrate", "workers.project.apply_at_start"]
     if names[0] in ALONE:
         return [ALONE[names[0]]]
     return ["workers.resources", *(POOLS[name] for name in names)]
 
 
 def _migrate(settings: Settings) -> int:
-    """Bring the database up to date, the platform's part and the project's; keep no slot that nobody will read."""
+    """Migrate the database, the platform's part and the project's; drop the replication slot if realtime is disabled."""
     environment = with_file_values(os.environ)
     if settings.db.bootstrap:
-        importlib.import_module("workers.project.replace").run_recover(environment)
+        importlib.import_module(_REPLACE_DATABASE).run_recover(environment)
     if not settings.realtime.enabled:
         importlib.import_module("workers.replication.retire").run(settings, environment)
     if not settings.db.bootstrap:
         return 0
-    code: int = importlib.import_module("workers.database.migrate").run(settings, environment)
-    return code or importlib.import_module("workers.project.start").run(settings, environment)
+    code: int = importlib.import_module("workers.database.migrations.migrate").run(settings, environment)
+    return code or importlib.import_module("workers.project.apply_at_start").run(settings, environment)
 
 
-def _project(module: str, *words: list[str]) -> int:
-    """Do a piece of work of a project; the exit code tells how it ended (`workers/project/run.py`, `workers/backup/run.py`)."""
+def _run_command(name: str, arguments: list[str]) -> int:
+    """Run a command; return its exit code."""
+    match name:
+        case "project":
+            return _run_module("workers.project.tasks", arguments)
+        case "backup" | "restore":
+            return _run_module("workers.backup.commands", [name, *arguments])
+        case "examine":
+            return _run_module("workers.database_facts")
+        case "secrets":
+            return _run_module("workers.functions.offline_secrets", arguments)
+        case "upgrade":
+            if "--dry-run" not in arguments:
+                importlib.import_module(_REPLACE_DATABASE).run_recover(with_file_values(os.environ))
+            return _run_module("workers.database.migrations.upgrade", arguments)
+    importlib.import_module(_REPLACE_DATABASE).run_recover(with_file_values(os.environ))
+    return 0
+
+
+def _run_module(module: str, *arguments: list[str]) -> int:
+    """Call `run(settings, environment, *arguments)` of a module, which returns the exit code."""
     try:
         settings = process_settings()
     except SettingsError as error:
-        print(f"headwater: {error}", file=sys.stderr)
-        return 2
-    code: int = importlib.import_module(module).run(settings, with_file_values(os.environ), *words)
+        return _print_error(error)
+    code: int = importlib.import_module(module).run(settings, with_file_values(os.environ), *arguments)
     return code
+
+
+def _print_error(error: SettingsError) -> int:
+    print(f"headwater: {error}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

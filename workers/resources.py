@@ -1,7 +1,7 @@
-"""What the pools of one process share: the broker, the database's connections, the schema cache, the settings.
+"""Resources that the pools of one process share: broker connection, connection pool, schema cache, settings.
 
-`open_resources` opens them in order, and each is closed in reverse when the process drains. Every pool of the process
-then serves its subject, and its health.
+`open_resources` opens them in order, and they are closed in reverse order when the process drains. Every pool of the process
+then serves its subject and its health check.
 """
 
 import importlib
@@ -16,35 +16,36 @@ from msgspec.json import encode as encode_json
 
 from broker import subjects
 from broker.codec import encode
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.fault_reports import FaultReporter
 from broker.observability.metrics import answer_collect
 from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
-from broker.processes.lifecycle import Process
-from broker.requests.serve import Handler, RequestBody, serve
+from broker.processes.lifecycle import ManagedProcess
+from broker.requests.handler import Handler, RequestBody
+from broker.requests.serve import serve
 from broker.subjects import Subject
 from schemas.database_logins import login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
 from schemas.settings.tree import Api, Settings, SettingsError
-from workers.database.cache import SchemaCache
-from workers.database.connections import PoolEvent, PoolEventKind
-from workers.database.pool import Pool
-from workers.database.row_body import BodySpace
+from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.protocol.row_body import BodySpace
+from workers.database.schema_cache.cache import SchemaCache
 
 _HEALTH_CONCURRENCY = 8
 
 
 class ConnectionLost(Observation, frozen=True):
-    """A connection to the database broke, or the server ended it."""
+    """A connection to the database broke, or the server closed it."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
 class ConnectionDropped(Observation, frozen=True):
-    """A caller went away, and its connection to the database did not settle in time."""
+    """A caller was cancelled, and its connection to the database did not settle in time."""
 
     level: ClassVar[str] = "warning"
     reason: str
@@ -52,27 +53,27 @@ class ConnectionDropped(Observation, frozen=True):
 
 @dataclass(slots=True)
 class Resources:
-    """Open connections of a process. `process` is told what to do when it drains."""
+    """Open resources of a process. Closing functions are registered with `process`, which calls them when it drains."""
 
-    process: Process
+    process: ManagedProcess
     settings: Settings
-    connection: Connection
-    database: Pool
+    connection: NatsConnection
+    database: ConnectionPool
     cache: SchemaCache
-    logins: list[Pool] = field(default_factory=list)
-    """Connections of other roles (`login_as`)."""
+    logins: list[ConnectionPool] = field(default_factory=list)
+    """Connection pools of other roles (`login_as`)."""
 
     @property
     def api(self) -> Api:
-        """Give the options as they are now, those kept in the database included."""
+        """The current options, including those stored in the database."""
         return self.cache.api
 
-    async def login_as(self, role: str) -> Pool:
-        """Open connections of a login role of the platform, with its own password; they close at the drain.
+    async def login_as(self, role: str) -> ConnectionPool:
+        """Open a connection pool for a login role of the platform, with its own password; it is closed at the drain.
 
         Raises: SettingsError if the address cannot be read.
         """
-        pool = await Pool.open(
+        pool = await ConnectionPool.open(
             self.url_of(role),
             self.settings.db.pool_size,
             prepared=self.settings.api.prepared_statements,
@@ -84,22 +85,22 @@ class Resources:
         return pool
 
     def url_of(self, role: str) -> str:
-        """Return the database's address for a login of the platform. Raises: SettingsError where there is none."""
-        return _as_role(
+        """Return the database's URL for a login of the platform. Raises: SettingsError without a URL."""
+        return _with_login(
             self.url, role, login_passwords(self.settings).get(role, self.settings.db.password).reveal()
         )
 
     @property
     def url(self) -> str:
-        """Give the database's address, with the login of the interface. Raises: SettingsError where there is none."""
+        """The database's URL, with the login of the data pools. Raises: SettingsError without a URL."""
         if self.settings.db.url is None:
             raise SettingsError("a worker needs db.url (DATABASE_URL)")
         return self.settings.db.url.reveal()
 
     async def serve(self, subject: Subject, handler: Handler, fault: Callable[[], str] = lambda: "") -> None:
-        """Answer a subject, and its pool's health, until the process drains.
+        """Serve a subject and the health check of its pool until the process drains.
 
-        `fault` returns why this pool cannot work although the database answers; empty if it can.
+        `fault` returns why this pool cannot work although the database answers; "" if it can.
         """
         pools = self.settings.pools
 
@@ -131,7 +132,7 @@ class Resources:
         self.process.on_drain(drain)
 
     async def _health(self, request: Request, body: RequestBody) -> Response:
-        """Tell whether requests can be answered now: the catalog is there and the database answers."""
+        """Answer a health check: 200 if the catalog is loaded and the database answers, else 503."""
         del request, body
         if not self.cache.is_loaded:
             return Response(503, body=b'{"message":"the schema cache is not loaded yet"}')
@@ -140,8 +141,8 @@ class Resources:
         return Response(200, body=b'{"message":"ok"}')
 
 
-async def run_pools(process: Process, settings: Settings, modules: list[str]) -> None:
-    """Open what the pools share, start each, say that the process is ready, and wait for its end."""
+async def run_pools(process: ManagedProcess, settings: Settings, modules: list[str]) -> None:
+    """Open the shared resources, start each pool, report that the process is ready, and wait until it stops."""
     resources = await open_resources(process, settings)
     for name in modules:
         await importlib.import_module(name).serve_pool(resources)
@@ -149,29 +150,29 @@ async def run_pools(process: Process, settings: Settings, modules: list[str]) ->
     await process.stopped()
 
 
-async def open_resources(process: Process, settings: Settings) -> Resources:
+async def open_resources(process: ManagedProcess, settings: Settings) -> Resources:
     """Connect to the broker and the database and load the schema cache.
 
-    Raises: SettingsError without addresses, or with ones that cannot be read; Unavailable if the broker stays away.
+    Raises: SettingsError without URLs, or with ones that cannot be read; Unavailable if the broker does not answer.
     """
     if settings.broker.url is None or settings.db.url is None:
         raise SettingsError("a worker needs broker.url and db.url (NATS_URL and DATABASE_URL)")
     url = settings.db.url.reveal()
     try:
-        connection = await Connection.open(
+        connection = await NatsConnection.open(
             settings.broker.url.reveal(),
             name="workers",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
             replicas=settings.broker.replicas,
         )
-    except ValueError:  # its words may hold a part of the password, as those below
+    except ValueError:  # its text may contain a part of the password, as below
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
     answer_collect(connection)
     report_faults(process, connection)
     cache = SchemaCache(url, settings.api, observe)
     try:
-        database = await Pool.open(
+        database = await ConnectionPool.open(
             url,
             settings.db.pool_size,
             prepared=settings.api.prepared_statements,
@@ -184,22 +185,22 @@ async def open_resources(process: Process, settings: Settings) -> Resources:
     _close_with(process, database, urlsplit(url).username or "")
     process.on_drain(cache.close)
     cache.on_change(
-        lambda catalog: _tell(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
+        lambda catalog: _publish(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
     )
-    cache.on_config(lambda _: _tell(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
+    cache.on_config(lambda _: _publish(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
     await cache.load()
     return Resources(process, settings, connection, database, cache)
 
 
-def report_faults(process: Process, connection: Connection) -> None:
+def report_faults(process: ManagedProcess, connection: NatsConnection) -> None:
     """Report the faults of this process to the edges until it drains."""
     reporter = FaultReporter(connection)
     process.on_drain(reporter.close)
     reporter.start()
 
 
-def _body_space(process: Process, api: Api) -> BodySpace:
-    """Return the space for long answers, which all pools of the process share. Raises: SettingsError."""
+def _body_space(process: ManagedProcess, api: Api) -> BodySpace:
+    """Return the disk space for long responses, which all pools of the process share. Raises: SettingsError."""
     folder = api.answer_folder or None
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
         raise SettingsError("api.answer_folder must be a folder that the workers can write to")
@@ -217,9 +218,9 @@ def _body_space(process: Process, api: Api) -> BodySpace:
     return space
 
 
-def _close_with(process: Process, pool: Pool, login: str) -> None:
-    """Show the numbers of a pool, by its login role, until it is closed at the drain."""
-    shown = (
+def _close_with(process: ManagedProcess, pool: ConnectionPool, login: str) -> None:
+    """Register the metrics of a connection pool, by its login role, and close the pool at the drain."""
+    gauges = (
         gauge(
             "headwater_database_connections",
             "Open connections of the pool.",
@@ -235,29 +236,29 @@ def _close_with(process: Process, pool: Pool, login: str) -> None:
     )
 
     async def close() -> None:
-        for remove in shown:
+        for remove in gauges:
             remove()
         await pool.close()
 
     process.on_drain(close)
 
 
-def _as_role(url: str, role: str, password: str) -> str:
-    """Give the address with another login."""
+def _with_login(url: str, role: str, password: str) -> str:
+    """Return the URL with another login."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{quote(role, safe='')}:{quote(password, safe='')}@{place}"))
 
 
-def _tell(connection: Connection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:
-    """Publish an event if the broker is there; whoever misses it reads the database itself."""
+def _publish(connection: NatsConnection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:
+    """Publish an event if the broker is connected; a subscriber that misses it reads the database itself."""
     connection.tell(subject.name, encode(event))
 
 
 class _PoolObserver:
-    """Tells of connections that break, and once when the pool's database is lost, and once when it is back.
+    """Observes broken connections, and once when the pool's database is lost, and once when it is back.
 
-    `on_back` is called then too: the schema cache waits up to half a minute between two attempts of its own.
+    When it is back, `on_back` is called, because the schema cache waits up to half a minute between its own attempts.
     """
 
     def __init__(self, on_back: Callable[[], object] = lambda: None) -> None:

@@ -1,9 +1,9 @@
-"""Routing: a method and a path to an endpoint. Pure.
+"""Routes a method and a path to an endpoint. Pure.
 
 A pattern is a path whose segments are texts (`/factors/recovery-codes`) or names in braces (`/factors/{id}/verify`);
-the last may be `{name...}`, which takes all that follows, slashes included. Paths come as `Request.path` has them,
-percent-encoded: segments are split first and decoded then, so an encoded slash never makes a segment. A text wins
-over a name, a name over a rest. Paths that do not decode, or hold a NUL, are found nowhere.
+the last may be `{name...}`, which takes all that follows, slashes included. Paths are those of `Request.path`,
+percent-encoded: they are split into segments first and decoded afterwards, so an encoded slash never separates segments. A text
+takes precedence over a name, a name over a rest. Paths that cannot be decoded, or contain a NUL, match no route.
 """
 
 import re
@@ -19,7 +19,7 @@ _BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
-class Route(Generic[T]):
+class ServiceRoute(Generic[T]):
     """One line of a pool's `routes.py`."""
 
     method: str
@@ -28,7 +28,7 @@ class Route(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class RouteMatch(Generic[T]):
     """The endpoint, and the decoded segments that its pattern names."""
 
     endpoint: T
@@ -37,19 +37,19 @@ class Found(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No pattern is like this path: 404."""
+    """No pattern matches the path: 404."""
 
 
 @dataclass(frozen=True, slots=True)
 class MethodNotAllowed:
-    """Patterns are like this path, but for other methods: 405, and `Allow` lists `methods`, sorted."""
+    """Patterns match the path, but for other methods: 405, and `Allow` lists `methods`, sorted."""
 
     methods: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Node(Generic[T]):
-    """What may follow a beginning of a path, and what ends there: method -> (endpoint, names)."""
+    """A node of the tree of path segments: possible next segments, and the routes that end here by method."""
 
     texts: "dict[str, _Node[T]]" = field(default_factory=dict)
     named: "_Node[T] | None" = None
@@ -60,14 +60,14 @@ class _Node(Generic[T]):
 class Router(Generic[T]):
     """The routes of one pool."""
 
-    def __init__(self, routes: Iterable[Route[T]]) -> None:
+    def __init__(self, routes: Iterable[ServiceRoute[T]]) -> None:
         """Raises: ValueError if a pattern is malformed, or two routes mean the same requests."""
         self._root: _Node[T] = _Node()
         for route in routes:
             self._add(route)
 
-    def find(self, method: str, path: str) -> Found[T] | MethodNotAllowed | NotFound:
-        """Give the endpoint for a request, or why there is none."""
+    def find(self, method: str, path: str) -> RouteMatch[T] | MethodNotAllowed | NotFound:
+        """Return the endpoint for a request, or why there is none."""
         segments = _decoded(path)
         if segments is None:
             return NotFound()
@@ -75,11 +75,11 @@ class Router(Generic[T]):
         for node, values in _ends(self._root, segments, 0, ()):
             if method in node.ends:
                 endpoint, names = node.ends[method]
-                return Found(endpoint, dict(zip(names, values, strict=True)))
+                return RouteMatch(endpoint, dict(zip(names, values, strict=True)))
             allowed.update(node.ends)
         return MethodNotAllowed(tuple(sorted(allowed))) if allowed else NotFound()
 
-    def _add(self, route: Route[T]) -> None:
+    def _add(self, route: ServiceRoute[T]) -> None:
         node, names = self._root, []
         segments = _split(route.pattern)
         for position, segment in enumerate(segments):
@@ -106,7 +106,7 @@ class Router(Generic[T]):
 def _ends(
     node: _Node[T], segments: list[str], at: int, values: tuple[str, ...]
 ) -> Iterable[tuple[_Node[T], tuple[str, ...]]]:
-    """Give the nodes where this path ends, the most particular first, with the values of their names."""
+    """Yield the nodes at which this path ends, the most specific first, with the values of their names."""
     if at == len(segments):
         yield node, values
         return
@@ -126,7 +126,7 @@ def _split(path: str) -> list[str]:
 
 
 def _decoded(path: str) -> list[str] | None:
-    """Split a path and decode its segments; None if it is no path."""
+    """Split a path and decode its segments; return None if it is not a valid path."""
     if not path.startswith("/") or _BROKEN_PERCENT.search(path):
         return None
     if "%" not in path:

@@ -1,4 +1,4 @@
-"""From settings to a client of an outside object store: the one place that knows the library's names for them."""
+"""Create the client of an object store (S3, Google Cloud Storage, Azure) from the settings."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,12 +12,12 @@ if TYPE_CHECKING:  # these types of the library exist for the type checker only
 
 _CONNECT_S, _SILENCE_S = 5, 120
 _WHOLE = timedelta(days=1)
-"""A body may take as long as its reader; what is bounded is silence."""
+"""The total time of a request is not limited, because a body takes as long as its reader; silence is limited instead."""
 _RETRIES, _RETRY_S = 3, 30
 
 
 def connect(storage: Storage) -> ObjectStore:
-    """Make a client. Nothing is sent yet. Raises: ValueError for settings that `storage_settings_checks` refuses."""
+    """Return a client, without sending anything. Raises: ValueError for settings that the checks of settings reject."""
     match storage.backend:
         case "s3":
             return _s3(storage.s3)
@@ -48,7 +48,7 @@ def _s3(settings: S3) -> ObjectStore:
 
 
 def _endpoint(settings: S3) -> str:
-    """Give the address the library speaks to: of hosts named by bucket it wants the whole."""
+    """Return the endpoint for the library; it expects the bucket in the host name unless the path style is used."""
     url = settings.endpoint.rstrip("/")
     if settings.force_path_style:
         return url
@@ -66,7 +66,7 @@ def _gcs(settings: Gcs) -> ObjectStore:
         settings.bucket,
         prefix=settings.prefix or None,
         config=config,
-        client_options=_client(allow_http=True),  # for one who names such an address in the account's file
+        client_options=_client(allow_http=True),  # the account's file may name such an address
         retry_config=_retry(),
     )
 

@@ -1,10 +1,11 @@
-"""Blobs on a local disk: one file each, private to our user, written beside and renamed into place.
+"""Store blobs on a local disk: one private file each, written in the staging folder and renamed to its path.
 
     stage:    staging/<id>, written, fsync          promote: rename, fsync of the folder
     append:   uploads/<id>/appended, written at its offset, fsync at the end of each append
 
-Every call that may wait for the disk runs in a thread; what the kernel has in memory is read without one. A rename within one file system is atomic, so a reader sees a
-whole blob or none; a version is never written again, so a copy is a second name for the same bytes (a hard link).
+Every call that may wait for the disk runs in a thread; bytes in the kernel's page cache are read without one. A
+rename within one file system is atomic, so a reader sees a whole blob or none. A version is never written again, so a
+copy can be a second name for the same bytes (a hard link).
 """
 
 import os
@@ -20,10 +21,10 @@ from stat import S_ISREG
 from uuid import UUID, uuid4
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import Folder, Place
-from broker.blobs.disk_files import AppendedFile, NewFile, opened, resident, sync_folder
-from broker.blobs.errors import BlobMissing, BlobStoreFull, disk_errors
-from broker.blobs.model import Found, Reading, Run, Sink
+from broker.blobs.blob_names import BlobFolder, BlobPath
+from broker.blobs.disk_files import AppendedFile, NewFile, cached_bytes, open_for_reading, sync_folder
+from broker.blobs.errors import BlobMissing, BlobStoreFull, translate_disk_errors
+from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
 from broker.blobs.staged_bytes import StagedBytes
 
 _LEAST_FREE = 1024 * 1024
@@ -35,45 +36,45 @@ _BATCH = 1000
 class DiskBlobs:
     """A folder of blobs; `Backend` on a local disk."""
 
-    def __init__(self, root: Path, run: Run, staging_limit: int = 0) -> None:
+    def __init__(self, root: Path, run: ThreadRunner, staging_limit: int = 0) -> None:
         self._root, self._run = root, run
         self._staged = StagedBytes(root / blob_names.STAGING.name, staging_limit)
 
-    def staging_name(self, place: Place) -> Place:
-        """Give a name of its own among what is being written."""
+    def staging_name(self, place: BlobPath) -> BlobPath:
+        """Return a new path in the staging folder."""
         return blob_names.staging(uuid4())
 
-    def sink(self, name: Place, limit: int) -> Sink:
-        """Begin a file; it is made with its first bytes."""
+    def sink(self, name: BlobPath, limit: int) -> BlobSink:
+        """Return a sink for a new file, which is created with its first bytes."""
         promote = partial(self._into_place, name)
         return NewFile(self._path(name), self._run, self._make_parent, promote, self._staged.take)
 
-    def append_sink(self, upload: UUID, at: int) -> Sink:
-        """Begin to write into the one file of an upload."""
+    def append_sink(self, upload: UUID, at: int) -> BlobSink:
+        """Return a sink that appends to the single file of an upload."""
         return AppendedFile(self._path(blob_names.appended(upload)), at, self._run, self._make_parent)
 
-    async def appended(self, upload: UUID) -> list[Found]:
-        """Give the one file of an upload, or nothing."""
+    async def appended(self, upload: UUID) -> list[BlobInfo]:
+        """Return the single file of an upload, or an empty list."""
         try:
             return [await self.stat(blob_names.appended(upload))]
         except BlobMissing:
             return []
 
     @asynccontextmanager
-    async def read(self, place: Place, start: int, stop: int | None) -> AsyncIterator[Reading]:
+    async def read(self, place: BlobPath, start: int, stop: int | None) -> AsyncIterator[OpenBlob]:
         """Open a file."""
-        file = await opened(self._path(place), place, self._run)
+        file = await open_for_reading(self._path(place), place, self._run)
         try:
             size = os.fstat(file.fileno()).st_size
             end = size if stop is None else min(stop, size)
-            yield Reading(size, self._chunks(file, start, end), file)
+            yield OpenBlob(size, self._chunks(file, start, end), file)
         finally:
             file.close()
 
     async def _chunks(self, file: FileIO, start: int, end: int) -> AsyncIterator[bytes]:
         while start < end:
-            with disk_errors("read"):
-                chunk = resident(file, min(_READ, end - start), start)
+            with translate_disk_errors("read"):
+                chunk = cached_bytes(file, min(_READ, end - start), start)
                 if not chunk:
                     chunk = await self._run(os.pread, file.fileno(), min(_READ, end - start), start)
             if not chunk:
@@ -81,62 +82,62 @@ class DiskBlobs:
             start += len(chunk)
             yield chunk
 
-    def local_path(self, place: Place) -> Path | None:
-        """Give the path of the file, whether it is there or not."""
+    def local_path(self, place: BlobPath) -> Path | None:
+        """Return the path of the file, whether it exists or not."""
         return self._path(place)
 
-    async def stat(self, place: Place) -> Found:
-        """Look the file up."""
-        with disk_errors("look up", place):
+    async def stat(self, place: BlobPath) -> BlobInfo:
+        """Return size and time of the file."""
+        with translate_disk_errors("look up", place):
             return await self._run(_stat, self._path(place), place)
 
-    async def promote(self, name: Place, place: Place) -> None:
-        """Rename a file, and make that safe."""
-        with disk_errors("rename", name):
+    async def promote(self, name: BlobPath, place: BlobPath) -> None:
+        """Rename a file durably."""
+        with translate_disk_errors("rename", name):
             await self._run(self._into_folder, os.rename, name, place)
 
-    async def copy(self, source: Place, target: Place) -> bool:
-        """Give a file a second name, where the file system can."""
-        with disk_errors("link", source):
+    async def copy(self, source: BlobPath, target: BlobPath) -> bool:
+        """Create a hard link, where the file system can."""
+        with translate_disk_errors("link", source):
             return await self._run(self._link, source, target)
 
-    async def delete(self, places: Sequence[Place]) -> None:
-        """Remove files."""
-        with disk_errors("delete"):
+    async def delete(self, places: Sequence[BlobPath]) -> None:
+        """Delete files."""
+        with translate_disk_errors("delete"):
             await self._run(self._remove, places)
 
-    async def delete_folder(self, folder: Folder) -> None:
-        """Remove a folder with all that is in it."""
-        with disk_errors("delete"):
+    async def delete_folder(self, folder: BlobFolder) -> None:
+        """Delete a folder with its content."""
+        with translate_disk_errors("delete"):
             await self._run(_remove_tree, self._root / folder.name)
 
-    async def list(self, folder: Folder) -> AsyncIterator[Found]:
-        """Walk a folder, so many files at a time."""
+    async def list(self, folder: BlobFolder) -> AsyncIterator[BlobInfo]:
+        """Yield the files of a folder, read in batches of `_BATCH`."""
         walk = self._walk(self._root / folder.name)
         while batch := await self._batch(walk):
-            for each in batch:
-                yield each
+            for info in batch:
+                yield info
 
-    async def abort_begun(self, older_than: datetime) -> int:
-        """Do nothing: files that are being written are listed."""
+    async def abort_unfinished(self, older_than: datetime) -> int:
+        """Return 0: unfinished files are found by listing the staging folder."""
         return 0
 
     async def check(self) -> None:
-        """Make the folder, and look whether there is room in it. Raises: BlobStoreDown, BlobStoreFull."""
-        with disk_errors("make the folder"):
+        """Create the folder, and check that it has free space. Raises: BlobStoreDown, BlobStoreFull."""
+        with translate_disk_errors("make the folder"):
             await self._run(self._make_folder, self._root / blob_names.STAGING.name)
             free = (await self._run(shutil.disk_usage, self._root)).free
         if free < _LEAST_FREE:
             raise BlobStoreFull("write", "no space left on device")
 
-    async def _batch(self, walk: Iterator[Found]) -> Sequence[Found]:
-        with disk_errors("list"):
+    async def _batch(self, walk: Iterator[BlobInfo]) -> Sequence[BlobInfo]:
+        with translate_disk_errors("list"):
             return await self._run(tuple, islice(walk, _BATCH))
 
-    def _path(self, place: Place) -> Path:
+    def _path(self, place: BlobPath) -> Path:
         return self._root / place.name
 
-    def _link(self, source: Place, target: Place) -> bool:
+    def _link(self, source: BlobPath, target: BlobPath) -> bool:
         try:
             self._into_folder(os.link, source, target)
         except FileExistsError:
@@ -147,8 +148,8 @@ class DiskBlobs:
             return False  # another device, too many links, or a file system without them
         return True
 
-    def _into_place(self, name: Place, place: Place) -> Path:
-        """Give a new file its name; if that cannot be made safe, it has none."""
+    def _into_place(self, name: BlobPath, place: BlobPath) -> Path:
+        """Rename a new file to its final path; remove it if the rename cannot be made durable."""
         try:
             self._into_folder(os.rename, name, place)
         except OSError:
@@ -156,14 +157,14 @@ class DiskBlobs:
             raise
         return self._path(place)
 
-    def _into_folder(self, name: Callable[[Path, Path], object], source: Place, target: Place) -> None:
-        """Give a file a name in a folder that may not be there yet."""
+    def _into_folder(self, name: Callable[[Path, Path], object], source: BlobPath, target: BlobPath) -> None:
+        """Rename or link a file into a folder, which is created if it does not exist."""
         path = self._path(target)
         try:
             name(self._path(source), path)
         except FileNotFoundError:
             if path.is_file() and not self._path(source).exists():
-                return  # it was moved before
+                return  # it was already moved
             self._make_parent(path)
             name(self._path(source), path)
         sync_folder(path.parent)
@@ -172,7 +173,7 @@ class DiskBlobs:
         self._make_folder(path.parent)
 
     def _make_folder(self, path: Path) -> None:
-        """Make a folder and those above it, private, and safe."""
+        """Create a folder and its parents, private and durable."""
         if path.is_dir():
             return
         if path != self._root:
@@ -182,33 +183,33 @@ class DiskBlobs:
         path.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         sync_folder(path.parent)
 
-    def _remove(self, places: Sequence[Place]) -> None:
+    def _remove(self, places: Sequence[BlobPath]) -> None:
         for place in places:
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(self._path(place))
 
-    def _walk(self, top: Path) -> Iterator[Found]:
+    def _walk(self, top: Path) -> Iterator[BlobInfo]:
         for folder, _, names in os.walk(top):
             for name in names:
                 path = Path(folder, name)
-                place = blob_names.found(path.relative_to(self._root).as_posix())
+                place = blob_names.parse_path(path.relative_to(self._root).as_posix())
                 if place is not None:
                     with suppress(FileNotFoundError):  # gone since
                         yield _stat(path, place)
 
 
-def _stat(path: Path, place: Place) -> Found:
-    found = os.stat(path)
-    if not S_ISREG(found.st_mode):
+def _stat(path: Path, place: BlobPath) -> BlobInfo:
+    status = os.stat(path)
+    if not S_ISREG(status.st_mode):
         raise FileNotFoundError
     changed = (
-        found.st_ctime
-    )  # also moved by a rename and a link: a fresh copy of an old blob is fresh to the sweep
-    return Found(place, found.st_size, datetime.fromtimestamp(changed, UTC))
+        status.st_ctime
+    )  # a rename and a link change it too: to the sweep a fresh copy of an old blob is fresh
+    return BlobInfo(place, status.st_size, datetime.fromtimestamp(changed, UTC))
 
 
 def _remove_tree(top: Path) -> None:
-    """Remove all of a folder. What is added meanwhile may stay, with the folders around it."""
+    """Delete a folder with its content. Files that are added meanwhile, and their folders, may stay."""
     for folder, _, names in os.walk(top, topdown=False):
         for name in names:
             with suppress(FileNotFoundError):

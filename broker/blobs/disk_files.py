@@ -1,7 +1,7 @@
-"""Files of blobs: a new one, one that is appended to, one that is read. All of it in threads, safe against leaving.
+"""Create, append to and read the files of blobs, in threads, safe against cancellation of the caller.
 
-A thread goes on when its caller leaves, so a file descriptor is closed only by whoever holds the file's lock: else its
-number could be another file's by the time the thread writes.
+Danger: a thread continues when its caller is cancelled. If the caller closed the descriptor then, the number could
+belong to another file by the time the thread writes. So a descriptor is only closed under the file's lock.
 """
 
 import asyncio
@@ -12,54 +12,54 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock
 
-from broker.blobs.blob_names import Place
-from broker.blobs.errors import BlobStoreDown, disk_errors
-from broker.blobs.model import Run
+from broker.blobs.blob_names import BlobPath
+from broker.blobs.errors import BlobStoreDown, translate_disk_errors
+from broker.blobs.model import ThreadRunner
 
 _PRIVATE = 0o600
 _WRITE = os.O_WRONLY | os.O_CREAT
 _STRETCH = 8 * 1024 * 1024
-"""Bytes after which the disk begins to write, so that it is not idle until the end."""
+"""Bytes after which writing to the disk is started, so that the final sync has less to do."""
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
-"""Linux alone can read without waiting."""
+"""The flag to read without waiting, which only Linux has."""
 
 MakeParent = Callable[[Path], None]
 
 
 class NewFile:
-    """A file that is written from its beginning; `Sink`. What is aborted is removed, also from its place.
+    """A new file; implements `BlobSink`. An aborted one is deleted, even from its final path.
 
-    `promote` gives the file of a place that name, safely, and says where that is. `take` is asked before bytes are written,
-    and raises where there may be no more.
+    `promote` renames the file to its final path durably and returns that. `take` is called before bytes are written,
+    and raises when the limit of staged bytes is reached.
     """
 
     def __init__(
         self,
         path: Path,
-        run: Run,
+        run: ThreadRunner,
         make_parent: MakeParent,
-        promote: Callable[[Place], Path],
+        promote: Callable[[BlobPath], Path],
         take: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._path, self._run, self._make_parent, self._promote = path, run, make_parent, promote
         self._take = take
         self._lock = Lock()
         self._file = -1
-        self._size = self._begun = 0
+        self._size = self._flushed = 0
         self._is_over = False
 
     async def write(self, piece: bytes) -> None:
         """Write a piece."""
-        with disk_errors("write"):
+        with translate_disk_errors("write"):
             await self._run(self._write, piece)
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
-        """Write the last piece, and wait until the disk has all; at its place, if one is named."""
-        with disk_errors("write"):
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+        """Write the last piece and sync the file; rename it to its final path, if one is given."""
+        with translate_disk_errors("write"):
             await self._run(self._finish, last, place)
 
     async def abort(self) -> None:
-        """Remove the file."""
+        """Delete the file."""
         await self._run(self._abort)
 
     def _write(self, piece: bytes) -> None:
@@ -68,11 +68,11 @@ class NewFile:
             self._open()
             write_all(self._file, piece)
             self._size += len(piece)
-            if self._size - self._begun >= _STRETCH:
-                begin_writing(self._file, self._begun, self._size - self._begun)
-                self._begun = self._size
+            if self._size - self._flushed >= _STRETCH:
+                start_writeback(self._file, self._flushed, self._size - self._flushed)
+                self._flushed = self._size
 
-    def _finish(self, last: bytes, place: Place | None) -> None:
+    def _finish(self, last: bytes, place: BlobPath | None) -> None:
         with self._lock:
             self._take(len(last))
             self._open()
@@ -93,7 +93,7 @@ class NewFile:
         if self._is_over:
             raise BlobStoreDown("write", "the writer has left")
         if self._file < 0:
-            self._file = opened_private(self._path, _WRITE | os.O_EXCL, self._make_parent)
+            self._file = open_private(self._path, _WRITE | os.O_EXCL, self._make_parent)
 
     def _close(self) -> None:
         if self._file >= 0:
@@ -102,56 +102,56 @@ class NewFile:
 
 
 class AppendedFile:
-    """A file that is written on from an offset; `Sink`. What is aborted keeps its bytes.
+    """A file that is appended to from an offset; implements `BlobSink`. An aborted one keeps its bytes.
 
-    Each piece goes to its own offset: a writer that was given up and writes on late puts the same bytes to the same
-    place, and moves nothing.
+    Each piece is written at its own offset. So a writer that was given up and writes late writes the same bytes to
+    the same offsets, and damages nothing.
     """
 
-    def __init__(self, path: Path, at: int, run: Run, make_parent: MakeParent) -> None:
+    def __init__(self, path: Path, at: int, run: ThreadRunner, make_parent: MakeParent) -> None:
         self._path, self._at, self._run, self._make_parent = path, at, run, make_parent
-        self._begun = at
+        self._flushed = at
 
     async def write(self, piece: bytes) -> None:
         """Write a piece at its offset."""
-        with disk_errors("append"):
+        with translate_disk_errors("append"):
             await self._run(self._write, piece, is_last=False)
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
-        """Write the last piece, and wait until the disk has all. Its place is told by `promote` alone."""
-        with disk_errors("append"):
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+        """Write the last piece and sync the file. `place` is ignored: `promote` copies it there."""
+        with translate_disk_errors("append"):
             await self._run(self._write, last, is_last=True)
 
     async def abort(self) -> None:
-        """Keep what is there."""
+        """Keep the written bytes."""
 
     def _write(self, piece: bytes, *, is_last: bool) -> None:
-        file = opened_private(self._path, _WRITE, self._make_parent)
+        file = open_private(self._path, _WRITE, self._make_parent)
         try:
             write_all(file, piece, self._at)
             self._at += len(piece)
             if is_last:
                 os.fsync(file)
-            elif self._at - self._begun >= _STRETCH:
-                begin_writing(file, self._begun, self._at - self._begun)
-                self._begun = self._at
+            elif self._at - self._flushed >= _STRETCH:
+                start_writeback(file, self._flushed, self._at - self._flushed)
+                self._flushed = self._at
         finally:
             os.close(file)
 
 
-async def opened(path: Path, place: Place, run: Run) -> FileIO:
-    """Open a file for reading; it is closed again if the caller leaves meanwhile. Raises: BlobMissing, BlobStoreDown."""
+async def open_for_reading(path: Path, place: BlobPath, run: ThreadRunner) -> FileIO:
+    """Open a file for reading; close it again if the caller is cancelled meanwhile. Raises: BlobMissing, BlobStoreDown."""
     opening = asyncio.ensure_future(run(FileIO, path))
     try:
-        with disk_errors("read", place):
+        with translate_disk_errors("read", place):
             return await asyncio.shield(opening)
     except asyncio.CancelledError:
         opening.add_done_callback(_close_file)
         raise
 
 
-def opened_private(path: Path, flags: int, make_parent: MakeParent) -> int:
-    """Open a file that only our user may read, in a folder that may not be there yet."""
+def open_private(path: Path, flags: int, make_parent: MakeParent) -> int:
+    """Open a file with mode 0600, and create its folder if that does not exist."""
     try:
         return os.open(path, flags, _PRIVATE)
     except FileNotFoundError:
@@ -160,7 +160,7 @@ def opened_private(path: Path, flags: int, make_parent: MakeParent) -> int:
 
 
 def write_all(file: int, piece: bytes, at: int | None = None) -> None:
-    """Write all of a piece, where the file stands or at an offset."""
+    """Write a whole piece, at the current position or at an offset."""
     view = memoryview(piece)
     while view:
         written = os.write(file, view) if at is None else os.pwrite(file, view, at)
@@ -168,30 +168,30 @@ def write_all(file: int, piece: bytes, at: int | None = None) -> None:
         view = view[written:]
 
 
-def begin_writing(file: int, at: int, size: int) -> None:
-    """Have the kernel begin to write a stretch to the disk, and wait for nothing: the sync at the end finds less to do.
+def start_writeback(file: int, at: int, size: int) -> None:
+    """Start to write a range of a file to the disk without waiting, so that the final sync has less to do.
 
-    This advice also drops pages that are clean already; those of the stretch are not.
+    The advice also drops clean pages from the cache; those of the range are dirty.
     """
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(file, at, size, os.POSIX_FADV_DONTNEED)
 
 
-def resident(file: FileIO, size: int, at: int) -> bytes:
-    """Give bytes of a file that the kernel has in memory, at most so many; none if it would wait for the disk."""
+def cached_bytes(file: FileIO, size: int, at: int) -> bytes:
+    """Read up to `size` bytes that are in the kernel's page cache; return b"" if the read would wait for the disk."""
     if _NO_WAIT is None:
         return b""
     buffer = bytearray(size)
     try:
         count = os.preadv(file.fileno(), [buffer], at, _NO_WAIT)
-    except OSError:  # not in memory, or a file system that cannot tell: the usual way says what is wrong
+    except OSError:  # not in memory, or not supported: the ordinary read reports what is wrong
         return b""
     return bytes(memoryview(buffer)[:count])
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the disk has the names of a folder."""
+    """Sync a folder, so that the names in it are durable."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

@@ -1,14 +1,14 @@
-"""What can go wrong with blobs.
+"""Define the errors of the blob store, and translate those of the disk and of the library.
 
     BlobError
-    +- BlobMissing          the blob is not there
-    +- BlobTooLarge         more bytes came than the limit allows
-    +- BlobOffset           an append does not begin where the upload ends
-    +- BlobStoreDown        the store cannot be reached or refuses us; may work later
-       +- BlobStoreFull     it has no room
-          +- StagingFull    uploads under way take as much of it as they may
+    +- BlobMissing          the blob does not exist
+    +- BlobTooLarge         more bytes than the limit allows
+    +- BlobOffset           an append does not start at the end of the upload
+    +- BlobStoreDown        the store cannot be reached or rejects the request; it may work later
+       +- BlobStoreFull     the store is out of space
+          +- StagingFull    unfinished uploads use all the space they may
 
-No text of the store's own goes into them: it may hold signed addresses. `status` and `reason` are what is safe to tell.
+They never contain texts of the store, which may include signed URLs. `doing` and `reason` are safe to report.
 """
 
 import errno
@@ -18,10 +18,10 @@ from contextlib import contextmanager
 
 from obstore.exceptions import BaseError
 
-from broker.blobs.blob_names import Place
+from broker.blobs.blob_names import BlobPath
 
 REMOTE_ERRORS = (BaseError, OSError)
-"""What the library raises; a missing object is a FileNotFoundError."""
+"""The exceptions of the library; a missing object is a FileNotFoundError."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>", re.ASCII)
@@ -30,19 +30,19 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 
 
 class BlobError(Exception):
-    """Something went wrong with a blob."""
+    """An operation on a blob failed."""
 
 
 class BlobMissing(BlobError):
-    """The blob is not there."""
+    """The blob does not exist."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: BlobPath) -> None:
         super().__init__(f"{place.name} is not there")
         self.place = place
 
 
 class BlobTooLarge(BlobError):
-    """More bytes came than the limit allows."""
+    """More bytes were written than the limit allows."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} bytes")
@@ -50,7 +50,7 @@ class BlobTooLarge(BlobError):
 
 
 class BlobOffset(BlobError):
-    """An append does not begin where the upload ends, at `end`."""
+    """An append does not start at the end of the upload, which is at `end`."""
 
     def __init__(self, end: int) -> None:
         super().__init__(f"the upload ends at {end}")
@@ -58,7 +58,7 @@ class BlobOffset(BlobError):
 
 
 class BlobStoreDown(BlobError):
-    """The store cannot be reached, or refuses us. The same may work later."""
+    """The store cannot be reached, or rejects the request. The same may work later."""
 
     def __init__(self, doing: str, reason: str) -> None:
         super().__init__(f"cannot {doing}: {reason}")
@@ -67,11 +67,11 @@ class BlobStoreDown(BlobError):
 
 
 class BlobStoreFull(BlobStoreDown):
-    """The store has no room."""
+    """The store is out of space."""
 
 
 class StagingFull(BlobStoreFull):
-    """Uploads that are under way take as many bytes as all of them together may (`storage.staging_limit`)."""
+    """All unfinished uploads together have reached their limit of bytes (`storage.staging_limit`)."""
 
     def __init__(self, limit: int) -> None:
         super().__init__("write", f"uploads under way take all of the {limit} bytes that they may")
@@ -79,8 +79,8 @@ class StagingFull(BlobStoreFull):
 
 
 @contextmanager
-def disk_errors(doing: str, place: Place | None = None) -> Iterator[None]:
-    """Translate what the operating system says."""
+def translate_disk_errors(doing: str, place: BlobPath | None = None) -> Iterator[None]:
+    """Translate the errors of the operating system."""
     try:
         yield
     except OSError as error:
@@ -91,16 +91,16 @@ def disk_errors(doing: str, place: Place | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def remote_errors(doing: str, place: Place | None = None) -> Iterator[None]:
-    """Translate what the library says."""
+def translate_remote_errors(doing: str, place: BlobPath | None = None) -> Iterator[None]:
+    """Translate the errors of the library."""
     try:
         yield
     except REMOTE_ERRORS as error:
         raise remote_error(error, doing, place) from None
 
 
-def remote_error(error: Exception, doing: str, place: Place | None = None) -> BlobError:
-    """Translate what the library said. A bucket that does not exist is no missing blob."""
+def remote_error(error: Exception, doing: str, place: BlobPath | None = None) -> BlobError:
+    """Translate an error of the library. A missing bucket makes the store unavailable; it is not a missing blob."""
     text = str(error)
     if isinstance(error, FileNotFoundError) and place is not None and not _names_bucket(text):
         return BlobMissing(place)
@@ -113,7 +113,7 @@ def _names_bucket(text: str) -> bool:
 
 def _reason(error: Exception, text: str) -> str:
     status, code = _STATUS.search(text), _CODE.search(text)
-    told = " ".join(found[1] for found in (status, code) if found)
-    if not told and "error sending request" in text:
+    reason = " ".join(match[1] for match in (status, code) if match)
+    if not reason and "error sending request" in text:
         return "no connection"
-    return told or type(error).__name__
+    return reason or type(error).__name__

@@ -1,4 +1,4 @@
-"""Where a blob store on the local disk lies, and how much is being written there. Cheap to import: no library of an outside store."""
+"""Return the folders of a blob store on the local disk, and their size, without importing the library for object stores."""
 
 import os
 from contextlib import suppress
@@ -16,12 +16,12 @@ def store_folder(settings: Storage, data_folder: Path) -> Path:
 
 
 def staging_folder(settings: Storage, data_folder: Path) -> Path:
-    """Return the folder of what is being written (pure)."""
+    """Return the folder of unfinished blobs (pure)."""
     return store_folder(settings, data_folder) / STAGING.name
 
 
 def folder_size(folder: Path) -> int:
-    """Return the bytes of all files that lie directly in a folder; 0 where there is no folder."""
+    """Return the bytes of all files directly in a folder; 0 if the folder does not exist."""
     size = 0
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:

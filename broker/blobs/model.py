@@ -1,4 +1,4 @@
-"""What passes between the parts of the blob store: values, and what a backend must be able to do."""
+"""Define the values of the blob store, and the interface that every kind of store implements."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,126 +9,126 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
-from broker.blobs.blob_names import Folder, Place
+from broker.blobs.blob_names import BlobFolder, BlobPath
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Run(Protocol):
-    """Call a function in a thread."""
+class ThreadRunner(Protocol):
+    """Calls a function in a thread."""
 
     def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-        """Give what the function gives."""
+        """Return what the function returns."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """A blob that is written wholly and safely; not promoted yet unless its name is its place."""
+class StagedBlob:
+    """A blob whose bytes are all stored durably; it still has to be promoted, unless `name` equals `place`."""
 
-    place: Place
-    """Where it shall lie."""
-    name: Place
-    """Where it lies."""
+    place: BlobPath
+    """The final path."""
+    name: BlobPath
+    """The present path."""
     size: int
     md5: str
-    """In hex."""
+    """MD5 of the bytes, in hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A blob as the store shows it."""
+class BlobInfo:
+    """Path, size and time of a blob."""
 
-    place: Place
+    place: BlobPath
     size: int
     modified: datetime
     """When it was last written, copied or renamed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OpenBlob:
     """An open blob."""
 
     size: int
     """Bytes of the whole blob."""
     chunks: AsyncIterator[bytes]
-    """The bytes that were asked for, in pieces of some hundred KiB."""
+    """The requested bytes, in pieces of some hundred KiB."""
     file: FileIO | None = None
-    """The open file on a local disk, for sendfile; None elsewhere. It is closed with the reading."""
+    """The open file on a local disk, for sendfile; None in other stores. It is closed with this object."""
 
 
-class Sink(Protocol):
-    """Where the bytes of one blob go. Calls follow one another."""
+class BlobSink(Protocol):
+    """The destination of one blob's bytes. Calls must not overlap."""
 
     async def write(self, piece: bytes) -> None:
-        """Take a piece."""
+        """Write a piece."""
         ...
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
-        """Take the last piece, which may be empty, and make all of it safe; at its place, if one is named."""
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+        """Write the last piece, which may be empty, and store the blob durably; at its final path, if one is given."""
         ...
 
     async def abort(self) -> None:
-        """Let go of what was begun. It may follow a failure, and a `finish` whose caller has left."""
+        """Release what was started. It may follow a failure, and a `finish` whose caller was cancelled."""
         ...
 
 
-class Backend(Protocol):
-    """What a kind of store must be able to do. All raise BlobStoreDown, and BlobMissing where a blob is named."""
+class BlobBackend(Protocol):
+    """The interface of a kind of store. All methods raise BlobStoreDown, and BlobMissing if they name a blob."""
 
-    def staging_name(self, place: Place) -> Place:
-        """Say under which name a blob is written that shall lie at a place."""
+    def staging_name(self, place: BlobPath) -> BlobPath:
+        """Return the path under which a blob is written before it is promoted to its final path."""
         ...
 
-    def sink(self, name: Place, limit: int) -> Sink:
-        """Begin a blob of at most so many bytes. What is aborted leaves nothing."""
+    def sink(self, name: BlobPath, limit: int) -> BlobSink:
+        """Return a sink for a new blob of at most `limit` bytes. An aborted one leaves nothing."""
         ...
 
-    def append_sink(self, upload: UUID, at: int) -> Sink:
-        """Begin to append to an upload. What is aborted keeps the bytes that are safe."""
+    def append_sink(self, upload: UUID, at: int) -> BlobSink:
+        """Return a sink that appends to an upload. An aborted one keeps the bytes that are durable."""
         ...
 
-    async def appended(self, upload: UUID) -> list[Found]:
-        """List what was appended to an upload, in its order; pieces may overlap."""
+    async def appended(self, upload: UUID) -> list[BlobInfo]:
+        """Return the appended pieces of an upload in order; they may overlap."""
         ...
 
-    def read(self, place: Place, start: int, stop: int | None) -> AbstractAsyncContextManager[Reading]:
+    def read(self, place: BlobPath, start: int, stop: int | None) -> AbstractAsyncContextManager[OpenBlob]:
         """Open a blob."""
         ...
 
-    def local_path(self, place: Place) -> Path | None:
-        """Give the path of a blob's file on the local disk."""
+    def local_path(self, place: BlobPath) -> Path | None:
+        """Return the path of a blob's file on the local disk; None in other stores."""
         ...
 
-    async def stat(self, place: Place) -> Found:
-        """Look a blob up."""
+    async def stat(self, place: BlobPath) -> BlobInfo:
+        """Return size and time of a blob."""
         ...
 
-    async def promote(self, name: Place, place: Place) -> None:
-        """Have a blob that was written under its staging name lie at its place. Doing it twice is fine."""
+    async def promote(self, name: BlobPath, place: BlobPath) -> None:
+        """Move a blob from its staging path to its final path. Repeating it is harmless."""
         ...
 
-    async def copy(self, source: Place, target: Place) -> bool:
-        """Copy a blob without reading it. False: this store cannot, for this blob."""
+    async def copy(self, source: BlobPath, target: BlobPath) -> bool:
+        """Copy a blob inside the store. Returns False if the store cannot do that for this blob."""
         ...
 
-    async def delete(self, places: Sequence[Place]) -> None:
-        """Delete blobs; what is not there is fine."""
+    async def delete(self, places: Sequence[BlobPath]) -> None:
+        """Delete blobs; missing ones are ignored."""
         ...
 
-    async def delete_folder(self, folder: Folder) -> None:
+    async def delete_folder(self, folder: BlobFolder) -> None:
         """Delete all blobs of a folder."""
         ...
 
-    def list(self, folder: Folder) -> AsyncIterator[Found]:
-        """List the blobs of a folder, in no order."""
+    def list(self, folder: BlobFolder) -> AsyncIterator[BlobInfo]:
+        """Yield the blobs of a folder, in arbitrary order."""
         ...
 
-    async def abort_begun(self, older_than: datetime) -> int:
-        """Abort the store's own multipart uploads that had no part since a time; return how many."""
+    async def abort_unfinished(self, older_than: datetime) -> int:
+        """Abort the store's multipart uploads that received no part since a time; return their number."""
         ...
 
     async def check(self) -> None:
-        """Make sure that the store is there and answers."""
+        """Check that the store exists and answers."""
         ...

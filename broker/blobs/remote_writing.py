@@ -1,8 +1,8 @@
-"""Writing to an outside object store: one put where that is enough, else a multipart upload of equal parts.
+"""Write to an object store: a single put if that is enough, otherwise a multipart upload of equal parts.
 
-A multipart upload is fed through an iterator that the library pulls; when the iterator fails, the library tells the
-store to forget the parts. (Its own writer object would leave them, or complete the blob.) Parts are as small as S3
-allows, and two are under way at most: a writer holds 15 MiB beside its piece.
+The library pulls the bytes of a multipart upload from an iterator. When the iterator raises, the library aborts the
+upload in the store. (Its own writer object would leave the parts, or complete the blob.) Parts are as small as S3
+allows, and at most two are sent at a time: a writer holds 15 MiB in addition to its piece.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ import obstore
 from obstore.store import ObjectStore
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import Place
-from broker.blobs.errors import REMOTE_ERRORS, BlobError, remote_errors
+from broker.blobs.blob_names import BlobPath
+from broker.blobs.errors import REMOTE_ERRORS, BlobError, translate_remote_errors
 
 LEAST_PART = 5 * 1024 * 1024
 LONGEST_PIECE = 64 * 1024 * 1024
-"""What a dead process may lose of an append; shorter pieces would cost more requests."""
+"""The bytes of an append that a dying process may lose; shorter pieces would cost more requests."""
 _MOST_PARTS = 10_000
 _AT_ONCE = 2
 
 
-class _End(enum.Enum):
+class _PartsEnd(enum.Enum):
     """What follows the last piece."""
 
     DONE = enum.auto()
@@ -33,23 +33,23 @@ class _End(enum.Enum):
 
 
 class _GivenUp(Exception):
-    """The writer has left."""
+    """The writer has aborted the upload."""
 
 
 class RemoteSink:
-    """A blob that is put; `Sink`."""
+    """A new blob; implements `BlobSink`."""
 
-    def __init__(self, store: ObjectStore, name: Place, limit: int) -> None:
+    def __init__(self, store: ObjectStore, name: BlobPath, limit: int) -> None:
         self._store, self._name = store, name
         self._part_size = max(LEAST_PART, -(-limit // _MOST_PARTS))
         self._held: list[bytes] = []
         self._held_size = 0
-        self._coming: asyncio.Queue[bytes | _End] = asyncio.Queue(1)
+        self._coming: asyncio.Queue[bytes | _PartsEnd] = asyncio.Queue(1)
         self._upload: asyncio.Task[None] | None = None
         self._is_sent = False
 
     async def write(self, piece: bytes) -> None:
-        """Hold a piece until there is a part, then send."""
+        """Collect pieces until they fill a part, then start the multipart upload."""
         if self._upload is not None:
             await self._feed(self._upload, piece)
             return
@@ -59,31 +59,31 @@ class RemoteSink:
             self._is_sent = True
             self._upload = asyncio.create_task(self._put_parts())
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
-        """Send the rest, and wait until the store has the blob: it is written where it shall lie."""
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+        """Send the rest, and wait until the store has the blob. `place` is ignored: the blob is written to its final path."""
         self._is_sent = True
         if self._upload is None:
             await self._put(b"".join([*self._held, last]))
             return
         if last:
             await self._feed(self._upload, last)
-        await self._feed(self._upload, _End.DONE)
+        await self._feed(self._upload, _PartsEnd.DONE)
         await self._upload
 
     async def abort(self) -> None:
-        """Have the store forget the parts; and the blob, if it was too late for that."""
+        """Abort the upload in the store, and delete the blob if it was already complete."""
         if self._upload is not None:
             if self._coming.full():
                 self._coming.get_nowait()
-            self._coming.put_nowait(_End.GIVEN_UP)
+            self._coming.put_nowait(_PartsEnd.GIVEN_UP)
             with suppress(BlobError, _GivenUp):
                 await self._upload
         if self._is_sent:
             with suppress(*REMOTE_ERRORS):
                 await obstore.delete_async(self._store, self._name.name)
 
-    async def _feed(self, upload: asyncio.Task[None], item: bytes | _End) -> None:
-        """Hand the next item to the upload. Raises: what the upload has failed with."""
+    async def _feed(self, upload: asyncio.Task[None], item: bytes | _PartsEnd) -> None:
+        """Pass the next item to the upload. Raises: the error of the upload."""
         putting = asyncio.ensure_future(self._coming.put(item))
         await asyncio.wait({putting, upload}, return_when=asyncio.FIRST_COMPLETED)
         if not putting.done():
@@ -92,11 +92,11 @@ class RemoteSink:
 
     async def _put(self, whole: bytes) -> None:
         self._held.clear()
-        with remote_errors("write"):
+        with translate_remote_errors("write"):
             await obstore.put_async(self._store, self._name.name, whole, use_multipart=False)
 
     async def _put_parts(self) -> None:
-        with remote_errors("write"):
+        with translate_remote_errors("write"):
             await obstore.put_async(
                 self._store,
                 self._name.name,
@@ -110,14 +110,14 @@ class RemoteSink:
         held, self._held = self._held, []
         while held:
             yield held.pop(0)
-        while (item := await self._coming.get()) is not _End.DONE:
-            if item is _End.GIVEN_UP:
+        while (item := await self._coming.get()) is not _PartsEnd.DONE:
+            if item is _PartsEnd.GIVEN_UP:
                 raise _GivenUp
             yield item
 
 
 class PieceSink:
-    """What is appended to an upload, as blobs of their own; `Sink`. What is aborted keeps the pieces that are whole."""
+    """Stores appended bytes as separate blobs; implements `BlobSink`. An aborted one keeps its complete pieces."""
 
     def __init__(self, store: ObjectStore, upload: UUID, at: int) -> None:
         self._store, self._id, self._at = store, upload, at
@@ -126,25 +126,25 @@ class PieceSink:
         self._size = 0
 
     async def write(self, piece: bytes) -> None:
-        """Write to the blob in hand; end it when it is long."""
-        current = self._begun()
+        """Write to the current blob; finish it when it is long."""
+        current = self._open_piece()
         await current.write(piece)
         self._at += len(piece)
         self._size += len(piece)
         if self._size >= LONGEST_PIECE:
             await self._end(current, b"")
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
-        """End the blob in hand."""
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+        """Finish the current blob."""
         if last or self._current is not None:
-            await self._end(self._begun(), last)
+            await self._end(self._open_piece(), last)
 
     async def abort(self) -> None:
-        """Forget the blob in hand."""
+        """Abort the current blob."""
         if self._current is not None:
             await self._current.abort()
 
-    def _begun(self) -> RemoteSink:
+    def _open_piece(self) -> RemoteSink:
         if self._current is None:
             self._size = 0
             name = blob_names.piece(self._id, self._at, self._writer)

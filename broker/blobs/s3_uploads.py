@@ -1,15 +1,17 @@
-"""Multipart uploads that were begun in an S3 store and will never be finished: their writer died. They are found and aborted.
+"""Find and abort multipart uploads in an S3 store that will never be finished, because their writer died.
 
-Their parts take room and stand in no listing of blobs. The library that writes blobs can neither list nor abort uploads of
-another process, so these four requests are signed here (AWS Signature Version 4) and sent by the standard library:
+Their parts use space and do not appear in a listing of blobs. The library that writes blobs can neither list nor
+abort uploads of another process. So these three requests are signed here (AWS Signature Version 4) and sent by the
+standard library:
 
-    GET    /?uploads                      which are begun, and when      (a page of 1,000 at a time)
-    GET    /<key>?uploadId=...            when the last part came
-    DELETE /<key>?uploadId=...            abort
+    GET    /?uploads                      list unfinished uploads        (pages of 1,000)
+    GET    /<key>?uploadId=...            list the parts, with the time of the last
+    DELETE /<key>?uploadId=...            abort the upload
 
-Only keys that are names of our blobs below our prefix are touched. Keys that the machine supplies (a role of the instance) are not
-known here; then nothing is done, and the bucket's life-cycle rule is what removes such parts.
-Source: Amazon S3 API reference (ListMultipartUploads, ListParts, AbortMultipartUpload); "Signature Version 4 signing process".
+Only object keys that are paths of blobs below the configured prefix are changed. If the access keys come from the
+machine (a role of the instance), this module does not have them and does nothing; a life-cycle rule of the bucket
+must remove such parts. Source: Amazon S3 API reference (ListMultipartUploads, ListParts, AbortMultipartUpload);
+"Signature Version 4 signing process".
 """
 
 import hashlib
@@ -35,16 +37,16 @@ _MODIFIED = re.compile(r"<LastModified>([^<]+)</LastModified>")
 
 
 @dataclass(frozen=True, slots=True)
-class BegunUpload:
+class UnfinishedUpload:
     """An upload that is neither complete nor aborted."""
 
     key: str
     id: str
-    began: datetime
+    started: datetime
 
 
-class BegunUploads:
-    """The multipart uploads of a bucket. Its calls wait for the network: run them in a thread."""
+class UnfinishedUploads:
+    """The unfinished multipart uploads of a bucket. The methods wait for the network: run them in a thread."""
 
     def __init__(self, settings: S3, access_key_id: str, secret_access_key: str) -> None:
         self._settings = settings
@@ -52,24 +54,24 @@ class BegunUploads:
         self._base = urlsplit(bucket_address(settings))
 
     def abort(self, older_than: datetime) -> int:
-        """Abort the uploads of ours that had no part since a time; return how many. Raises: OSError."""
+        """Abort the platform's uploads that received no part since a time; return their number. Raises: OSError."""
         count = 0
-        for upload in list(self._begun()):
-            if upload.began < older_than and self._last_part(upload) < older_than:
-                self._ask("DELETE", upload.key, {"uploadId": upload.id})
+        for upload in list(self._unfinished()):
+            if upload.started < older_than and self._last_part(upload) < older_than:
+                self._request("DELETE", upload.key, {"uploadId": upload.id})
                 count += 1
         return count
 
-    def _begun(self) -> Iterator[BegunUpload]:
+    def _unfinished(self) -> Iterator[UnfinishedUpload]:
         prefix = f"{self._settings.prefix}/" if self._settings.prefix else ""
         query = {"uploads": ""}
         for _ in range(_MOST_PAGES):
-            text = self._ask("GET", "", query)
+            text = self._request("GET", "", query)
             for listed in _UPLOAD.findall(text):
-                upload = BegunUpload(
+                upload = UnfinishedUpload(
                     _value(listed, "Key"), _value(listed, "UploadId"), _time(listed, "Initiated")
                 )
-                if upload.key.startswith(prefix) and blob_names.found(upload.key.removeprefix(prefix)):
+                if upload.key.startswith(prefix) and blob_names.parse_path(upload.key.removeprefix(prefix)):
                     yield upload
             if _value(text, "IsTruncated") != "true":
                 return
@@ -79,25 +81,25 @@ class BegunUploads:
                 "upload-id-marker": _value(text, "NextUploadIdMarker"),
             }
 
-    def _last_part(self, upload: BegunUpload) -> datetime:
-        """Return when the last part came; without one, when the upload began."""
-        latest, query = upload.began, {"uploadId": upload.id}
+    def _last_part(self, upload: UnfinishedUpload) -> datetime:
+        """Return the time of the last part; without one, the time of the upload's start."""
+        latest, query = upload.started, {"uploadId": upload.id}
         for _ in range(_MOST_PAGES):
-            text = self._ask("GET", upload.key, query)
-            latest = max([latest, *(_read_time(found) for found in _MODIFIED.findall(text))])
+            text = self._request("GET", upload.key, query)
+            latest = max([latest, *(_parse_time(time) for time in _MODIFIED.findall(text))])
             if _value(text, "IsTruncated") != "true":
                 break
             query = {"uploadId": upload.id, "part-number-marker": _value(text, "NextPartNumberMarker")}
         return latest
 
-    def _ask(self, method: str, key: str, query: Mapping[str, str]) -> str:
-        """Send a signed request and return the text of the answer; an upload that is gone is none. Raises: OSError."""
+    def _request(self, method: str, key: str, query: Mapping[str, str]) -> str:
+        """Send a signed request and return the text of the response; empty if the upload is gone. Raises: OSError."""
         path = f"{self._base.path}/{quote(key, safe='/-_.~')}" if key else self._base.path or "/"
-        asked = "&".join(
+        query_text = "&".join(
             f"{quote(name, safe='-_.~')}={quote(value, safe='-_.~')}" for name, value in sorted(query.items())
         )
-        headers = self._signed(method, path, asked, datetime.now(UTC))
-        url = f"{self._base.scheme}://{self._base.netloc}{path}?{asked}"
+        headers = self._signed(method, path, query_text, datetime.now(UTC))
+        url = f"{self._base.scheme}://{self._base.netloc}{path}?{query_text}"
         request = urllib.request.Request(url, headers=headers, method=method)  # noqa: S310 - the settings' own address
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
@@ -126,12 +128,12 @@ class BegunUploads:
         return {**headers, "authorization": authorization}
 
 
-def begun_uploads(settings: Storage) -> BegunUploads | None:
-    """Return who looks for begun uploads; None where the store is not S3, or its keys are not in the settings."""
+def unfinished_uploads(settings: Storage) -> UnfinishedUploads | None:
+    """Return the unfinished uploads of the store; None if it is not S3, or its keys are not in the settings."""
     s3 = settings.s3
     if settings.backend != "s3" or not (s3.access_key_id and s3.secret_access_key):
         return None
-    return BegunUploads(s3, s3.access_key_id.reveal(), s3.secret_access_key.reveal())
+    return UnfinishedUploads(s3, s3.access_key_id.reveal(), s3.secret_access_key.reveal())
 
 
 def bucket_address(settings: S3) -> str:
@@ -145,18 +147,18 @@ def bucket_address(settings: S3) -> str:
 
 
 def _value(text: str, name: str) -> str:
-    found = re.search(f"<{name}>([^<]*)</{name}>", text)
-    return unescape(found[1]) if found else ""
+    match = re.search(f"<{name}>([^<]*)</{name}>", text)
+    return unescape(match[1]) if match else ""
 
 
 def _time(text: str, name: str) -> datetime:
-    return _read_time(_value(text, name))
+    return _parse_time(_value(text, name))
 
 
-def _read_time(text: str) -> datetime:
-    """Read a time of the store; one that cannot be read counts as now, so that nothing is aborted for it."""
+def _parse_time(text: str) -> datetime:
+    """Parse a time of the store; return the present time for an invalid one, so that its upload is not aborted."""
     try:
-        read = datetime.fromisoformat(text.strip())
+        time = datetime.fromisoformat(text.strip())
     except ValueError:
         return datetime.now(UTC)
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,8 +1,8 @@
-"""How many bytes of unfinished blobs a local disk may hold in all, so that uploads which never end cannot fill it.
+"""Limit the bytes of all unfinished blobs on a local disk, so that uploads which never finish cannot fill it.
 
-Every process that writes looks at the folder of files that are being written: what other processes write counts, and what dead
-ones left until the sweep removes it. Between two looks a process adds up its own pieces. It looks again before it refuses one,
-since a file leaves the folder when it is whole.
+Every writing process measures the staging folder. So the bytes of other processes count, and those of dead ones until
+the sweep removes them. Between two measurements a process adds its own pieces. It measures again before it rejects a
+piece, because finished files have left the folder.
 """
 
 import time
@@ -12,26 +12,26 @@ from threading import Lock
 from broker.blobs.errors import StagingFull
 from broker.blobs.folder import folder_size
 
-_LOOK_S = 2.0
-"""What other processes have written is seen so late."""
+_MEASURE_S = 2.0
+"""Seconds between two measurements: writes of other processes are noticed with this delay."""
 
 
 class StagedBytes:
-    """Counts what lies in a folder against a limit; 0 is no limit. Used from the store's threads."""
+    """Compares the size of a folder with a limit; 0 means unlimited. Used from the store's threads."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._folder, self._limit = folder, limit
         self._lock = Lock()
         self._size = 0
-        self._looked_at = float("-inf")
+        self._measured_at = float("-inf")
 
     def take(self, size: int) -> None:
-        """Count bytes that are about to be written. Raises: StagingFull."""
+        """Add bytes that are about to be written. Raises: StagingFull."""
         if not self._limit:
             return
         with self._lock:
-            if time.monotonic() - self._looked_at > _LOOK_S or self._size + size > self._limit:
-                self._size, self._looked_at = folder_size(self._folder), time.monotonic()
+            if time.monotonic() - self._measured_at > _MEASURE_S or self._size + size > self._limit:
+                self._size, self._measured_at = folder_size(self._folder), time.monotonic()
             if self._size + size > self._limit:
                 raise StagingFull(self._limit)
             self._size += size

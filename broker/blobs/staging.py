@@ -1,10 +1,10 @@
-"""Writing: chunks of any size in, pieces of half a MiB out, hashed and counted on the way.
+"""Write a blob: collect chunks of any size into pieces of half a MiB, hash them and pass them to the sink.
 
     write(chunk) -> collected -> [ piece ] -> MD5 and sink at the same time, in threads
                                      ^ one piece in flight while the next one is collected
 
-So a writer holds two pieces, however long the blob is. A piece in flight is never cancelled (a thread cannot be): who
-leaves early waits for it, then the sink lets go of what it holds.
+So a writer holds two pieces, however long the blob is. A piece in flight is never cancelled, because a thread cannot
+be: a writer that aborts waits for it, then the sink releases what it holds.
 """
 
 import asyncio
@@ -13,37 +13,37 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from broker.blobs.blob_names import Place
+from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobTooLarge
-from broker.blobs.model import Run, Sink, Staged
+from broker.blobs.model import BlobSink, StagedBlob, ThreadRunner
 
 PIECE = 512 * 1024
 _INLINE = 64 * 1024
-"""Up to here a hash is not worth a thread: 0.1 ms."""
+"""Up to this size hashing takes less than 0.1 ms and is done without a thread."""
 
 
 class Md5:
-    """A running MD5, which may go on in another writer."""
+    """A running MD5, which another writer may continue."""
 
     def __init__(self) -> None:
         self._state = hashlib.md5(usedforsecurity=False)
 
     def update(self, piece: bytes) -> None:
-        """Take a piece."""
+        """Add a piece."""
         self._state.update(piece)
 
     @property
     def hex(self) -> str:
-        """Give the hash of all pieces so far."""
+        """Return the hash of all pieces so far, in hexadecimal digits."""
         return self._state.hexdigest()
 
 
-class Pipe:
-    """What lies between a writer and a sink."""
+class PiecePipe:
+    """Collects chunks into pieces, hashes them, and writes them to a sink."""
 
-    def __init__(self, sink: Sink, run: Run, limit: int, md5: Md5 | None) -> None:
+    def __init__(self, sink: BlobSink, run: ThreadRunner, limit: int, md5: Md5 | None) -> None:
         self.size = 0
-        """Bytes taken."""
+        """Bytes received."""
         self.md5 = md5
         self._sink, self._run, self._limit = sink, run, limit
         self._held: list[bytes] = []
@@ -51,7 +51,7 @@ class Pipe:
         self._flight: asyncio.Future[None] | None = None
 
     async def write(self, chunk: bytes) -> None:
-        """Take a chunk. Raises: BlobTooLarge; BlobStoreDown, also for an earlier chunk."""
+        """Add a chunk. Raises: BlobTooLarge; BlobStoreDown, also for an earlier chunk."""
         if self.size + len(chunk) > self._limit:
             raise BlobTooLarge(self._limit)
         self.size += len(chunk)
@@ -61,21 +61,21 @@ class Pipe:
             await self._settled()
             self._flight = asyncio.ensure_future(self._send(self._piece()))
 
-    async def finish(self, place: Place | None = None) -> None:
-        """Send the rest, and wait until all is safe; at its place, if one is named."""
+    async def finish(self, place: BlobPath | None = None) -> None:
+        """Write the rest, and wait until everything is durable; at the final path, if one is given."""
         await self._settled()
         self._flight = asyncio.ensure_future(self._send_last(self._piece(), place))
         await self._settled()
 
     async def abort(self) -> None:
-        """Wait for the piece in flight, and let go."""
+        """Wait for the piece in flight, then abort the sink."""
         self._held.clear()
-        await asyncio.shield(asyncio.ensure_future(self._let_go()))
+        await asyncio.shield(asyncio.ensure_future(self._abort()))
 
     async def _settled(self) -> None:
         if self._flight is not None:
             await asyncio.shield(self._flight)
-            self._flight = None  # a failed one stays: it fails every later call
+            self._flight = None  # a failed piece stays, so that every later call raises its error
 
     def _piece(self) -> bytes:
         piece = self._held[0] if len(self._held) == 1 else b"".join(self._held)
@@ -85,7 +85,7 @@ class Pipe:
     async def _send(self, piece: bytes) -> None:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))
 
-    async def _send_last(self, piece: bytes, place: Place | None) -> None:
+    async def _send_last(self, piece: bytes, place: BlobPath | None) -> None:
         await self._hash(piece)
         await self._sink.finish(piece, place)
 
@@ -95,47 +95,47 @@ class Pipe:
         elif self.md5 is not None:
             await self._run(self.md5.update, piece)
 
-    async def _let_go(self) -> None:
+    async def _abort(self) -> None:
         if self._flight is not None:
             await asyncio.wait([self._flight])
             if not self._flight.cancelled():
-                self._flight.exception()  # told to who wrote; here only that nobody may miss it
+                self._flight.exception()  # mark it as retrieved: the writer has already got it
         await self._sink.abort()
 
 
-class Staging:
-    """A blob that is being written. As a context manager it aborts what was not finished."""
+class BlobWriter:
+    """Writes one blob. As a context manager it aborts a blob that was not finished."""
 
-    def __init__(self, pipe: Pipe, md5: Md5, name: Place, place: Place) -> None:
+    def __init__(self, pipe: PiecePipe, md5: Md5, name: BlobPath, place: BlobPath) -> None:
         self._pipe, self._md5, self._name, self._place = pipe, md5, name, place
         self._is_open = True
 
     @property
     def size(self) -> int:
-        """Give the bytes taken so far."""
+        """Return the bytes received so far."""
         return self._pipe.size
 
     async def write(self, chunk: bytes) -> None:
-        """Take a chunk, which must not change afterwards. Raises: BlobTooLarge, BlobStoreDown."""
+        """Add a chunk, which must not change afterwards. Raises: BlobTooLarge, BlobStoreDown."""
         await self._pipe.write(chunk)
 
-    async def finish(self) -> Staged:
-        """Wait until all bytes are safe; give what can be promoted. Raises: BlobStoreDown."""
+    async def finish(self) -> StagedBlob:
+        """Wait until all bytes are durable; return the blob, ready for `promote`. Raises: BlobStoreDown."""
         await self._pipe.finish()
         self._is_open = False
-        return Staged(self._place, self._name, self._pipe.size, self._md5.hex)
+        return StagedBlob(self._place, self._name, self._pipe.size, self._md5.hex)
 
-    async def finish_in_place(self) -> Staged:
-        """Do what `finish` and `promote` do, in one step: less work for a short blob. Raises: BlobStoreDown.
+    async def finish_in_place(self) -> StagedBlob:
+        """Finish and promote in one step, which is cheaper for a short blob. Raises: BlobStoreDown.
 
-        After a failure, or if the caller leaves meanwhile, `abort` sees to it that nothing lies at the place.
+        After a failure, or if the caller is cancelled, `abort` removes the blob from its final path.
         """
         await self._pipe.finish(self._place)
         self._is_open = False
-        return Staged(self._place, self._place, self._pipe.size, self._md5.hex)
+        return StagedBlob(self._place, self._place, self._pipe.size, self._md5.hex)
 
     async def abort(self) -> None:
-        """Leave nothing behind. What was finished is not touched."""
+        """Remove everything that was written. A finished blob is not changed."""
         if self._is_open:
             self._is_open = False
             await self._pipe.abort()
@@ -149,24 +149,24 @@ class Staging:
         await self.abort()
 
 
-class Appending:
-    """More bytes for an upload. As a context manager it keeps what came, also when its writer failed."""
+class UploadAppender:
+    """Appends to an upload. As a context manager it keeps the received bytes, even when its writer failed."""
 
-    def __init__(self, pipe: Pipe, at: int, closed: Callable[[int, Md5 | None], None]) -> None:
+    def __init__(self, pipe: PiecePipe, at: int, closed: Callable[[int, Md5 | None], None]) -> None:
         self._pipe, self._at, self._closed = pipe, at, closed
         self._is_open = True
 
     @property
     def offset(self) -> int:
-        """Give where the upload ends with all that was taken."""
+        """Return the end of the upload with all received bytes."""
         return self._at + self._pipe.size
 
     async def write(self, chunk: bytes) -> None:
-        """Take a chunk, which must not change afterwards. Raises: BlobTooLarge, BlobStoreDown."""
+        """Add a chunk, which must not change afterwards. Raises: BlobTooLarge, BlobStoreDown."""
         await self._pipe.write(chunk)
 
     async def close(self) -> int:
-        """Wait until what came is safe; give where the upload ends. Raises: BlobStoreDown; then ask `appended`."""
+        """Wait until the received bytes are durable; return the end of the upload. Raises: BlobStoreDown; then see `appended`."""
         if self._is_open:
             self._is_open = False
             try:

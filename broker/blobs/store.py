@@ -1,19 +1,21 @@
-"""The blob store: where the bytes of objects lie, for edges and workers alike (claim check: messages only name them).
+"""Store and read the bytes of objects, for edges and workers alike. Messages only contain references to them (claim
+check).
 
-    async with store.stage(blob("avatars", version), limit=most) as staging:     a new version of an object
+    async with store.stage(blob("avatars", version), limit=most) as writer:      a new version of an object
         async for chunk in body:
-            await staging.write(chunk)                                           hashed, counted, sent in pieces
-        staged = await staging.finish()                                          all bytes are safe
-    await store.promote(staged)                                                  the blob lies at its place
-    ... or both in one step: staged = await staging.finish_in_place()
+            await writer.write(chunk)                                            hashed, counted, sent in pieces
+        staged = await writer.finish()                                           all bytes are durable
+    await store.promote(staged)                                                  the blob is at its final path
+    ... or both in one step: staged = await writer.finish_in_place()
     ... the row is committed; if that fails: await store.discard(staged)
 
-    async with store.read(place, start, stop) as reading:                        BlobMissing before the first byte
-        async for chunk in reading.chunks: ...                                   or reading.file, for sendfile
+    async with store.read(place, start, stop) as blob:                           BlobMissing before the first byte
+        async for chunk in blob.chunks: ...                                      or blob.file, for sendfile
 
-Order of an upload: promote, then commit, so a row never names a missing blob. A crash between leaves a blob without a
-row, which the sweep finds with `list(OBJECTS, older_than=...)`; a crash before leaves a file in STAGING on a local disk.
-Blobs are immutable: a version is written once. Places are made by `blobs_names`; errors stand in `blobs_errors`.
+Order of an upload: promote, then commit, so a row never names a missing blob. A crash between the two leaves a blob
+without a row, which the sweep finds with `list(OBJECTS, older_than=...)`. A crash before leaves a file in STAGING on
+a local disk. Blobs are immutable: a version is written once. Paths are built by `broker/blobs/blob_names.py`; errors
+are in `broker/blobs/errors.py`.
 """
 
 import asyncio
@@ -27,37 +29,37 @@ from typing import Self
 from uuid import UUID
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import Folder, Id, Place
+from broker.blobs.blob_names import BlobFolder, BlobPath, Id
 from broker.blobs.connect import connect
 from broker.blobs.disk import DiskBlobs
 from broker.blobs.errors import BlobOffset, BlobTooLarge
 from broker.blobs.folder import store_folder
-from broker.blobs.model import Backend, Found, P, Reading, Staged, T
+from broker.blobs.model import BlobBackend, BlobInfo, OpenBlob, P, StagedBlob, T
 from broker.blobs.remote import RemoteBlobs
-from broker.blobs.s3_uploads import begun_uploads
-from broker.blobs.staging import Appending, Md5, Pipe, Staging
-from broker.blobs.uploads import Hashes, Span, cover
+from broker.blobs.s3_uploads import unfinished_uploads
+from broker.blobs.staging import BlobWriter, Md5, PiecePipe, UploadAppender
+from broker.blobs.uploads import PieceRange, UploadHashes, covering_ranges
 from schemas.settings.storage import Storage
 
 _THREADS = 16
 
 
 class BlobStore:
-    """A store of blobs on a local disk or elsewhere. All methods raise BlobStoreDown where it cannot be reached."""
+    """A store of blobs on a local disk or in an object store. All methods raise BlobStoreDown if it cannot be reached."""
 
-    def __init__(self, make_backend: Callable[["BlobStore"], Backend]) -> None:
+    def __init__(self, make_backend: Callable[["BlobStore"], BlobBackend]) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="blobs")
-        self._hashes = Hashes()
+        self._hashes = UploadHashes()
         self._backend = make_backend(self)
 
     @classmethod
     def open(cls, settings: Storage, data_folder: Path) -> Self:
-        """Open the store that the settings name. Nothing is touched yet; `check` tells whether it is there."""
+        """Return the store of the settings, without accessing it; `check` does."""
         if settings.backend == "file":
             root = store_folder(settings, data_folder)
             return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
         outside = connect(settings)
-        begun = begun_uploads(settings)
+        begun = unfinished_uploads(settings)
         return cls(lambda store: RemoteBlobs(outside, begun, store.run))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
@@ -65,37 +67,37 @@ class BlobStore:
         return asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
 
     async def close(self) -> None:
-        """Wait for what is under way in threads, and end them."""
+        """Wait for running calls in threads, and stop the threads."""
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
 
     async def check(self) -> None:
-        """Make sure that the store is there; on a local disk its folder is made. Raises: BlobStoreDown."""
+        """Check that the store is available; on a local disk create its folder. Raises: BlobStoreDown."""
         await self._backend.check()
 
-    def stage(self, place: Place, *, limit: int) -> Staging:
-        """Begin to write what shall lie at a place. Nothing is there before `promote`, or it is in no row yet."""
+    def stage(self, place: BlobPath, *, limit: int) -> BlobWriter:
+        """Return a writer for a new blob. Before `promote` no blob is at its path, or a row does not name it yet."""
         name, md5 = self._backend.staging_name(place), Md5()
-        return Staging(Pipe(self._backend.sink(name, limit), self.run, limit, md5), md5, name, place)
+        return BlobWriter(PiecePipe(self._backend.sink(name, limit), self.run, limit, md5), md5, name, place)
 
-    async def promote(self, staged: Staged) -> None:
-        """Have a finished blob lie at its place. Doing it twice is fine. Raises: BlobMissing if it was swept."""
+    async def promote(self, staged: StagedBlob) -> None:
+        """Move a finished blob to its final path. Repeating it is harmless. Raises: BlobMissing if the sweep removed it."""
         if staged.name == staged.place:
             return
         if blob_names.is_in(blob_names.UPLOADS, staged.name):
-            # What was uploaded stays until `forget`, so that a completion that fails can be tried again.
+            # The uploaded bytes stay until `forget`, so that a failed completion can be repeated.
             await self.copy(staged.name, staged.place)
         else:
             await self._backend.promote(staged.name, staged.place)
 
-    async def discard(self, staged: Staged) -> None:
-        """Drop a finished blob, promoted or not. What was appended to an upload stays."""
+    async def discard(self, staged: StagedBlob) -> None:
+        """Delete a finished blob, promoted or not. Bytes that were appended to an upload stay."""
         is_upload = blob_names.is_in(blob_names.UPLOADS, staged.name)
         await self.delete([staged.place] if is_upload else {staged.name, staged.place})
 
     def read(
-        self, place: Place, start: int = 0, stop: int | None = None
-    ) -> AbstractAsyncContextManager[Reading]:
-        """Open a blob for the bytes from `start` up to, not including, `stop`. Beyond its end there are none.
+        self, place: BlobPath, start: int = 0, stop: int | None = None
+    ) -> AbstractAsyncContextManager[OpenBlob]:
+        """Open a blob for reading from `start` up to, not including, `stop`, which may be beyond its end.
 
         Raises: BlobMissing, BlobStoreDown, both when it is opened; later only BlobStoreDown.
         """
@@ -103,55 +105,56 @@ class BlobStore:
             raise ValueError("a range begins at 0 or later")
         return self._backend.read(place, start, stop)
 
-    def local_path(self, place: Place) -> Path | None:
-        """Give the path of a blob on the local disk, whether it is there or not; None if the store is elsewhere."""
+    def local_path(self, place: BlobPath) -> Path | None:
+        """Return the path of a blob on the local disk, whether it exists or not; None for an object store."""
         return self._backend.local_path(place)
 
-    async def stat(self, place: Place) -> Found:
-        """Give a blob's size and time. Raises: BlobMissing."""
+    async def stat(self, place: BlobPath) -> BlobInfo:
+        """Return a blob's size and time. Raises: BlobMissing."""
         return await self._backend.stat(place)
 
-    async def get_small(self, place: Place, *, limit: int) -> bytes:
-        """Give all bytes of a blob. Raises: BlobMissing; BlobTooLarge, before any byte is read."""
+    async def get_small(self, place: BlobPath, *, limit: int) -> bytes:
+        """Return all bytes of a blob. Raises: BlobMissing; BlobTooLarge, before any byte is read."""
         async with self.read(place) as reading:
             if reading.size > limit:
                 raise BlobTooLarge(limit)
             return b"".join([chunk async for chunk in reading.chunks])
 
-    async def put_small(self, place: Place, data: bytes) -> Staged:
-        """Write a blob at once, in place of another that may be there; a reader sees one or the other."""
-        async with self.stage(place, limit=len(data)) as staging:
-            await staging.write(data)
-            staged = await staging.finish()
+    async def put_small(self, place: BlobPath, data: bytes) -> StagedBlob:
+        """Write a blob, replacing an existing one; a reader sees one or the other."""
+        async with self.stage(place, limit=len(data)) as writer:
+            await writer.write(data)
+            staged = await writer.finish()
         await self.promote(staged)
         return staged
 
-    async def copy(self, source: Place, target: Place) -> None:
-        """Have the bytes of a blob lie at another place too. Raises: BlobMissing."""
+    async def copy(self, source: BlobPath, target: BlobPath) -> None:
+        """Copy a blob to another path. Raises: BlobMissing."""
         if not await self._backend.copy(source, target):
             await self.promote(await self.join([source], target))
 
-    async def join(self, parts: Sequence[Place], place: Place) -> Staged:
-        """Write the parts one behind the other into a new blob, ready for `promote`. Raises: BlobMissing."""
-        return await self._joined([Span(part, 0) for part in parts], place)
+    async def join(self, parts: Sequence[BlobPath], place: BlobPath) -> StagedBlob:
+        """Concatenate parts into a new blob, ready for `promote`. Raises: BlobMissing."""
+        return await self._joined([PieceRange(part, 0) for part in parts], place)
 
-    async def delete(self, places: Iterable[Place]) -> None:
-        """Delete blobs; what is not there is fine."""
+    async def delete(self, places: Iterable[BlobPath]) -> None:
+        """Delete blobs; missing ones are ignored."""
         if listed := list(dict.fromkeys(places)):
             await self._backend.delete(listed)
 
-    async def delete_folder(self, folder: Folder) -> None:
+    async def delete_folder(self, folder: BlobFolder) -> None:
         """Delete all blobs of a folder, such as the `transforms` of a version, or a finished `upload`."""
         await self._backend.delete_folder(folder)
 
-    async def list(self, folder: Folder, older_than: datetime | None = None) -> AsyncIterator[Found]:
-        """List the blobs of a folder, in no order; only those last written before a time, if one is given."""
-        async for found in self._backend.list(folder):
-            if older_than is None or found.modified < older_than:
-                yield found
+    async def list(self, folder: BlobFolder, older_than: datetime | None = None) -> AsyncIterator[BlobInfo]:
+        """Yield the blobs of a folder, in arbitrary order; only those last written before `older_than`, if it is given."""
+        async for info in self._backend.list(folder):
+            if older_than is None or info.modified < older_than:
+                yield info
 
-    async def append(self, upload: Id, at: int, *, limit: int) -> Appending:
-        """Begin to append to a resumable upload of at most `limit` bytes in all. One writer at a time: the caller sees to it.
+    async def append(self, upload: Id, at: int, *, limit: int) -> UploadAppender:
+        """Return an appender for a resumable upload of at most `limit` bytes in all. The caller must ensure a single
+        writer.
 
         Raises: BlobOffset if the upload does not end at `at`.
         """
@@ -159,47 +162,48 @@ class BlobStore:
         end = await self.appended(id)
         if at != end:
             raise BlobOffset(end)
-        pipe = Pipe(self._backend.append_sink(id, at), self.run, limit - at, self._hashes.take(id, at))
-        return Appending(pipe, at, partial(self._hashes.keep, id))
+        pipe = PiecePipe(self._backend.append_sink(id, at), self.run, limit - at, self._hashes.take(id, at))
+        return UploadAppender(pipe, at, partial(self._hashes.store, id))
 
     async def appended(self, upload: Id) -> int:
-        """Give where an upload ends; 0 if nothing was appended."""
-        return cover(await self._backend.appended(UUID(str(upload))))[1]
+        """Return the end of an upload in bytes; 0 if nothing was appended."""
+        return covering_ranges(await self._backend.appended(UUID(str(upload))))[1]
 
-    async def complete(self, upload: Id, place: Place) -> Staged:
-        """Make a blob of all that was appended, ready for `promote`; then `forget` the upload.
+    async def complete(self, upload: Id, place: BlobPath) -> StagedBlob:
+        """Build a blob of everything that was appended, ready for `promote`; then `forget` the upload.
 
-        One piece is taken as it is. More of them (never on a local disk) are joined, which takes the time of reading
-        and writing them.
+        A single piece is used as it is. Several pieces (never on a local disk) are joined, which takes the time of
+        reading and writing them.
         """
         id = UUID(str(upload))
-        spans, size = cover(await self._backend.appended(id))
+        spans, size = covering_ranges(await self._backend.appended(id))
         if len(spans) != 1:
             return await self._joined(spans, place)
         name = spans[0].place
-        return Staged(place, name, size, self._hashes.whole(id, size) or await self._hashed(name))
+        return StagedBlob(place, name, size, self._hashes.whole(id, size) or await self._hashed(name))
 
     async def forget(self, upload: Id) -> None:
         """Delete an upload with all its parts."""
         await self.delete_folder(blob_names.upload(upload))
 
-    async def abort_begun(self, older_than: datetime) -> int:
-        """Abort multipart uploads of ours to the outside store that had no part since a time; return how many.
+    async def abort_unfinished(self, older_than: datetime) -> int:
+        """Abort the platform's multipart uploads in an object store that received no part since a time; return their
+        number.
 
-        Their writer is dead: a living one sends a part sooner. Raises: BlobStoreDown.
+        Their writer is dead, because a living one sends a part sooner. Raises: BlobStoreDown.
         """
-        return await self._backend.abort_begun(older_than)
+        return await self._backend.abort_unfinished(older_than)
 
-    async def _joined(self, spans: Sequence[Span], place: Place) -> Staged:
+    async def _joined(self, spans: Sequence[PieceRange], place: BlobPath) -> StagedBlob:
         sizes = [(await self.stat(span.place)).size for span in spans]
-        async with self.stage(place, limit=sum(sizes)) as staging:
+        async with self.stage(place, limit=sum(sizes)) as writer:
             for span in spans:
                 async with self.read(span.place, span.start) as reading:
                     async for chunk in reading.chunks:
-                        await staging.write(chunk)
-            return await staging.finish()
+                        await writer.write(chunk)
+            return await writer.finish()
 
-    async def _hashed(self, place: Place) -> str:
+    async def _hashed(self, place: BlobPath) -> str:
         md5 = Md5()
         async with self.read(place) as reading:
             async for chunk in reading.chunks:

@@ -1,9 +1,9 @@
-"""Finds out whether the object store answers, every few seconds, and reports a fault where it does not.
+"""Check every few seconds whether the object store answers, and report a fault if it does not.
 
-One small question without an object: a folder on a disk must be there and have room, an outside store must answer for
-its bucket. One unanswered question may be a slow moment; two in a row are a fault (`broker/observability/faults.py`), so the loss of a
-store is known after twenty seconds at most. The readiness of the pool `storage` goes by it (workers/storage/pool.py), and
-only that of storage: requests of other pools need no store.
+The check reads no object: a folder on a disk must exist and have free space, an object store must answer for its
+bucket. One failed check may be a slow moment; two in a row are a fault (`broker/observability/faults.py`), so the
+loss of a store is reported after twenty seconds at most. The readiness of the pool `storage` depends on it
+(workers/storage/pool.py); other pools do not use the store.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _FAILURES = 2
 PART = "object store"
 
 
-class BlobsWatch:
+class BlobStoreWatch:
     """Watches one store from `start` to `close`."""
 
     def __init__(self, store: BlobStore, faults: Faults = FAULTS) -> None:
@@ -29,24 +29,24 @@ class BlobsWatch:
         self.reason = ""
         self._remove_gauge = gauge(
             "headwater_object_store_up",
-            "Whether the store of objects answers this process.",
+            "Whether the object store answers this process.",
             lambda: float(not self.reason),
         )
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start the checks."""
         self._task = asyncio.get_running_loop().create_task(self._run(), name="object store")
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Stop the checks."""
         self._remove_gauge()
         self._faults.clear(PART)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def look(self) -> None:
-        """Ask once and note the answer."""
+    async def check(self) -> None:
+        """Check once and record the result."""
         try:
             async with asyncio.timeout(_ANSWER_S):
                 await self._store.check()
@@ -60,7 +60,7 @@ class BlobsWatch:
 
     async def _run(self) -> None:
         while True:
-            await self.look()
+            await self.check()
             await asyncio.sleep(AGAIN_S if self._failures else EVERY_S)
 
     def _fail(self, reason: str) -> None:

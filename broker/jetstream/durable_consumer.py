@@ -1,13 +1,18 @@
-"""JetStream: messages that the broker keeps until they are handled. Orders to it, and the messages of a consumer.
+"""Store messages in a stream with an acknowledgement, and read them through a durable consumer until they are handled.
 
-All of it goes through the package `nats-py` (`broker/jetstream/nats_py.py` holds its connection); here its errors become
-`Unavailable` and `JetStreamRefused`, and a consumer becomes something that gives messages whatever happens to it.
+A durable consumer is a position in a stream that the server stores under a name. The server delivers a message to one
+of the processes that pull from the consumer. The process acknowledges it (ack), postpones it (nak with a delay), or
+rejects it for good (term). A message without any of these is delivered again after `ack_wait_s`; the sign "in
+progress" restarts that time. So a message is handled at least once.
+
+This goes through the library nats-py (`broker/jetstream/nats_py.py` holds its connection). Its exceptions become
+`Unavailable` and `JetStreamError` here. Streams are created and changed by `broker/jetstream/streams.py` alone.
 """
 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -17,17 +22,17 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext, api
 from nats.js.errors import APIError, NoStreamResponseError
 
-from broker.jetstream.errors import JetStreamRefused as JetStreamRefused
-from broker.jetstream.errors import without_room
-from broker.jetstream.nats_py import Closed, Durable
-from broker.nats.connection import Connection
+from broker.backoff import Backoff
+from broker.jetstream.errors import JetStreamError
+from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
+from broker.jetstream.streams import NO_STREAM, EnsuredStreams
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong
-from broker.observability.observations import BrokerComplained, StreamRecreated
+from broker.observability.observations import BrokerComplained
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
 
-_NAME_IN_USE, _NO_STREAM = 10058, 10059
-_ORDER_S = 5.0
+_REQUEST_S = 5.0
 _PULL_S = 5.0
 _GATHER_S = 0.05
 _UNDERWAY = 16
@@ -37,11 +42,12 @@ _HEADER_BYTES = len(b"NATS/1.0\r\nNats-Msg-Id: \r\n\r\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Consumer:
-    """A durable consumer: its place in the stream outlives us and is shared by all that pull from it.
+class DurableConsumer:
+    """A durable consumer: its position in the stream outlives this process and is shared by all that pull from it.
 
-    Up to `batch` messages are fetched at once, and some more may be underway to others who pull. A batch of one means
-    that no message is delivered before the one before it is done. One that is not done in `ack_wait_s` comes again.
+    Up to `batch` messages are fetched at once, and more may be underway to other processes. A batch of one means that
+    a message is delivered only after the one before it is done. A message that is not done in `ack_wait_s` is
+    delivered again.
     """
 
     stream: str
@@ -52,43 +58,13 @@ class Consumer:
     batch: int
 
 
-async def ensure_stream(
-    connection: Connection,
-    name: str,
-    subjects: Sequence[str],
-    *,
-    max_age_s: float = 0,
-    max_bytes: int = -1,
-    duplicate_window_s: float = 120,
-    in_memory: bool = False,
-) -> None:
-    """Make a stream that keeps what is published on some subjects, or change it to these limits.
-
-    Past a limit the oldest messages go; 0 seconds and -1 bytes are no limit. Raises: Unavailable, JetStreamRefused.
-    """
-    config = api.StreamConfig(
-        name=name,
-        subjects=list(subjects),
-        retention=api.RetentionPolicy.LIMITS,
-        discard=api.DiscardPolicy.OLD,
-        storage=api.StorageType.MEMORY if in_memory else api.StorageType.FILE,
-        num_replicas=connection.replicas,
-        max_age=max_age_s,
-        max_bytes=max_bytes,
-        duplicate_window=min(duplicate_window_s, max_age_s or duplicate_window_s),
-        allow_msg_ttl=True,
-    )
-    connection.companion(_Streams).configs[name] = config
-    await _ensure(connection, config)
-
-
 async def publish(
-    connection: Connection, subject: str, payload: bytes, *, id: str = "", timeout: float = _ORDER_S
+    connection: NatsConnection, subject: str, payload: bytes, *, id: str = "", timeout: float = _REQUEST_S
 ) -> int:
-    """Publish and wait until the stream has it; give its sequence number.
+    """Publish a message and wait until the stream has stored it; return its sequence number.
 
-    Two messages with the same `id` within the stream's window are kept once. Raises: MessageTooLong; Unavailable,
-    JetStreamRefused: then the message may be kept or not.
+    Two messages with the same `id` within the stream's window are stored once. Raises: MessageTooLong; Unavailable,
+    JetStreamError: then the message may be stored or not.
     """
     size = len(payload) + (_HEADER_BYTES + len(id.encode()) if id else 0)
     if size > connection.max_payload:  # the server would close the connection on it
@@ -97,15 +73,14 @@ async def publish(
     try:
         return await _publish(connection, subject, payload, headers, timeout)
     except _NoStream:
-        config = connection.companion(_Streams).keeping(subject)
-        if config is None:
+        streams = connection.linked(EnsuredStreams)
+        if not await streams.recreate(streams.name_for(subject)):
             raise
-        await _recreate(connection, config)
         return await _publish(connection, subject, payload, headers, timeout)
 
 
-async def ensure_consumer(connection: Connection, consumer: Consumer) -> None:
-    """Make a durable consumer, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+async def ensure_consumer(connection: NatsConnection, consumer: DurableConsumer) -> None:
+    """Create a durable consumer, or update it to these limits. Raises: Unavailable, JetStreamError."""
     config = api.ConsumerConfig(
         durable_name=consumer.durable,
         filter_subject=consumer.subject,
@@ -116,102 +91,105 @@ async def ensure_consumer(connection: Connection, consumer: Consumer) -> None:
         deliver_policy=api.DeliverPolicy.NEW if consumer.only_new else api.DeliverPolicy.ALL,
         replay_policy=api.ReplayPolicy.INSTANT,
     )
-    async with _order(connection, f"consumer {consumer.durable} of {consumer.stream}") as jetstream:
+    async with _jetstream(connection, f"consumer {consumer.durable} of {consumer.stream}") as jetstream:
         await jetstream.add_consumer(consumer.stream, config)
 
 
-class Pull:
-    """Gets the messages of a durable consumer, over reconnects of either side: `async with Pull(...) as pull`.
+class ConsumerPull:
+    """Pulls the messages of a durable consumer, across reconnects of either side: `async with ConsumerPull(...) as
+    pull`.
 
-    Those that are here and not done yet are kept ours: JetStream is told in time that they are being worked on.
-    When it ends they are given back. A consumer that is gone is made anew, from where it would begin as a new one.
+    For messages that are fetched and not done, an "in progress" sign is sent every third of `ack_wait_s`. At the end
+    they are given back (nak). A consumer that was deleted is created again; it starts where a new one would.
     """
 
-    def __init__(self, connection: Connection, consumer: Consumer) -> None:
+    def __init__(self, connection: NatsConnection, consumer: DurableConsumer) -> None:
         self._connection = connection
         self._consumer = consumer
         self._arrived: deque[Msg] = deque()
-        self._in_hand: Msg | None = None
+        self._current: Msg | None = None
         self._expected = 0
         self._context: JetStreamContext | None = None
         self._subscription: JetStreamContext.PullSubscription | None = None
-        self._pause_s = _FIRST_PAUSE_S
+        self._backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
         self._complaint = ""
 
     async def __aenter__(self) -> Self:
-        self._keeping = asyncio.get_running_loop().create_task(self._keep())
+        self._in_progress_task = asyncio.get_running_loop().create_task(self._send_in_progress())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._keeping.cancel()
+        self._in_progress_task.cancel()
         with contextlib.suppress(*_GONE):
             if self._subscription is not None:
                 await self._subscription.unsubscribe()
-            for message in self._ours():
+            for message in self._unfinished():
                 await message.nak()
 
     async def next(self) -> Msg:
-        """Give the next message; it comes again unless it is told to be done. Raises: Closed with the connection."""
+        """Return the next message; it is delivered again unless it is acknowledged. Raises: ConnectionClosed."""
         while not self._arrived:
             try:
                 self._arrived.extend(await self._fetch())
-                self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
-            except Closed:
+                self._backoff.reset()
+                self._complaint = ""
+            except ConnectionClosed:
                 raise
             except Unavailable:
-                await self._mend()
-        self._in_hand = self._arrived.popleft()
-        return self._in_hand
+                await self._recover()
+        self._current = self._arrived.popleft()
+        return self._current
 
     async def acknowledge(self) -> None:
-        """Tell that the message in hand is handled. If that cannot be told, it comes again."""
-        await self._let_go(Msg.ack)
+        """Acknowledge the current message. If that cannot be sent, it is delivered again."""
+        await self._finish(Msg.ack)
 
     async def reject(self) -> None:
-        """Tell that the message in hand shall never come again."""
-        await self._let_go(Msg.term)
+        """Reject the current message for good (term)."""
+        await self._finish(Msg.term)
 
-    async def again(self, delay_s: float) -> None:
-        """Ask for the message in hand once more after a while."""
-        await self._let_go(lambda message: message.nak(delay_s))
+    async def postpone(self, delay_s: float) -> None:
+        """Postpone the current message (nak with a delay)."""
+        await self._finish(lambda message: message.nak(delay_s))
 
-    async def _let_go(self, tell: Callable[[Msg], Awaitable[None]]) -> None:
-        message, self._in_hand = self._in_hand, None
+    async def _finish(self, send: Callable[[Msg], Awaitable[None]]) -> None:
+        message, self._current = self._current, None
         if message is not None:
             with contextlib.suppress(*_GONE):
-                await tell(message)
+                await send(message)
 
-    def _ours(self) -> list[Msg]:
-        return [*([self._in_hand] if self._in_hand else []), *self._arrived]
+    def _unfinished(self) -> list[Msg]:
+        return [*([self._current] if self._current else []), *self._arrived]
 
-    async def _keep(self) -> None:
+    async def _send_in_progress(self) -> None:
         while True:
             await asyncio.sleep(self._consumer.ack_wait_s / 3)
-            for message in self._ours():
+            for message in self._unfinished():
                 with contextlib.suppress(*_GONE):
                     await message.in_progress()
 
     async def _fetch(self) -> list[Msg]:
-        """Give the first message that comes within some seconds, or as many as are known to be there.
+        """Return the first message that arrives within some seconds, or as many as the stream is known to have.
 
-        Never more than that: the package holds back what it has until all it asked for is there, or the time is over.
+        It requests no more than that: the library returns messages only when all requested ones arrived or the time
+        is over.
         """
         count = min(self._consumer.batch, max(self._expected, 1))
         self._expected = 0
-        async with _order(self._connection, self._consumer.durable, _PULL_S + _ORDER_S) as jetstream:
-            subscription = await self._bound(jetstream)
+        async with _jetstream(self._connection, self._consumer.durable, _PULL_S + _REQUEST_S) as jetstream:
+            subscription = await self._subscribe(jetstream)
             try:
                 messages = await subscription.fetch(count, timeout=_PULL_S if count == 1 else _GATHER_S)
-            except TimeoutError:  # the fetch's own; that of the order arrives here as a cancellation
+            except TimeoutError:  # the one of `fetch`; the one of `_jetstream` arrives here as a cancellation
                 return []
         if messages:
             self._expected = messages[-1].metadata.num_pending
         return messages
 
-    async def _bound(self, jetstream: JetStreamContext) -> JetStreamContext.PullSubscription:
-        """Give the subscription on which messages arrive; each client needs its own."""
+    async def _subscribe(self, jetstream: JetStreamContext) -> JetStreamContext.PullSubscription:
+        """Return the subscription on which messages arrive; each client of the library needs its own."""
         if self._subscription is None or self._context is not jetstream:
             bind = jetstream.pull_subscribe_bind
             self._subscription = await bind(self._consumer.durable, stream=self._consumer.stream)
@@ -219,106 +197,60 @@ class Pull:
         return self._subscription
 
     async def _ensure(self) -> None:
-        """Make sure that there is a consumer, and a stream for it. Raises: Unavailable, JetStreamRefused."""
+        """Create the consumer, and its stream if that vanished. Raises: Unavailable, JetStreamError."""
         try:
             await ensure_consumer(self._connection, self._consumer)
-        except JetStreamRefused as refused:
-            config = self._connection.companion(_Streams).configs.get(self._consumer.stream)
-            if refused.code != _NO_STREAM or config is None:
+        except JetStreamError as error:
+            streams = self._connection.linked(EnsuredStreams)
+            if error.code != NO_STREAM or not await streams.recreate(self._consumer.stream):
                 raise
-            await _recreate(self._connection, config)
             await ensure_consumer(self._connection, self._consumer)
 
-    async def _mend(self) -> None:
-        """After a refusal: wait, longer and longer, and make sure that there is a consumer."""
-        await asyncio.sleep(self._pause_s)
-        self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
+    async def _recover(self) -> None:
+        """After a failed fetch: wait for the backoff, then create the consumer again if it is gone."""
+        await self._backoff.wait()
         try:
             await self._ensure()
-        except JetStreamRefused as refused:
-            if str(refused) != self._complaint:
-                self._complaint = str(refused)
-                observe(BrokerComplained(f"consumer {self._consumer.durable}: {refused}"))
-        except Closed:
+        except JetStreamError as error:
+            if str(error) != self._complaint:
+                self._complaint = str(error)
+                observe(BrokerComplained(f"consumer {self._consumer.durable}: {error}"))
+        except ConnectionClosed:
             raise
         except Unavailable:
-            pass  # the connection tells it
-
-
-class _Streams:
-    """The streams that this process keeps: what each was made with, so that one that vanished can be made again.
-
-    A stream vanishes when an operator deletes it, or with the disk of a broker. What it held is lost; what comes is not, and
-    nothing has to be restarted for it.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        del connection
-        self.configs: dict[str, api.StreamConfig] = {}
-
-    def keeping(self, subject: str) -> api.StreamConfig | None:
-        """Return the configuration of the stream that keeps a subject."""
-        for config in self.configs.values():
-            if any(_covers(pattern, subject) for pattern in config.subjects or ()):
-                return config
-        return None
-
-    async def close(self) -> None:
-        """Hold nothing that has to be closed."""
+            pass  # the connection reports it
 
 
 class _NoStream(Unavailable):
-    """Nothing keeps this subject: the stream is gone, or JetStream does not answer."""
-
-
-def _covers(pattern: str, subject: str) -> bool:
-    return pattern == subject or (pattern.endswith(".>") and subject.startswith(pattern[:-1]))
-
-
-async def _ensure(connection: Connection, config: api.StreamConfig) -> None:
-    """Make a stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
-    try:
-        async with _order(connection, f"stream {config.name}") as jetstream:
-            await jetstream.add_stream(config)
-    except JetStreamRefused as refused:
-        if refused.code != _NAME_IN_USE:
-            raise without_room(refused, config.name or "", config.max_bytes or -1) from None
-        async with _order(connection, f"stream {config.name}") as jetstream:
-            await jetstream.update_stream(config)
-
-
-async def _recreate(connection: Connection, config: api.StreamConfig) -> None:
-    """Make a stream that vanished again. Raises: Unavailable, JetStreamRefused."""
-    await _ensure(connection, config)
-    observe(StreamRecreated(config.name or ""))
+    """The subject belongs to no stream: the stream was deleted, or JetStream does not answer."""
 
 
 async def _publish(
-    connection: Connection, subject: str, payload: bytes, headers: dict[str, str] | None, timeout: float
+    connection: NatsConnection, subject: str, payload: bytes, headers: dict[str, str] | None, timeout: float
 ) -> int:
-    async with _order(connection, subject, timeout) as jetstream:
+    async with _jetstream(connection, subject, timeout) as jetstream:
         try:
-            kept = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
-        except (ValueError, TypeError, KeyError):  # something that is no stream answered
+            ack = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
+        except (ValueError, TypeError, KeyError):  # the reply came from a subscriber that is not a stream
             raise Unavailable(f"the answer on {subject} is not one of a stream") from None
-    return kept.seq
+    return ack.seq
 
 
 @contextlib.asynccontextmanager
-async def _order(
-    connection: Connection, what: str, timeout: float = _ORDER_S
+async def _jetstream(
+    connection: NatsConnection, target: str, timeout: float = _REQUEST_S
 ) -> AsyncIterator[JetStreamContext]:
-    """Give JetStream for one order. Raises: Unavailable, JetStreamRefused, for all that the package raises."""
+    """Provide JetStream for one request, and translate the library's exceptions. Raises: Unavailable, JetStreamError."""
     try:
-        async with connection.companion(Durable).use(timeout) as jetstream:
+        async with connection.linked(JetStreamClient).use(timeout) as jetstream:
             yield jetstream
     except APIError as error:
-        if error.err_code is None:  # not JetStream's word: nobody listens there
-            raise _NoStream(f"nobody answers for {what}") from None
-        raise JetStreamRefused(error.err_code, error.description or "") from None
+        if error.err_code is None:  # not an answer of JetStream: the subject lacks a subscriber
+            raise _NoStream(f"nobody answers for {target}") from None
+        raise JetStreamError(error.err_code, error.description or "") from None
     except (NoStreamResponseError, nats.errors.NoRespondersError):
-        raise _NoStream(f"nobody answers for {what}") from None
+        raise _NoStream(f"nobody answers for {target}") from None
     except TimeoutError:
-        raise Unavailable(f"nobody answered for {what} in time") from None
+        raise Unavailable(f"nobody answered for {target} in time") from None
     except _GONE as error:
-        raise Unavailable(f"the broker cannot be asked for {what} ({type(error).__name__})") from None
+        raise Unavailable(f"the broker cannot be asked for {target} ({type(error).__name__})") from None

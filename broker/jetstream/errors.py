@@ -1,26 +1,26 @@
-"""What JetStream answers when it does not do as it is told."""
+"""The error that JetStream answers with."""
 
 from schemas.errors import Unavailable
 
 
-class JetStreamRefused(Unavailable):
-    """JetStream refused an order; `code` is its own number for the reason."""
+class JetStreamError(Unavailable):
+    """JetStream rejected a request; `code` is JetStream's own number for the reason."""
 
     def __init__(self, code: int, description: str) -> None:
         super().__init__(f"JetStream refused: {description or 'without a reason'}")
         self.code, self.description = code, description
 
 
-NO_ROOM = frozenset({10023, 10028, 10047})
-"""Codes for a server, or an account, whose streams may not promise to keep as much as a stream would."""
+NO_SPACE = frozenset({10023, 10028, 10047})
+"""Codes for a server or an account whose streams have reserved all the space that it may use."""
 
 
-def without_room(refused: JetStreamRefused, name: str, max_bytes: int) -> JetStreamRefused:
-    """Return a refusal that says which stream finds no room and what to change; any other one as it is."""
-    if refused.code not in NO_ROOM:
-        return refused
+def explain_no_space(error: JetStreamError, name: str, max_bytes: int) -> JetStreamError:
+    """Return an error that names the stream without space and the setting to change; any other error unchanged."""
+    if error.code not in NO_SPACE:
+        return error
     size = f" of {max_bytes / 1024**2:.0f} MiB" if max_bytes > 0 else ""
-    return JetStreamRefused(
-        refused.code,
-        f"stream {name}{size}: {refused.description}; raise max_file_store of nats-server, or the limits of its account",
+    return JetStreamError(
+        error.code,
+        f"stream {name}{size}: {error.description}; raise max_file_store of nats-server, or the limits of its account",
     )

@@ -1,18 +1,23 @@
-"""The connection that carries what is durable: that of the package `nats-py`, beside our own for the hot path.
+"""JetStream connection (nats-py), separate from the hot-path client, for durable work only.
 
-It is opened by the first durable order of a process and closed with the `Connection` it belongs to; a process that
-gives no such order neither opens it nor imports the package (which brings an HTTP client of 10 MB with it).
+Why nats-py here: durable consumers (pull requests, acknowledgement, redelivery) are its code, maintained by the NATS
+project, and that work waits for a disk, so that its higher CPU time does not matter. Why it does not carry requests:
+it takes 37 to 39 us a hop where the hot-path client takes 27 to 31 (`broker/nats/__init__.py`). Its behaviour while
+disconnected is not the reason, because the settings below change it.
 
-What the package does not do by itself, and is done here:
+The connection is opened by the first durable request of a process and closed with the `NatsConnection` it belongs to.
+A process without durable requests neither opens it nor imports the library, which loads an HTTP client of 10 MB.
 
-- It keeps what is published while disconnected and sends it later. Here it may keep nothing (`pending_size` 0), so
-  that an order fails when it cannot be given.
-- It leaves an order waiting for its time limit when the connection is lost. Here the limit is over at once.
-- It closes for good on errors it does not know, and its reconnecting may end or hang. Here a client that is closed,
-  or is not back `_BACK_S` after our own connection, is replaced by a new one.
-- It speaks TLS only where the server demands it. Here also where the URL does.
+What the library does not do by itself, and is done here:
 
-All servers of one list are entered with the credentials of the first: they are one cluster.
+- It buffers what is published while disconnected and sends it later. Here the buffer is switched off (`pending_size`
+  0), so a request fails at once while the broker is away.
+- It leaves a request waiting for its time limit when the connection is lost. Here the time limit ends at that moment.
+- It closes for good on errors that it does not know, and its reconnecting may stop or hang. Here a client that is
+  closed, or that is not connected `_BACK_S` after the hot-path connection is back, is replaced by a new one.
+- It uses TLS only where the server requires it. Here also where the URL does (`tls://`).
+
+All servers of one list are used with the credentials of the first: they are one cluster.
 """
 
 import asyncio
@@ -28,8 +33,8 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 
 from broker import subjects
-from broker.nats.connection import Connection
-from broker.nats.protocol import Server
+from broker.nats.addresses import ServerAddress
+from broker.nats.connection import NatsConnection
 from broker.observability.observations import BrokerBack, BrokerComplained, BrokerLost
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
@@ -42,17 +47,17 @@ _PING_EVERY_S = 5
 _UNANSWERED_PINGS = 2
 
 
-class Closed(Unavailable):
-    """The connection was closed by its owner: no order will ever be taken again."""
+class ConnectionClosed(Unavailable):
+    """The connection was closed by its owner and will not be opened again."""
 
     def __init__(self) -> None:
         super().__init__("the connection to the broker is closed")
 
 
-class Durable:
-    """The durable side of a connection: `connection.companion(Durable)`."""
+class JetStreamClient:
+    """The nats-py client of a connection: `connection.linked(JetStreamClient)`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
         self._client: Client | None = None
         self._context: JetStreamContext | None = None
@@ -60,14 +65,15 @@ class Durable:
         self._limits: set[asyncio.Timeout] = set()
         self._is_closed = False
         self._lost_at = 0.0
-        self._missed_since = 0.0
+        self._waiting_since = 0.0
         self._complaint = ""
 
     @contextlib.asynccontextmanager
     async def use(self, timeout: float) -> AsyncIterator[JetStreamContext]:
-        """Give JetStream for one order. Its time ends after `timeout` seconds, or when the connection is lost.
+        """Provide JetStream for one request. Its time ends after `timeout` seconds, or when the connection is lost.
 
-        Raises: Closed; Unavailable while the broker is away; TimeoutError; and what the order itself raises.
+        Raises: ConnectionClosed; Unavailable while the broker is away; TimeoutError; and what the request itself
+        raises.
         """
         async with asyncio.timeout(timeout) as limit:
             self._limits.add(limit)
@@ -77,33 +83,33 @@ class Durable:
                 self._limits.discard(limit)
 
     async def close(self) -> None:
-        """Close for good. What waits is told that it is over."""
+        """Close for good. The time limit of every running request ends now."""
         self._is_closed = True
         self._end_limits()
         async with self._opening:
             await self._discard()
 
     async def _ready(self) -> JetStreamContext:
-        """Give the context of a client that is connected; open one if there is none to wait for."""
+        """Return the context of a connected client; open a new client if the present one does not come back."""
         if self._context is not None and self._client is not None and self._client.is_connected:
             return self._context
         async with self._opening:
             if self._is_closed:
-                raise Closed
+                raise ConnectionClosed
             if not self._connection.is_connected:
-                self._missed_since = 0.0
+                self._waiting_since = 0.0
                 raise Unavailable("the broker is not connected")
             if self._client is None or self._context is None or not await self._is_back(self._client):
                 await self._discard()
                 self._context = await self._open()
-            self._missed_since = 0.0
+            self._waiting_since = 0.0
             return self._context
 
     async def _is_back(self, client: Client) -> bool:
-        """Wait until a client is connected again; give False if it is closed or is missed for too long."""
-        self._missed_since = self._missed_since or asyncio.get_running_loop().time()
+        """Wait until a client is connected again; return False if it is closed, or not back within `_BACK_S`."""
+        self._waiting_since = self._waiting_since or asyncio.get_running_loop().time()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self._missed_since + _BACK_S):
+            async with asyncio.timeout_at(self._waiting_since + _BACK_S):
                 while not client.is_connected and not client.is_closed:  # noqa: ASYNC110 - its callback may never come
                     await asyncio.sleep(_LOOK_S)
         return client.is_connected
@@ -120,11 +126,11 @@ class Durable:
         context = None
         if any(server.tls for server in servers) or self._connection.is_secured:
             context = await asyncio.get_running_loop().run_in_executor(None, ssl.create_default_context)
-        self._client = client = _Client()
+        self._client = client = _TlsClient()
 
-        async def lost() -> None:
+        async def on_disconnected() -> None:
             if client is self._client and not self._is_closed:
-                self._lose()
+                self._handle_loss()
 
         await client.connect(
             servers=[_address(server) for server in servers],
@@ -136,41 +142,41 @@ class Durable:
             ping_interval=_PING_EVERY_S,
             max_outstanding_pings=_UNANSWERED_PINGS,
             tls=context,
-            error_cb=self._complain,
-            disconnected_cb=lost,
-            reconnected_cb=self._come_back,
+            error_cb=self._report_error,
+            disconnected_cb=on_disconnected,
+            reconnected_cb=self._handle_reconnect,
             **_credentials(servers[0]),
         )
-        await self._come_back()
+        await self._handle_reconnect()
         return client.jetstream()
 
     async def _discard(self) -> None:
-        """Close the client, if there is one; it gets little time, for its peer may be silent."""
+        """Close the client, if there is one. It gets `_CLOSE_S`, because its peer may be silent."""
         client, self._client, self._context = self._client, None, None
         if client is not None:
             with contextlib.suppress(TimeoutError, OSError, nats.errors.Error):
                 async with asyncio.timeout(_CLOSE_S):
                     await client.close()
 
-    def _lose(self) -> None:
+    def _handle_loss(self) -> None:
         if not self._lost_at:
             self._lost_at = time.monotonic()
             observe(BrokerLost("durable: the connection ended"))
         self._end_limits()
 
-    async def _come_back(self) -> None:
+    async def _handle_reconnect(self) -> None:
         if self._lost_at:
             observe(BrokerBack(round(time.monotonic() - self._lost_at, 3)))
         self._lost_at, self._complaint = 0.0, ""
 
-    async def _complain(self, error: Exception) -> None:
-        """Observe what the server refuses, once; that it cannot be reached is told by `BrokerLost`."""
-        words = str(error)
+    async def _report_error(self, error: Exception) -> None:
+        """Report an error of the server once. A lost connection is reported by `BrokerLost` instead."""
+        text = str(error)
         if isinstance(error, OSError | TimeoutError | nats.errors.StaleConnectionError):
             return
-        if words != self._complaint:
-            self._complaint = words
-            observe(BrokerComplained(f"durable: {words}"))
+        if text != self._complaint:
+            self._complaint = text
+            observe(BrokerComplained(f"durable: {text}"))
 
     def _end_limits(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -180,27 +186,27 @@ class Durable:
         self._limits.clear()
 
 
-class _Client(Client):
-    """The package's client, made to speak TLS with a server whose URL demands it (`tls://`)."""
+class _TlsClient(Client):
+    """The library's client, changed to use TLS with a server whose URL is `tls://`."""
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
-        # The package reads `tls_required` after this step; what it reads is this very dictionary.
+        # The library reads `tls_required` from this dictionary after this step.
         if self._current_server is not None and self._current_server.uri.scheme == "tls":
             info["tls_required"] = True
         await super()._process_info(info, initial_connection)
 
 
-def _address(server: Server) -> str:
+def _address(server: ServerAddress) -> str:
     host = f"[{server.host}]" if ":" in server.host else server.host
     return f"{'tls' if server.tls else 'nats'}://{host}:{server.port}"
 
 
-def _inbox(server: Server) -> str:
+def _inbox(server: ServerAddress) -> str:
     return subjects.inbox(server.user if server.password else "", secrets.token_hex(9)).removesuffix(".")
 
 
-def _credentials(server: Server) -> dict[str, Any]:
-    """Give how to sign in. Secrets are given as functions: the client asks them for each connect and keeps no text."""
+def _credentials(server: ServerAddress) -> dict[str, Any]:
+    """Return the sign-in arguments. Secrets are passed as functions, which the client calls for each connect."""
     if server.user and server.password:
         return {"user": server.user, "password": server.password.reveal}
     return {"token": lambda: server.user} if server.user else {}

@@ -1,19 +1,20 @@
-"""Finds out whether a stream stores what is published into it, and reports a fault where it does not.
+"""Check whether a stream stores what is published into it, and report a fault where it does not.
 
-nats-server keeps the error of a failed write: after a full disk a stream stores nothing until the server is restarted,
-although there is room again (its file store calls it a critical write error). It does not even answer what is published:
-observed with 2.15, where questions about the stream are answered as if nothing had happened. Older versions refuse with code
-10077, and some switch JetStream off as a whole. Nothing but a message that is to be stored shows any of it.
+nats-server remembers a failed write: after a full disk a stream stores nothing until the server is restarted,
+although there is space again (its file store calls it a critical write error). Version 2.15 does not even answer what
+is published, while it answers queries about the stream as if nothing had happened. Older versions reject with code
+10077, and some switch JetStream off completely. Only a message that should be stored shows the failure.
 
-So a small message, the canary, is published every few seconds where nothing else was stored meanwhile. It has a subject of
-its own (`events.canary.<STREAM>`) that no consumer reads, and a time to live of ten seconds (`Nats-TTL`), so a stream holds
-two or three of them. A stream with one writer, whose messages form a chain, has no room for another publisher: its
-writer reports what it sees (`stored`, `refused`, `unanswered`) and writes a message of its own when it is idle
-(workers/replication).
+So a small message, the canary, is published every few seconds when nothing else was stored. It has its own subject
+(`events.canary.<STREAM>`) that no consumer reads, and a time to live of ten seconds (`Nats-TTL`), so a stream holds
+two or three of them. The stream CHANGES cannot take canaries, because its messages form a chain with a single writer
+(`broker/jetstream/ordered_publisher.py`). Its writer reports the results of its own messages (`stored`, `rejected`,
+`unanswered`) and publishes one when it is idle (workers/replication).
 
-Silence is a fault after three seconds; with replicas after ten, for an election takes up to five. A sticky fault is cured
-by the supervisor of one machine, which restarts nats-server as soon as there is room. In a cluster the leader of the stream
-CHANGES is asked to step down, so that a server with room takes over; of the other streams no process may move the leader.
+Silence is a fault after three seconds; with replicas after ten, because an election takes up to five. A sticky fault
+is repaired on one machine by the supervisor, which restarts nats-server as soon as there is space. In a cluster the
+leader of the stream CHANGES is asked to step down, so that a server with space takes over. No process has the right
+to move the leader of the others.
 """
 
 import asyncio
@@ -26,13 +27,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import msgspec
-from msgspec import Struct
 
-from broker.jetstream.api import OrderError, give_order
-from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.api import decode_ack, jetstream_request
+from broker.jetstream.errors import JetStreamError
 from broker.jetstream.streams import stream_state
-from broker.nats.connection import Connection, NoResponders
-from broker.nats.protocol import Message, headers
+from broker.nats.connection import NatsConnection, NoResponders
+from broker.nats.protocol import NatsMessage, headers
 from broker.observability.faults import FAULTS, Faults
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
@@ -42,15 +42,15 @@ from schemas.errors import Unavailable
 EVERY_S = 5.0
 _FAULTY_S = 1.0
 _ANSWER_S = 1.5
-_LIVES_S = 10
+_TTL_S = 10
 _SILENT_S, _SILENT_REPLICAS_S = 3.0, 10.0
 _STORE_FAILED = 10077
 _SWITCHED_OFF_CODES = (10039, 10076)
 _STEP_DOWN_EVERY_S = 30.0
 SWITCHED_OFF = "JetStream is switched off"
 _NO_ANSWER = "no answer"
-_LITTLE_ROOM = 16 * 1024 * 1024
-_NO_ROOM = "no space left on device"
+_LITTLE_SPACE = 16 * 1024 * 1024
+_NO_SPACE = "no space left on device"
 
 
 class StreamLeaderAsked(Observation, frozen=True):
@@ -60,19 +60,12 @@ class StreamLeaderAsked(Observation, frozen=True):
     stream: str
 
 
-class _Ack(Struct, frozen=True):
-    error: OrderError | None = None
-
-
-_ACK = msgspec.json.Decoder(_Ack)
-
-
 class StreamWatch:
-    """Watches one stream. `recreate` makes it again when it is gone; `may_move`: this user may have its leader step down."""
+    """Watches one stream. `recreate` creates it again when it is gone; `may_move`: this user may ask its leader to step down."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: NatsConnection,
         stream: str,
         recreate: Callable[[], Awaitable[object]] | None = None,
         faults: Faults = FAULTS,
@@ -84,7 +77,7 @@ class StreamWatch:
         self._stored_at = 0.0
         self._reason = ""
         self._silent_since: float | None = None
-        self._asked_at = -_STEP_DOWN_EVERY_S
+        self._step_down_at = -_STEP_DOWN_EVERY_S
         self._running: asyncio.Task[None] | None = None
         self._stepping: asyncio.Task[None] | None = None
         self._remove_gauge = gauge(
@@ -96,7 +89,7 @@ class StreamWatch:
 
     @property
     def part(self) -> str:
-        """The name of the part in faults."""
+        """The name of the stream in faults."""
         return f"stream {self._stream}"
 
     @property
@@ -106,30 +99,30 @@ class StreamWatch:
 
     @property
     def stored_s(self) -> float:
-        """For how many seconds nothing is known to have been stored."""
+        """Seconds since a message was last known to be stored."""
         return time.monotonic() - self._stored_at
 
     def stored(self) -> None:
-        """Note that the stream has stored a message."""
+        """Record that the stream has stored a message."""
         self._stored_at, self._silent_since = time.monotonic(), None
         if self._reason:
             self._reason = ""
             self._faults.clear(self.part)
 
-    def refused(self, code: int, description: str) -> None:
+    def rejected(self, code: int, description: str) -> None:
         """Note that the stream has refused a message, with JetStream's number and words."""
         if code == _STORE_FAILED:
-            self._fail(f"does not store: {words_of(description)}", is_sticky=True)
+            self._fail(f"does not store: {public_reason(description)}", is_sticky=True)
             self._ask_to_step_down()
         elif code in _SWITCHED_OFF_CODES:
             self._fail(f"does not store: {SWITCHED_OFF}", is_sticky=True)
         else:
-            self._fail(f"does not store: {words_of(description)}")
+            self._fail(f"does not store: {public_reason(description)}")
 
     def unanswered(self, reason: str = "", *, is_sticky: bool = False) -> None:
-        """Note that no answer came back from the stream; silence that lasts is a fault."""
+        """Record that the stream did not acknowledge a message; silence that lasts is a fault."""
         now = time.monotonic()
-        if not self._connection.is_connected:  # that is a fault of its own, which every edge sees
+        if not self._connection.is_connected:  # a fault of its own, which every edge reports
             self._silent_since = None
             return
         if self._silent_since is None:
@@ -141,7 +134,7 @@ class StreamWatch:
                 self._ask_to_step_down()
 
     def start(self) -> Callable[[], Awaitable[None]]:
-        """Publish canaries from now on; return what ends it."""
+        """Start to publish canaries; return the function that stops it."""
         self._running = asyncio.get_running_loop().create_task(self.run(), name=f"watch of {self._stream}")
         return self.close
 
@@ -150,24 +143,24 @@ class StreamWatch:
         while True:
             await self._connection.connected()
             if self._reason or self._silent_since is not None or self.stored_s >= EVERY_S * 0.9:
-                await self.look()
+                await self.check()
             is_well = not self._reason and self._silent_since is None
             await asyncio.sleep(EVERY_S if is_well else _FAULTY_S)
 
-    async def look(self) -> None:
-        """Publish one canary and note what becomes of it."""
-        head = headers({"Nats-TTL": f"{_LIVES_S}s"})
+    async def check(self) -> None:
+        """Publish one canary and record the result."""
+        head = headers({"Nats-TTL": f"{_TTL_S}s"})
         try:
-            reply = await self._connection.ask(canary(self._stream).name, b"", _ANSWER_S, head=head)
+            reply = await self._connection.request(canary(self._stream).name, b"", _ANSWER_S, head=head)
         except NoResponders:
             await self._look_for_stream()
         except Unavailable:
             await self._ask_about_stream()
         else:
-            self._take(reply)
+            self._record(reply)
 
     async def close(self) -> None:
-        """Forget the stream."""
+        """Stop the watch and clear its fault and gauge."""
         self._remove_gauge()
         self._faults.clear(self.part)
         tasks = [task for task in (self._running, self._stepping) if task is not None]
@@ -175,31 +168,31 @@ class StreamWatch:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _take(self, reply: Message) -> None:
+    def _record(self, reply: NatsMessage) -> None:
         try:
-            ack = _ACK.decode(reply.payload)
+            ack = decode_ack.decode(reply.payload)
         except msgspec.MsgspecError:
             return
         if ack.error is None:
             self.stored()
         else:
-            self.refused(ack.error.err_code, ack.error.description)
+            self.rejected(ack.error.err_code, ack.error.description)
 
     async def _look_for_stream(self) -> None:
-        """Nothing listens to the canary: the stream is gone, or JetStream is switched off."""
+        """The canary's subject lacks a subscriber: the stream is gone, or JetStream is switched off."""
         try:
             state = await stream_state(self._connection, self._stream)
             if state is None and self._recreate is not None:
                 await self._recreate()
         except NoResponders:
             self.unanswered(SWITCHED_OFF, is_sticky=True)
-        except JetStreamRefused as refused:
-            self.refused(refused.code, refused.description)
+        except JetStreamError as error:
+            self.rejected(error.code, error.description)
         except Unavailable:
             self.unanswered(_NO_ANSWER)
 
     async def _ask_about_stream(self) -> None:
-        """The canary is not answered. A server that answers questions about the stream works, and its store does not."""
+        """The canary was not answered. If queries about the stream are, the server works and its store does not."""
         try:
             await stream_state(self._connection, self._stream)
         except Unavailable:
@@ -208,11 +201,11 @@ class StreamWatch:
             self.unanswered(is_sticky=True)
 
     def why_silent(self) -> str:
-        """Return the reason for the silence of a store, as far as it can be known from here."""
+        """Return the reason for the silence of a store, as far as this process can find it out."""
         folder = os.environ.get("HEADWATER_DATA", "")
         with contextlib.suppress(OSError):
-            if folder and (Path(folder) / "nats").is_dir() and shutil.disk_usage(folder).free < _LITTLE_ROOM:
-                return _NO_ROOM
+            if folder and (Path(folder) / "nats").is_dir() and shutil.disk_usage(folder).free < _LITTLE_SPACE:
+                return _NO_SPACE
         return "its server answers, and the stream does not (most often after a full disk)"
 
     def _fail(self, reason: str, *, is_sticky: bool = False) -> None:
@@ -220,22 +213,28 @@ class StreamWatch:
         self._faults.report(self.part, reason, is_sticky=is_sticky)
 
     def _ask_to_step_down(self) -> None:
-        """Where the stream has replicas, another server can lead it: this one's disk may be the only full one."""
+        """Ask the leader of a stream with replicas to step down: its disk may be the only full one."""
         now = time.monotonic()
-        if self._may_move and self._connection.replicas > 1 and now - self._asked_at >= _STEP_DOWN_EVERY_S:
-            self._asked_at = now
+        if (
+            self._may_move
+            and self._connection.replicas > 1
+            and now - self._step_down_at >= _STEP_DOWN_EVERY_S
+        ):
+            self._step_down_at = now
             self._stepping = asyncio.get_running_loop().create_task(self._step_down())
 
     async def _step_down(self) -> None:
         try:
-            await give_order(self._connection, f"STREAM.LEADER.STEPDOWN.{self._stream}", {}, _ACK)
+            await jetstream_request(
+                self._connection, f"STREAM.LEADER.STEPDOWN.{self._stream}", {}, decode_ack
+            )
         except Unavailable:
-            return  # there is no other server: the fault is reported in any case
+            return  # another server is missing; the fault is reported in any case
         observe(StreamLeaderAsked(self._stream))
 
 
-def words_of(description: str) -> str:
-    """Return JetStream's reason without the paths of its server (pure)."""
-    if _NO_ROOM in description:
-        return _NO_ROOM
+def public_reason(description: str) -> str:
+    """Return JetStream's reason without file paths of its server (pure)."""
+    if _NO_SPACE in description:
+        return _NO_SPACE
     return description.rpartition(": ")[2].strip() or "without a reason"

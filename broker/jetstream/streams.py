@@ -1,46 +1,71 @@
-"""Streams of JetStream over our own connection: their state, and orders that make, change or drop one.
+"""Create, update, delete and inspect streams: the only module that does, over the hot-path connection.
 
-`broker/jetstream/durable_consumer.py` does the like over the package, with consumers; who only writes into a stream needs no package
-of 10 MB. A stream has notes (its metadata): texts that whoever writes into it keeps there.
-Source: NATS documentation, "JetStream wire API".
+It does not use nats-py. A process that only writes into a stream or reads it in order does not load that library, and
+a cluster that elects a leader needs requests that are repeated (`broker/jetstream/api.py`), which the library does
+not do.
+
+A stream stores messages under increasing sequence numbers until a limit (age, bytes) removes the oldest. It remembers
+the ids (`Nats-Msg-Id`) of messages for a while and stores a message with a known id only once. Its metadata holds
+notes: texts that its writer stores there.
+
+A stream that this process ensures is remembered, so that one that vanished can be created again. A stream vanishes
+when an operator deletes it, or with the disk of a broker. Its messages are lost then, but new ones are stored without
+a restart. Source: NATS documentation, "JetStream wire API".
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
-from broker.jetstream.api import OrderError, give_order
-from broker.jetstream.errors import JetStreamRefused, without_room
-from broker.nats.connection import Connection
+from broker.jetstream.api import JetStreamFault, jetstream_request
+from broker.jetstream.errors import JetStreamError, explain_no_space
+from broker.nats.connection import NatsConnection
+from broker.observability.observations import StreamRecreated
+from broker.observability.observe import observe
 
 NO_STREAM = 10059
+_NAME_IN_USE = 10058
 _NO_MESSAGE = 10037
 _ID = b"Nats-Msg-Id:"
 
+T = TypeVar("T")
+
 
 class StreamLimits(Struct, frozen=True):
-    """What a stream keeps: subjects, seconds, bytes; ids of messages are remembered for `duplicate_window_s`."""
+    """What a stream stores: subjects, seconds, bytes; ids of messages are remembered for `duplicate_window_s`.
+
+    0 seconds and -1 bytes mean unlimited.
+    """
 
     name: str
     subjects: Sequence[str]
     max_age_s: float
     max_bytes: int
     duplicate_window_s: float = 120.0
+    is_in_memory: bool = False
 
 
 class StreamState(Struct, frozen=True):
-    """Where a stream stands. `last_seq` stays when messages go; `last_id` is empty when the last one is gone.
-
-    `created` is when it was made: another text is another stream.
-    """
+    """The position of a stream. `last_seq` stays when messages are removed; `last_id` is empty when the last one was removed."""
 
     first_seq: int
     last_seq: int
     last_id: str
     notes: dict[str, str]
     created: str
+    """When the stream was created: a different text means a different stream."""
+
+
+class StreamHead(Struct, frozen=True):
+    """The first and last sequence number of a stream. `first_seq` is above `last_seq` when it is empty."""
+
+    first_seq: int
+    last_seq: int
+    created: str
+    """When the stream was created: a different text means a different stream."""
 
 
 class _Counts(Struct, frozen=True):
@@ -53,64 +78,168 @@ class _Config(Struct, frozen=True):
     metadata: dict[str, str] = {}
 
 
-class _Stored(Struct, frozen=True):
+class _MessageHeaders(Struct, frozen=True):
     hdrs: str = ""
+    seq: int = 0
 
 
-class _Answer(Struct, frozen=True):
-    error: OrderError | None = None
+class _StreamResponse(Struct, frozen=True):
+    error: JetStreamFault | None = None
     created: str = ""
     state: _Counts = field(default_factory=_Counts)
     config: _Config = field(default_factory=_Config)
-    message: _Stored = field(default_factory=_Stored)
+    message: _MessageHeaders = field(default_factory=_MessageHeaders)
 
 
-_ANSWER = msgspec.json.Decoder(_Answer)
+_RESPONSE = msgspec.json.Decoder(_StreamResponse)
 
 
-async def stream_state(connection: Connection, name: str) -> StreamState | None:
-    """Give the state of a stream; None if there is none of that name. Raises: Unavailable, JetStreamRefused."""
+async def ensure_stream(
+    connection: NatsConnection,
+    name: str,
+    subjects: Sequence[str],
+    *,
+    max_age_s: float = 0,
+    max_bytes: int = -1,
+    duplicate_window_s: float = 120,
+    in_memory: bool = False,
+) -> None:
+    """Create a stream that stores what is published on some subjects, or update it to these limits.
+
+    Beyond a limit the oldest messages are removed; 0 seconds and -1 bytes mean unlimited. Raises: Unavailable,
+    JetStreamError.
+    """
+    limits = StreamLimits(name, subjects, max_age_s, max_bytes, duplicate_window_s, in_memory)
+    connection.linked(EnsuredStreams).limits[name] = limits
+    await _create_or_update(connection, limits)
+
+
+class EnsuredStreams:
+    """The streams that this process ensured, with their limits: `connection.linked(EnsuredStreams)`."""
+
+    def __init__(self, connection: NatsConnection) -> None:
+        self._connection = connection
+        self.limits: dict[str, StreamLimits] = {}
+
+    async def recreate(self, name: str) -> bool:
+        """Create an ensured stream again; return False for another one. Raises: Unavailable, JetStreamError."""
+        limits = self.limits.get(name)
+        if limits is None:
+            return False
+        await _create_or_update(self._connection, limits)
+        observe(StreamRecreated(name))
+        return True
+
+    def name_for(self, subject: str) -> str:
+        """Return the name of the ensured stream that stores a subject; empty if there is none."""
+        for name, limits in self.limits.items():
+            if any(_covers(pattern, subject) for pattern in limits.subjects):
+                return name
+        return ""
+
+    async def close(self) -> None:
+        """Do nothing: a dictionary needs no closing."""
+
+
+def _covers(pattern: str, subject: str) -> bool:
+    return pattern == subject or (pattern.endswith(".>") and subject.startswith(pattern[:-1]))
+
+
+async def _create_or_update(connection: NatsConnection, limits: StreamLimits) -> None:
     try:
-        found = await _order(connection, f"STREAM.INFO.{name}", {})
-    except JetStreamRefused as refused:
-        if refused.code == NO_STREAM:
+        await create_stream(connection, limits, {})
+    except JetStreamError as error:
+        if error.code != _NAME_IN_USE:
+            raise
+        await update_stream(connection, limits, {})
+
+
+async def create_stream(connection: NatsConnection, limits: StreamLimits, notes: dict[str, str]) -> None:
+    """Create a stream whose oldest messages are removed first. Raises: Unavailable, JetStreamError."""
+    config = _config(limits, notes, connection.replicas)
+    try:
+        await jetstream_request(connection, f"STREAM.CREATE.{limits.name}", config, _RESPONSE)
+    except JetStreamError as error:
+        raise explain_no_space(error, limits.name, limits.max_bytes) from None
+
+
+async def update_stream(connection: NatsConnection, limits: StreamLimits, notes: dict[str, str]) -> None:
+    """Update the limits and the notes of a stream. Raises: Unavailable, JetStreamError."""
+    config = _config(limits, notes, connection.replicas)
+    await jetstream_request(connection, f"STREAM.UPDATE.{limits.name}", config, _RESPONSE)
+
+
+async def delete_stream(connection: NatsConnection, name: str) -> None:
+    """Delete a stream with all message ids that it remembers. Raises: Unavailable, JetStreamError."""
+    await jetstream_request(connection, f"STREAM.DELETE.{name}", {}, _RESPONSE)
+
+
+async def stream_state(connection: NatsConnection, name: str) -> StreamState | None:
+    """Return the state of a stream; None if it does not exist. Raises: Unavailable, JetStreamError."""
+    try:
+        info = await _info(connection, name)
+    except JetStreamError as error:
+        if error.code == NO_STREAM:
             return None
         raise
-    last_id = await _id_of(connection, name, found.state.last_seq) if found.state.messages else ""
+    last = await _message_id(connection, name, {"seq": info.state.last_seq}) if info.state.messages else None
     return StreamState(
-        found.state.first_seq, found.state.last_seq, last_id, _own(found.config.metadata), found.created
+        info.state.first_seq,
+        info.state.last_seq,
+        last[1] if last else "",
+        {note: text for note, text in info.config.metadata.items() if not note.startswith("_nats.")},
+        info.created,
     )
 
 
-async def make_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:
-    """Make a stream on disk whose oldest messages go first. Raises: Unavailable, JetStreamRefused."""
+async def stream_head(connection: NatsConnection, name: str) -> StreamHead:
+    """Return the position of a stream. Raises: Unavailable; JetStreamError, also for a missing stream."""
+    info = await _info(connection, name)
+    first, last = info.state.first_seq, info.state.last_seq
+    return StreamHead(first if info.state.messages else last + 1, last, info.created)
+
+
+async def next_id(connection: NatsConnection, name: str, seq: int) -> tuple[int, str] | None:
+    """Return number and id of the first message at or after a number; None if there is none. Raises: Unavailable."""
+    return await _message_id(connection, name, {"seq": max(seq, 1), "next_by_subj": ">"})
+
+
+async def last_up_to(
+    connection: NatsConnection, name: str, head: StreamHead, order: Callable[[str], T], most: T
+) -> int:
+    """Return the number of the last message whose id is not above `most` in the order of ids (binary search).
+
+    It is the number before the first message when all of them are above. Raises: Unavailable.
+    """
+    low, high = head.first_seq - 1, head.last_seq
+    while low < high:
+        middle = (low + high + 1) // 2
+        message = await next_id(connection, name, middle)
+        if message is None or message[0] > high or order(message[1]) > most:  # type: ignore[operator]  # ids have an order
+            high = middle - 1
+        else:
+            low = message[0]
+    return low
+
+
+async def _info(connection: NatsConnection, name: str) -> _StreamResponse:
+    return await jetstream_request(connection, f"STREAM.INFO.{name}", {}, _RESPONSE)
+
+
+async def _message_id(
+    connection: NatsConnection, name: str, query: dict[str, object]
+) -> tuple[int, str] | None:
+    """Return number and id of a message, the id empty where it has none; None for a missing message."""
     try:
-        await _order(connection, f"STREAM.CREATE.{limits.name}", _config(limits, notes, connection.replicas))
-    except JetStreamRefused as refused:
-        raise without_room(refused, limits.name, limits.max_bytes) from None
-
-
-async def change_stream(connection: Connection, limits: StreamLimits, notes: dict[str, str]) -> None:
-    """Change the limits and the notes of a stream. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.UPDATE.{limits.name}", _config(limits, notes, connection.replicas))
-
-
-async def drop_stream(connection: Connection, name: str) -> None:
-    """Drop a stream, with all it remembers: ids that it has seen are new again. Raises: Unavailable, JetStreamRefused."""
-    await _order(connection, f"STREAM.DELETE.{name}", {})
-
-
-async def _id_of(connection: Connection, name: str, seq: int) -> str:
-    try:
-        found = await _order(connection, f"STREAM.MSG.GET.{name}", {"seq": seq})
-    except JetStreamRefused as refused:
-        if refused.code == _NO_MESSAGE:  # it went in the meantime
-            return ""
+        response = await jetstream_request(connection, f"STREAM.MSG.GET.{name}", query, _RESPONSE)
+    except JetStreamError as error:
+        if error.code == _NO_MESSAGE:
+            return None
         raise
-    for line in base64.b64decode(found.message.hdrs).split(b"\r\n"):
+    for line in base64.b64decode(response.message.hdrs).split(b"\r\n"):
         if line.startswith(_ID):
-            return line[len(_ID) :].strip().decode(errors="replace")
-    return ""
+            return response.message.seq, line[len(_ID) :].strip().decode(errors="replace")
+    return response.message.seq, ""
 
 
 def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[str, object]:
@@ -120,7 +249,7 @@ def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[
         "subjects": list(limits.subjects),
         "retention": "limits",
         "discard": "old",
-        "storage": "file",
+        "storage": "memory" if limits.is_in_memory else "file",
         "num_replicas": replicas,
         "max_age": int(limits.max_age_s * 1e9),
         "max_bytes": limits.max_bytes,
@@ -129,12 +258,3 @@ def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[
         "allow_msg_ttl": True,
         "metadata": notes,
     }
-
-
-def _own(metadata: dict[str, str]) -> dict[str, str]:
-    """Leave out what the server notes itself."""
-    return {name: text for name, text in metadata.items() if not name.startswith("_nats.")}
-
-
-async def _order(connection: Connection, what: str, asked: dict[str, object]) -> _Answer:
-    return await give_order(connection, what, asked, _ANSWER)

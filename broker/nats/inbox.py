@@ -1,44 +1,53 @@
-"""The subjects on which a process hears what is meant for one waiting thing of its own (`broker/nats/connection.py`)."""
+"""Demultiplex replies that arrive on one wildcard subscription.
+
+A process subscribes once to `_INBOX.<user>.<random>.*`. Each call, body or question that waits for messages opens a
+token, and gets those that arrive on `<prefix><token>`. So waiting for a reply costs a dictionary entry and no message
+to the server (`broker/nats/connection.py`).
+"""
 
 import secrets
 from collections.abc import Callable
 from itertools import count
 
 from broker import subjects
-from broker.nats.protocol import DISCONNECTED, Callback, Message
+from broker.nats.protocol import DISCONNECTED, Callback, NatsMessage
 
 
 class Inbox:
-    """The subjects on which this process hears what is meant for one waiting thing of its own."""
+    """The open tokens of a process: reply subject -> callback."""
 
-    __slots__ = ("_open", "_skip", "_tell", "_tokens", "prefix")
+    __slots__ = ("_open", "_skip", "_tokens", "_try_publish", "prefix")
 
-    def __init__(self, user: str, tell: Callable[[str, bytes], bool]) -> None:
-        self._tell = tell
+    def __init__(self, user: str, try_publish: Callable[[str, bytes], bool]) -> None:
+        self._try_publish = try_publish
         self.prefix = subjects.inbox(user, secrets.token_hex(9))
         self._skip = len(self.prefix)
         self._open: dict[str, Callback] = {}
         self._tokens = count()
 
     def open(self, callback: Callback) -> str:
-        """Give a new subject whose messages go to `callback`, until it is closed."""
+        """Return a new subject whose messages go to `callback` until it is closed."""
         token = f"{next(self._tokens):x}"
         self._open[token] = callback
         return self.prefix + token
 
     def close(self, subject: str) -> None:
-        """Hear nothing more on a subject."""
+        """Close a subject: further messages on it are dropped."""
         self._open.pop(subject[self._skip :], None)
 
-    def take(self, message: Message) -> None:
-        """Hand a message to the one it is for."""
+    def take(self, message: NatsMessage) -> None:
+        """Pass a message to the callback of its token.
+
+        A message for a closed token that names a reply subject gets an empty answer there: the sender learns that the
+        token is closed.
+        """
         callback = self._open.get(message.subject[self._skip :])
         if callback is not None:
             callback(message)
         elif subjects.is_inbox(message.reply):
-            self._tell(message.reply, b"")
+            self._try_publish(message.reply, b"")
 
-    def lose(self) -> None:
-        """Tell everything that waits that its answer will not come."""
+    def disconnect(self) -> None:
+        """Send a message with status `DISCONNECTED` to every open token: its reply will not come."""
         for token, callback in list(self._open.items()):
-            callback(Message(self.prefix + token, "", b"", DISCONNECTED))
+            callback(NatsMessage(self.prefix + token, "", b"", DISCONNECTED))

@@ -1,10 +1,11 @@
-"""The NATS client protocol on one TCP connection: bytes in, messages out. Nothing here reconnects.
+"""The NATS client protocol on one TCP connection: bytes in, messages out. Reconnecting is done in
+`broker/nats/connection.py`.
 
-Why not the client library: it keeps what is published while disconnected and sends it later (a write must never be
-sent after its client stopped waiting), it gives up for good on errors it does not know, an empty exchange through it
-costs half as much CPU again as a whole request through this (tests/bench/broker_hop.py: 39 us against 27 with 32
-at a time), and importing it brings an HTTP client into every worker. What is durable goes through the library
-(`broker/jetstream/nats_py.py`).
+Why the hot path does not use the library nats-py: the CPU time. An empty exchange through it costs 39 us, a whole
+request through this module 27 us (tests/bench/broker_hop.py, 32 at a time), and importing it loads an HTTP client
+into every worker. Its other differences could be configured away, as `broker/jetstream/nats_py.py` does for durable
+work: it buffers what is published while disconnected (a write must never be sent after its client stopped waiting),
+and it closes for good on errors it does not know.
 
 Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloads have their size in the line:
 
@@ -14,9 +15,10 @@ Theory of operation (docs.nats.io, "Client Protocol"). Lines end in CRLF, payloa
     HMSG subject sid [reply] head size, head, payload  SUB subject [queue] sid   UNSUB sid
     PING  PONG  +OK  -ERR 'words'                      HPUB subject [reply] head size, head, payload   PING  PONG
 
-Of headers only the status is read: `NATS/1.0 503` on a reply means that nobody listens on the subject asked.
-A payload that arrives in pieces is put together once, when its last byte is there. Callbacks are plain functions,
-called as the bytes arrive: no queue, no task, no copy of the payload between the socket and the one it is for.
+Of headers only the status is read: `NATS/1.0 503` on a reply means that the request's subject lacks a subscriber. A
+payload that arrives in pieces is joined once, when its last byte is there. Callbacks are plain functions that are
+called while the bytes are parsed, without a queue, a task or a further copy of the payload between the socket and its
+receiver.
 """
 
 import asyncio
@@ -24,18 +26,17 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from broker.nats.addresses import ServerAddress
 from broker.observability.observations import CallbackFailed
 from broker.observability.observe import observe, traceback_of
 from schemas.errors import ApiError, Unavailable
-from schemas.keys.secret import Secret
 
 NO_RESPONDERS = 503
-"""Status of a reply that NATS itself sends: nobody listens on that subject."""
+"""Status of a reply that NATS itself sends: the subject lacks a subscriber."""
 DISCONNECTED = 599
 """Status of the message that every open inbox gets when the connection is lost (`broker/nats/connection.py`)."""
 
@@ -46,8 +47,8 @@ _HIGH_WATER = 4 * 1024 * 1024
 _MAX_UNSENT = 64 * 1024 * 1024
 
 
-class Message(Struct, gc=False):
-    """What arrived: `status` is 0, or that of the NATS headers."""
+class NatsMessage(Struct, gc=False):
+    """A received message. `status` is 0, or the one in the NATS headers."""
 
     subject: str
     reply: str
@@ -55,18 +56,18 @@ class Message(Struct, gc=False):
     status: int = 0
 
 
-Callback = Callable[[Message], None]
-Lost = Callable[["Link", Exception], None]
+Callback = Callable[[NatsMessage], None]
+LostCallback = Callable[["NatsLink", Exception], None]
 
 
-class Finder(Protocol):
-    """Finds the callback of a subscription by its id: a dictionary, or what stands before one."""
+class CallbackTable(Protocol):
+    """Maps subscription ids to callbacks: a dictionary, or the table of an overlap (`broker/nats/lame_duck.py`)."""
 
     def get(self, id: bytes, /) -> Callback | None: ...
 
 
 class MessageTooLong(ApiError):
-    """A message is longer than the broker takes: its head is too long, since bodies travel in chunks."""
+    """A message exceeds the broker's limit. Bodies travel in chunks, so its head is too long."""
 
     status = 431
 
@@ -76,61 +77,38 @@ class MessageTooLong(ApiError):
         self.limit = limit
 
 
-class Refused(Exception):
-    """The server does not let us in: `words` are its own."""
+class ConnectRejected(Exception):
+    """The server rejected the sign-in; `reason` is its own text."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
-
-
-class Server(Struct, frozen=True):
-    """Where a nats-server is and how to sign in."""
-
-    host: str
-    port: int
-    tls: bool = False
-    user: str = ""
-    password: Secret = Secret("")
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
-class Info(Struct, frozen=True):
-    """The part of a server's INFO that matters here."""
+class ServerInfo(Struct, frozen=True):
+    """The members of a server's INFO that are used here."""
 
     max_payload: int = 1024 * 1024
     tls_required: bool = False
     connect_urls: list[str] = []
     ldm: bool = False
-    """The server is about to end ("lame duck mode") and wants its clients to go to others."""
-
-
-def parse_servers(url: str) -> list[Server]:
-    """Read a comma separated list of `nats://user:password@host:port` or `tls://...`.
-
-    Raises: ValueError if one of them is no such URL; its text does not show the URL, which may hold a password.
-    """
-    servers = []
-    for text in filter(None, (part.strip() for part in url.split(","))):
-        parts = urlsplit(text if "://" in text else f"nats://{text}")
-        if parts.scheme not in ("nats", "tls") or not parts.hostname:
-            raise ValueError("the broker's URL must be nats://[user:password@]host[:port], or tls://...")
-        user, password = unquote(parts.username or ""), Secret(unquote(parts.password or ""))
-        servers.append(Server(parts.hostname, parts.port or 4222, parts.scheme == "tls", user, password))
-    if not servers:
-        raise ValueError("the broker's URL is empty")
-    return servers
+    """The server is in lame-duck mode: it will stop and asks its clients to move to other servers."""
 
 
 async def connect(
-    server: Server, name: str, callbacks: dict[bytes, Callback], lost: Lost, complained: Callable[[str], None]
-) -> "Link":
-    """Connect and sign in to one server. `callbacks` is looked at as messages arrive: subscription id -> callback.
+    server: ServerAddress,
+    name: str,
+    callbacks: dict[bytes, Callback],
+    on_lost: LostCallback,
+    on_error: Callable[[str], None],
+) -> "NatsLink":
+    """Connect and sign in to one server. `callbacks` maps subscription ids to callbacks and is read for every message.
 
-    `lost` is called once when the connection ends, however it does. The caller sets the time limit.
-    Raises: OSError, Refused.
+    `on_lost` is called once when the connection ends for any reason, `on_error` for each `-ERR`. The caller sets the
+    time limit. Raises: OSError, ConnectRejected.
     """
     loop = asyncio.get_running_loop()
-    link = Link(callbacks, lost, complained)
+    link = NatsLink(callbacks, on_lost, on_error)
     await loop.create_connection(lambda: link, server.host, server.port)
     try:
         info = await link.greeted
@@ -148,35 +126,35 @@ async def connect(
 
 
 def headers(values: Mapping[str, str]) -> bytes:
-    """Give the text of NATS headers. Names and values are ours and have no line ends."""
+    """Return the bytes of NATS headers. Names and values must not contain line ends."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in values.items())
     return f"NATS/1.0\r\n{lines}\r\n".encode()
 
 
-class Link(asyncio.Protocol):
+class NatsLink(asyncio.Protocol):
     """One TCP connection to a nats-server."""
 
     def __init__(
-        self, callbacks: dict[bytes, Callback], lost: Lost, complained: Callable[[str], None]
+        self, callbacks: dict[bytes, Callback], on_lost: LostCallback, on_error: Callable[[str], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.greeted: asyncio.Future[Info] = self._loop.create_future()
-        self.info = Info()
+        self.greeted: asyncio.Future[ServerInfo] = self._loop.create_future()
+        self.info = ServerInfo()
         self.is_ready = False
         self.on_leaving: Callable[[], None] | None = None
-        """Called once, when the server says that it is about to end."""
+        """Called once, when the server enters lame-duck mode."""
         self.on_info: Callable[[], None] | None = None
-        """Called when the server tells of a change in its cluster."""
-        self.callbacks: Finder = callbacks
-        self._lost = lost
-        self._complained = complained
+        """Called when the server reports a change in its cluster."""
+        self.callbacks: CallbackTable = callbacks
+        self._on_lost = on_lost
+        self._on_error = on_error
         self._transport: asyncio.Transport | None = None
         self._pongs: deque[asyncio.Future[None]] = deque()
         self._unsent: list[bytes] = []
         self._rest = b""
         self._pieces: list[bytes] = []
         self._missing = 0
-        self._words = ""
+        self._end_reason = ""
         self._writable: asyncio.Future[None] | None = None
 
     @property
@@ -212,7 +190,7 @@ class Link(asyncio.Protocol):
         self._write(f"{line}\r\n".encode())
 
     def _write(self, data: bytes) -> None:
-        """Send with all else that is sent in this turn of the event loop: a system call costs more than the rest."""
+        """Collect the bytes of one loop iteration and send them with one system call, which costs more than all the rest."""
         if not self._unsent:
             self._loop.call_soon(self._flush)
         self._unsent.append(data)
@@ -223,7 +201,7 @@ class Link(asyncio.Protocol):
         self._unsent.clear()
 
     def ping(self) -> asyncio.Future[None]:
-        """Send a PING; what it gives is done when the server has read all that was sent before."""
+        """Send a PING; the returned future is done when the server has read everything that was sent before."""
         pong: asyncio.Future[None] = self._loop.create_future()
         if self._transport is None:
             pong.set_exception(Unavailable("the broker is not connected"))
@@ -233,11 +211,11 @@ class Link(asyncio.Protocol):
         return pong
 
     async def writable(self) -> None:
-        """Wait until the server has taken most of what was sent."""
+        """Wait until the unsent bytes are below the high-water mark."""
         if self._writable is not None:
             await asyncio.shield(self._writable)
 
-    def sign_in(self, server: Server, name: str) -> None:
+    def sign_in(self, server: ServerAddress, name: str) -> None:
         """Send CONNECT."""
         options: dict[str, object] = {
             "name": name, "lang": "python", "version": "1", "protocol": 1,
@@ -250,7 +228,7 @@ class Link(asyncio.Protocol):
         self.send(f"CONNECT {msgspec.json.encode(options).decode()}")
 
     async def secure(self, host: str) -> None:
-        """Put TLS on the connection, with the system's certificates."""
+        """Upgrade the connection to TLS, with the system's certificates."""
         assert self._transport is not None
         context = await self._loop.run_in_executor(None, ssl.create_default_context)
         secured = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
@@ -259,12 +237,12 @@ class Link(asyncio.Protocol):
         self._transport = secured
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once; unsent bytes are lost."""
         if self._transport is not None:
             self._transport.abort()
 
     def close(self) -> None:
-        """End the connection when all is sent."""
+        """Close the connection when everything is sent."""
         self._flush()
         if self._transport is not None:
             self._transport.close()
@@ -272,24 +250,26 @@ class Link(asyncio.Protocol):
     # Receiving
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its class
+        self._transport = cast(
+            asyncio.Transport, transport
+        )  # uvloop's transport has the same methods but not this base class
         self._transport.set_write_buffer_limits(high=_HIGH_WATER)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self.resume_writing()
         error = (
-            Refused(self._words)
-            if self._words
+            ConnectRejected(self._end_reason)
+            if self._end_reason
             else exc or ConnectionResetError("the server closed the connection")
         )
         waiting: list[asyncio.Future[Any]] = [self.greeted, *self._pongs]
         for future in waiting:
             if not future.done():
                 future.set_exception(error)
-                future.exception()  # seen: nobody may be waiting
+                future.exception()  # mark it as retrieved: it may be without a waiter
         self._pongs.clear()
-        self._lost(self, error)
+        self._on_lost(self, error)
 
     def pause_writing(self) -> None:
         if self._writable is None:
@@ -301,6 +281,7 @@ class Link(asyncio.Protocol):
             self._writable = None
 
     def data_received(self, data: bytes) -> None:
+        # Hot path: every byte of every message passes this loop. Slices copy, so a payload is sliced exactly once.
         if self._missing > 0:
             self._pieces.append(data)
             self._missing -= len(data)
@@ -315,7 +296,7 @@ class Link(asyncio.Protocol):
         while at < size:
             end = data.find(_CRLF, at)
             if end < 0:
-                self._keep_line(data[at:])
+                self._store_partial_line(data[at:])
                 return
             kind = data[at : at + 4]
             if kind != b"MSG " and kind != b"HMSG":
@@ -343,16 +324,14 @@ class Link(asyncio.Protocol):
             start += int(words[-2])
         subject = words[1].decode()
         try:
-            callback(Message(subject, reply, data[start:stop], status))
-        except (
-            Exception
-        ) as error:  # the rim of a served message: one bad callback must not end the connection
+            callback(NatsMessage(subject, reply, data[start:stop], status))
+        except Exception as error:  # last resort: one failing callback must not end the connection
             observe(CallbackFailed(subject, repr(error), traceback_of(error)))
 
-    def _keep_line(self, begun: bytes) -> None:
+    def _store_partial_line(self, begun: bytes) -> None:
         self._rest = begun
         if len(begun) > _MAX_LINE:
-            self._words = "a line without end"
+            self._end_reason = "a line exceeds the limit"
             self.abort()
 
     def _control(self, line: bytes) -> None:
@@ -368,29 +347,29 @@ class Link(asyncio.Protocol):
             case b"INFO":
                 self._greeting(detail)
             case b"-ERR":
-                words = detail.decode(errors="replace").strip("' ")
+                reason = detail.decode(errors="replace").strip("' ")
                 if not self.is_ready:
-                    self._words = words
-                elif words.lower() not in ("stale connection",):
-                    self._complained(words)
+                    self._end_reason = reason
+                elif reason.lower() not in ("stale connection",):
+                    self._on_error(reason)
 
     def _greeting(self, detail: bytes) -> None:
         try:
-            self.info = msgspec.json.decode(detail, type=Info)
+            self.info = msgspec.json.decode(detail, type=ServerInfo)
         except msgspec.DecodeError:
-            self._words = "what greeted us is no nats-server"
+            self._end_reason = "the peer is not a nats-server"
             self.abort()
             return
         if not self.greeted.done():
             self.greeted.set_result(self.info)
         elif self.info.ldm and self.on_leaving is not None:
-            told, self.on_leaving = self.on_leaving, None
-            told()
+            callback, self.on_leaving = self.on_leaving, None
+            callback()
         elif self.on_info is not None:
             self.on_info()
 
 
 def _status(head: bytes) -> int:
-    """Read the status from the first line of NATS headers: `NATS/1.0 503` or, without one, `NATS/1.0`."""
+    """Parse the status from the first line of NATS headers: `NATS/1.0 503` or, without one, `NATS/1.0`."""
     digits = head[9:12]
     return int(digits) if digits.isdigit() else 0

@@ -1,14 +1,15 @@
-"""Faults of this process that are present now: which part does not work, and why.
+"""Hold the present faults of this process: which part does not work, and why.
 
-A part is something that an operator can name: `stream CHANGES`, `object store`. The code that uses a part reports its fault
-here and clears it when the part works again. From here a fault goes three ways:
+A part is a thing that operators know by name: `stream CHANGES`, `object store`. The code that uses a part reports its
+fault here and clears it when the part works again. A fault is reported in three ways:
 
-- into the log, once when it begins and once when it is over;
-- to the supervisor, in the pipe of the signs of life (`broker/processes/heartbeat.py`): `headwater status` shows it, and the
-  supervisor restarts nats-server for a fault that nothing else cures (`is_sticky`);
-- to the edges, on `events.faults` (`broker/observability/fault_reports.py`): `/health/ready` answers 503 and names the part.
+- in the log, once when it starts and once when it is over;
+- to the supervisor, in the heartbeat pipe (`broker/processes/heartbeat.py`): `headwater status` shows it, and the
+  supervisor restarts nats-server for a fault that only a restart repairs (`is_sticky`);
+- to the edges, on `events.faults` (`broker/observability/fault_reports.py`): `/health/ready` answers 503 and names
+  the part.
 
-Nothing here may hold a secret: reasons are read by whoever asks for `/health/ready`.
+Reasons must not contain secrets: every client of `/health/ready` can read them.
 """
 
 import time
@@ -20,9 +21,9 @@ from broker.observability.observe import observe
 from schemas.faults import Fault
 
 MOST = 8
-"""Faults of one process."""
+"""The largest number of faults of one process."""
 LONGEST = 160
-"""Characters of a reason."""
+"""The largest number of characters of a reason."""
 
 
 class PartFailed(Observation, frozen=True):
@@ -54,7 +55,7 @@ class Faults:
         return [fault for fault, _ in self._present.values()]
 
     def report(self, part: str, reason: str, *, is_sticky: bool = False) -> None:
-        """Note that a part does not work. The same fault again changes nothing; a new reason replaces the old one."""
+        """Add the fault of a part. The same fault again changes nothing; a new reason replaces the old one."""
         fault = Fault(part[:LONGEST], reason[:LONGEST], is_sticky)
         before, since = self._present.get(part, (None, self._clock()))
         if fault == before or (before is None and len(self._present) >= MOST):
@@ -62,20 +63,20 @@ class Faults:
         self._present[part] = (fault, since)
         if before is None or before.reason != fault.reason:
             observe(PartFailed(part, fault.reason))
-        self._tell()
+        self._notify()
 
     def clear(self, part: str) -> None:
-        """Note that a part works."""
+        """Remove the fault of a part."""
         if part not in self._present:
             return
         _, since = self._present.pop(part)
         observe(PartRecovered(part, round(self._clock() - since, 3)))
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
-        for changed in list(self.on_change):
-            changed()
+    def _notify(self) -> None:
+        for hook in list(self.on_change):
+            hook()
 
 
 FAULTS = Faults()
-"""Those of this process."""
+"""The faults of this process."""

@@ -1,8 +1,9 @@
-"""The metrics of all processes of the platform as one text: every process answers `metrics.collect` with its own.
+"""Collect the metrics of all processes into one text: every process answers `metrics.collect` with its own.
 
-A sample of the merged text has two more labels: `process`, the name the process was configured with, and `member`,
-its host and process id. The figures of the process that collects do not travel over the broker, so they are there while it
-hangs; what else is missing then shows in `headwater_up`: 1 for the broker and for each pool of which a process has reported.
+A sample of the merged text has two more labels: `process`, the configured name of the process, and `member`, its host
+and process id. The collecting process adds its own figures without the broker, so they are present while the broker
+hangs. What is missing then shows in `headwater_up`: 1 for the broker and for each pool of which a process has
+reported.
 """
 
 import asyncio
@@ -11,9 +12,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from broker.codec import Undecodable, decoder, encode
-from broker.nats.connection import Connection, Subscription
-from broker.nats.protocol import Message
+from broker.codec import InvalidMessage, decoder, encode
+from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.protocol import NatsMessage
 from broker.observability.observe import exposition, member_name, process_name
 from broker.subjects import METRICS_COLLECT
 from schemas.errors import Unavailable
@@ -22,7 +23,7 @@ _QUIET_S = 0.15
 _LONGEST_S = 1.0
 
 
-class Report(Struct, frozen=True, array_like=True):
+class MetricsReport(Struct, frozen=True, array_like=True):
     """The metrics of one process, as Prometheus text."""
 
     process: str
@@ -30,35 +31,37 @@ class Report(Struct, frozen=True, array_like=True):
     text: bytes
 
 
-_decode_report = decoder(Report)
+_decode_report = decoder(MetricsReport)
 _SERVED = re.compile(rb'^headwater_pool_working\{[^}]*pool="([a-z]+)"', re.MULTILINE)
-"""A process shows this figure for each pool that it serves (`broker/requests/serve.py`)."""
+"""A process has this figure for each pool that it serves (`broker/requests/serve.py`)."""
 
 
-def answer_collect(connection: Connection) -> Subscription:
-    """Answer `metrics.collect` with the metrics of this process, as long as it is connected."""
+def answer_collect(connection: NatsConnection) -> NatsSubscription:
+    """Start to answer `metrics.collect` with the metrics of this process; return the subscription."""
 
-    def answer(message: Message) -> None:
+    def answer(message: NatsMessage) -> None:
         if message.reply:
-            connection.tell(message.reply, encode(Report(process_name(), member_name(), exposition())))
+            connection.try_publish(
+                message.reply, encode(MetricsReport(process_name(), member_name(), exposition()))
+            )
 
     return connection.subscribe(METRICS_COLLECT, answer)
 
 
-async def collect(connection: Connection, pools: Iterable[str] = ()) -> str:
-    """Ask all processes for their metrics and return the merged text, with `headwater_up` for the broker and `pools`.
+async def collect(connection: NatsConnection, pools: Iterable[str] = ()) -> str:
+    """Request the metrics of all processes and return the merged text, with `headwater_up` for the broker and `pools`.
 
-    It waits until no further process answers for a moment: nobody knows how many there are. One that is too busy
-    to answer is missing.
+    The number of processes is unknown, so it waits until no further answer comes for `_QUIET_S`. A process that is
+    too busy to answer is missing.
     """
-    own = Report(process_name(), member_name(), exposition())
-    reports = [own, *(each for each in await _others(connection) if each.member != own.member)]
-    is_heard = connection.is_connected and (len(reports) > 1 or await _answers(connection))
-    return merged(reports) + up(reports, pools, is_broker_up=is_heard)
+    local = MetricsReport(process_name(), member_name(), exposition())
+    reports = [local, *(report for report in await _others(connection) if report.member != local.member)]
+    is_up = connection.is_connected and (len(reports) > 1 or await _answers(connection))
+    return merged(reports) + up(reports, pools, is_broker_up=is_up)
 
 
-def up(reports: Iterable[Report], pools: Iterable[str], *, is_broker_up: bool) -> str:
-    """Return the family `headwater_up`: for the broker and each pool whether it has been heard (pure)."""
+def up(reports: Iterable[MetricsReport], pools: Iterable[str], *, is_broker_up: bool) -> str:
+    """Return the family `headwater_up`: whether the broker and each pool have answered (pure)."""
     serving = {pool for report in reports for pool in _SERVED.findall(report.text)}
     parts = {"broker": is_broker_up} | {pool: pool.encode() in serving for pool in pools}
     head = [
@@ -70,8 +73,8 @@ def up(reports: Iterable[Report], pools: Iterable[str], *, is_broker_up: bool) -
     )
 
 
-async def _answers(connection: Connection) -> bool:
-    """Return whether the broker itself answers, where no other process did."""
+async def _answers(connection: NatsConnection) -> bool:
+    """Return whether the broker itself answers."""
     try:
         await connection.flush(_LONGEST_S)
     except Unavailable:
@@ -79,38 +82,38 @@ async def _answers(connection: Connection) -> bool:
     return True
 
 
-async def _others(connection: Connection) -> list[Report]:
+async def _others(connection: NatsConnection) -> list[MetricsReport]:
     """Return the reports of the processes that answer; none while disconnected."""
-    reports: list[Report] = []
-    heard = asyncio.Event()
+    reports: list[MetricsReport] = []
+    arrived = asyncio.Event()
 
-    def hear(message: Message) -> None:
+    def take(message: NatsMessage) -> None:
         if not message.status:
             try:
                 reports.append(_decode_report(message.payload))
-            except Undecodable:
+            except InvalidMessage:
                 return
-            heard.set()
+            arrived.set()
 
-    inbox = connection.inbox.open(hear)
+    inbox = connection.inbox.open(take)
     try:
         connection.publish(METRICS_COLLECT, b"", inbox)
         async with asyncio.timeout(_LONGEST_S):
             while True:
-                heard.clear()
+                arrived.clear()
                 async with asyncio.timeout(_QUIET_S):
-                    await heard.wait()
+                    await arrived.wait()
     except (TimeoutError, Unavailable):
         return reports
     finally:
         connection.inbox.close(inbox)
 
 
-def merged(reports: Iterable[Report]) -> str:
-    """Join expositions into one (pure): each family once, each sample with the labels of its process."""
+def merged(reports: Iterable[MetricsReport]) -> str:
+    """Merge expositions into one (pure): each family once, each sample with the labels of its process."""
     heads: dict[str, list[str]] = {}
     samples: dict[str, list[str]] = {}
-    for report in sorted(reports, key=lambda each: (each.process, each.member)):
+    for report in sorted(reports, key=lambda report: (report.process, report.member)):
         labels = f'process="{_escaped(report.process)}",member="{_escaped(report.member)}"'
         family = ""
         for line in report.text.decode().splitlines():

@@ -1,8 +1,9 @@
-"""What can be observed: one frozen struct each. Code says what happened; `broker/observability/observe.py` decides what to show.
+"""Define what can be observed, one frozen struct for each kind. `broker/observability/observe.py` turns them into
+logs and metrics.
 
 The first line of the docstring is the text of the log line, the class name its `event`, the fields its data;
-`level` is the level it is logged at. A pool may add observations of its own beside its code: any struct will do.
-No field may hold a secret, a claim, a header or a value of a request.
+`level` is the level it is logged at. A package may define further observations beside its code: any struct works.
+A field must not contain a secret, a claim, a header or a value of a request.
 """
 
 from typing import ClassVar
@@ -23,19 +24,19 @@ class ProcessReady(Observation, frozen=True):
 
 
 class ProcessDraining(Observation, frozen=True):
-    """The process finishes what it has begun and then ends."""
+    """The process finishes its running work and then exits."""
 
     reason: str
 
 
 class ProcessEnded(Observation, frozen=True):
-    """The process ends."""
+    """The process exits."""
 
     code: int
 
 
 class ProcessCrashed(Observation, frozen=True):
-    """The process cannot go on."""
+    """The process crashed."""
 
     level: ClassVar[str] = "error"
     reason: str
@@ -50,7 +51,7 @@ class SettingsRefused(Observation, frozen=True):
 
 
 class DrainFailed(Observation, frozen=True):
-    """A part of the process did not end in order."""
+    """A part of the process failed while it was closed."""
 
     level: ClassVar[str] = "warning"
     part: str
@@ -66,30 +67,30 @@ class RequestAnswered(Observation, frozen=True):
     status: int
     duration_s: float
     reason: str = ""
-    """Why a status of 500 or more was answered, as far as the answer tells it without values."""
+    """For a status of 500 or more: the code and message of the response, as far as they cannot quote values."""
 
 
 class RequestRefused(Observation, frozen=True):
-    """A pool refused a request before it was begun."""
+    """A pool rejected a request before it was started."""
 
     level: ClassVar[str] = "debug"
     pool: str
     id: str
     reason: str
-    """`full`: the queue is; `share`: the caller has its part of it; `late`: it would be begun too late; `waited`: it was not begun in time."""
+    """`full`: the queue is full; `share`: the caller has used its share; `late`: it would start too late; `waited`: it did not start in time."""
 
 
 class ConnectionRefused(Observation, frozen=True):
-    """A request got no connection to the database."""
+    """A request got no database connection."""
 
     level: ClassVar[str] = "debug"
     login: str
     reason: str
-    """As that of `RequestRefused`."""
+    """One of the reasons of `RequestRefused`."""
 
 
 class RequestCancelled(Observation, frozen=True):
-    """A request was given up before it was answered."""
+    """A request was cancelled before it was answered."""
 
     level: ClassVar[str] = "debug"
     pool: str
@@ -98,7 +99,7 @@ class RequestCancelled(Observation, frozen=True):
 
 
 class RequestFailed(Observation, frozen=True):
-    """A call to a pool got no answer."""
+    """A call to a pool got no reply."""
 
     level: ClassVar[str] = "debug"
     pool: str
@@ -115,7 +116,7 @@ class MemberGone(Observation, frozen=True):
 
 
 class HandlerFailed(Observation, frozen=True):
-    """A handler raised an exception that is no refusal; the caller got a 500."""
+    """A handler raised an unexpected exception; the caller got a 500."""
 
     level: ClassVar[str] = "error"
     pool: str
@@ -125,7 +126,7 @@ class HandlerFailed(Observation, frozen=True):
 
 
 class BodyCut(Observation, frozen=True):
-    """A body that followed as chunks did not reach its end."""
+    """A body that is sent as chunks did not reach its end."""
 
     level: ClassVar[str] = "debug"
     side: str
@@ -140,7 +141,7 @@ class BrokerLost(Observation, frozen=True):
 
 
 class BrokerLeft(Observation, frozen=True):
-    """The server of the broker is about to end, and was left for another one."""
+    """The broker's server is in lame-duck mode; the connection moved to another one."""
 
 
 class BrokerBack(Observation, frozen=True):
@@ -150,14 +151,14 @@ class BrokerBack(Observation, frozen=True):
 
 
 class BrokerComplained(Observation, frozen=True):
-    """The broker refused something this process sent."""
+    """The broker rejected something that this process sent."""
 
     level: ClassVar[str] = "error"
     reason: str
 
 
 class StreamRecreated(Observation, frozen=True):
-    """A stream of JetStream was gone, and was made again; what it held is lost."""
+    """A JetStream stream was missing and was created again; its messages are lost."""
 
     level: ClassVar[str] = "error"
     stream: str
@@ -173,7 +174,7 @@ class CallbackFailed(Observation, frozen=True):
 
 
 class EventsDropped(Observation, frozen=True):
-    """Events came faster than they were handled: the oldest were dropped."""
+    """Events arrived faster than they were handled; the oldest were dropped."""
 
     level: ClassVar[str] = "warning"
     subject: str
@@ -181,7 +182,7 @@ class EventsDropped(Observation, frozen=True):
 
 
 class EventUnreadable(Observation, frozen=True):
-    """An event is not of the type it should be and was skipped."""
+    """An event is not of the expected type and was skipped."""
 
     level: ClassVar[str] = "error"
     subject: str
@@ -227,14 +228,14 @@ class CatalogReloadFailed(Observation, frozen=True):
 
 
 class SigningKeysRead(Observation, frozen=True):
-    """The file of signing keys has changed and holds now."""
+    """The file of signing keys has changed and is in use."""
 
     public: int
-    """Keys in it that everybody may see."""
+    """The number of public keys in it."""
 
 
 class SigningKeysRefused(Observation, frozen=True):
-    """The file of signing keys cannot be used; those read before go on holding."""
+    """The file of signing keys cannot be used; the previous keys stay in use."""
 
     level: ClassVar[str] = "error"
     reason: str

@@ -1,13 +1,14 @@
-"""Observations -> log lines and metrics: the only place that formats them.
+"""Turn observations into log lines and metrics; the only module that formats them.
 
-`configure` is called once by each process; before that, structlog's own defaults hold. `observe` is cheap for
-what is on the hot path: an answered request is two additions (about 1 us), its line is made only at level `debug`
-or for a status of 500 and more. Lines of libraries (the standard `logging`) come out in the same form.
+`configure` is called once by each process; before that, structlog's own defaults apply. `observe` is cheap on the hot
+path: an answered request costs two additions (about 1 us), and its line is written only at level `debug` or for a
+status of 500 and more. Log lines of libraries (the standard `logging`) are written in the same form.
 
-A line of level `warning` or `error` that repeats is counted (`broker/observability/repeats.py`): the next one of its kind has the number as
-`repeated` and the ids of the first requests as `ids`. Lines are of one kind if they differ in ids and times alone.
+A repeated line of level `warning` or `error` is counted instead of written (`broker/observability/repeats.py`). The
+next written line of its kind has the count as `repeated` and the ids of the first requests as `ids`. Lines are of one
+kind if they differ in ids and times only.
 
-Metrics are kept as plain numbers and turned into the Prometheus text when somebody asks: `exposition`.
+Metrics are stored as plain numbers and turned into the Prometheus text on request (`exposition`).
 """
 
 import asyncio
@@ -19,8 +20,9 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import prometheus_client
@@ -36,7 +38,7 @@ from broker.observability.observations import (
     RequestFailed,
     RequestRefused,
 )
-from broker.observability.repeats import Repeats
+from broker.observability.repeats import RepeatCounter
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -64,12 +66,12 @@ _Line = tuple[str, str, dict[str, object]]
 
 
 class _State:
-    """What this process has observed, and how it speaks."""
+    """What this process has observed, and how it logs."""
 
     def __init__(self) -> None:
         self.level = LEVELS["info"]
         self.process = ""
-        self.repeats: Repeats[_Line] = Repeats()
+        self.repeats: RepeatCounter[_Line] = RepeatCounter()
         self.counting: asyncio.TimerHandle | None = None
         self.answered: dict[tuple[str, int], int] = {}
         self.durations: dict[str, _Series] = {}
@@ -89,7 +91,7 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
     """Choose the level (debug, info, warning, error), the form (json, console, auto) and the name of this process."""
     _STATE.level = LEVELS[level]
     _STATE.process = process
-    _STATE.repeats, _STATE.counting = Repeats(), None
+    _STATE.repeats, _STATE.counting = RepeatCounter(), None
     console = format == "console" or (format == "auto" and sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -100,7 +102,7 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
         processors=[_add_time, _add_process, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(_STATE.level),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=False,  # tests and the command line configure anew
+        cache_logger_on_first_use=False,  # tests and the command line configure again
     )
     libraries = logging.getLogger()
     for ours in [handler for handler in libraries.handlers if isinstance(handler, _Libraries)]:
@@ -109,37 +111,37 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
     libraries.setLevel(max(_STATE.level, LEVELS["warning"]))
 
 
-def observe(seen: Struct) -> None:
-    """Count what happened and write its log line when its level asks for it."""
-    if type(seen) is RequestAnswered:
-        _count_answer(seen)
-        if seen.status < 500 and _STATE.level > LEVELS["debug"]:
+def observe(observation: Struct) -> None:
+    """Count an observation, and write its log line if its level is enabled."""
+    if type(observation) is RequestAnswered:
+        _count_answer(observation)
+        if observation.status < 500 and _STATE.level > LEVELS["debug"]:
             return
-        level = "error" if seen.status == 500 else "warning" if seen.status > 500 else "debug"
+        level = "error" if observation.status == 500 else "warning" if observation.status > 500 else "debug"
     else:
-        _count(seen)
-        level = getattr(seen, "level", "info")
+        _count(observation)
+        level = getattr(observation, "level", "info")
         if LEVELS[level] < _STATE.level:
             return
-    fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
-    text = _FAILED if level != "debug" and type(seen) is RequestAnswered else _text(type(seen))
-    if type(seen) is ProcessEnded:
+    fields = {name: getattr(observation, name) for name in observation.__struct_fields__}
+    text = _FAILED if level != "debug" and type(observation) is RequestAnswered else _text(type(observation))
+    if type(observation) is ProcessEnded:
         _write_counts(is_end=True)
-    _write_or_count(level, text, {"kind": type(seen).__name__, **fields})
+    _write_or_count(level, text, {"kind": type(observation).__name__, **fields})
 
 
 def observe_wait(pool: str, seconds: float) -> None:
-    """Count a request that waited to be begun. Those that did not wait are not counted."""
+    """Count a request that waited for its handler. Requests that did not wait are not counted."""
     _add(_STATE.waits, pool, seconds)
 
 
 def observe_connection_wait(login: str, seconds: float) -> None:
-    """Count a request that waited for a connection to the database. Those that did not wait are not counted."""
+    """Count a request that waited for a database connection. Requests that did not wait are not counted."""
     _add(_STATE.connection_waits, login, seconds)
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
-    """Show a number of this process in its metrics, by its full name (`headwater_...`); give what takes it away again."""
+    """Add a number of this process to its metrics, by its full name (`headwater_...`); return the function that removes it."""
     key = (name, tuple(sorted(labels.items())))
     _STATE.gauges[key] = (help, read)
 
@@ -151,40 +153,40 @@ def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Cal
 
 
 def exposition() -> bytes:
-    """Give the metrics of this process as Prometheus text."""
+    """Return the metrics of this process as Prometheus text."""
     return prometheus_client.generate_latest(_REGISTRY)
 
 
 def process_name() -> str:
-    """Give the name that `configure` was told."""
+    """Return the name that `configure` was called with."""
     return _STATE.process
 
 
 def member_name() -> str:
-    """Give what tells this process from others of the same name: host and process id."""
+    """Return host and process id, which distinguish processes of the same name."""
     return f"{platform.node()}:{os.getpid()}"
 
 
 def traceback_of(error: BaseException) -> str:
-    """Give the traceback of an exception as text for a log line. It holds no local values."""
+    """Return the traceback of an exception as text for a log line, without local values."""
     return "".join(traceback.format_exception(error))
 
 
 def watch_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Let the event loop tell of exceptions that nobody awaits as log lines of ours."""
+    """Write exceptions of the event loop that were not awaited as log lines."""
 
-    def tell(_: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    def log(_: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
         detail = {"traceback": traceback_of(error)} if isinstance(error, BaseException) else {}
         structlog.get_logger().error(str(context.get("message", "")), kind="LoopComplained", **detail)
 
-    loop.set_exception_handler(tell)
+    loop.set_exception_handler(log)
 
 
-def _count_answer(seen: RequestAnswered) -> None:
-    key = (seen.pool, seen.status)
+def _count_answer(observation: RequestAnswered) -> None:
+    key = (observation.pool, observation.status)
     _STATE.answered[key] = _STATE.answered.get(key, 0) + 1
-    _add(_STATE.durations, seen.pool, seen.duration_s)
+    _add(_STATE.durations, observation.pool, observation.duration_s)
 
 
 def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
@@ -195,22 +197,22 @@ def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
     series.sum += seconds
 
 
-def _count(seen: Struct) -> None:
-    name = type(seen).__name__
+def _count(observation: Struct) -> None:
+    name = type(observation).__name__
     _STATE.others[name] = _STATE.others.get(name, 0) + 1
-    if type(seen) is RequestFailed:
-        key = (seen.pool, seen.reason)
+    if type(observation) is RequestFailed:
+        key = (observation.pool, observation.reason)
         _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
-    elif type(seen) is RequestRefused:
-        key = (seen.pool, seen.reason)
+    elif type(observation) is RequestRefused:
+        key = (observation.pool, observation.reason)
         _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
-    elif type(seen) is ConnectionRefused:
-        key = (seen.login, seen.reason)
+    elif type(observation) is ConnectionRefused:
+        key = (observation.login, observation.reason)
         _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
 
 
 def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
-    """Write a line, unless one of its kind was written just now; then it is counted."""
+    """Write a line, or count it if one of its kind was written recently."""
     if LEVELS[level] >= LEVELS["warning"]:
         key = tuple(
             str(value)[:_LONGEST_KEY]
@@ -237,13 +239,13 @@ def _write_counts(*, is_end: bool = False) -> None:
         _write(level, text, fields | counts)
 
 
-def forget_repeats() -> None:
-    """Write the next line of each kind again, and no count of those before: for tests."""
-    _STATE.repeats = Repeats()
+def reset_repeats() -> None:
+    """Forget all counted lines, for tests."""
+    _STATE.repeats = RepeatCounter()
 
 
 def _count_later() -> None:
-    """Have the counts written when the first of them is due; without an event loop the next line does it."""
+    """Schedule the writing of counts for when the first is due; without an event loop the next line writes them."""
     at = _STATE.repeats.next_at()
     if at is None or (_STATE.counting is not None and not _STATE.counting.cancelled()):
         return
@@ -278,7 +280,7 @@ def _json(line: object, **_: object) -> str:
 
 
 class _Libraries(logging.Handler):
-    """Writes what libraries log through the standard module in our form."""
+    """Writes the log records of libraries in the platform's form."""
 
     def emit(self, record: logging.LogRecord) -> None:
         level = next((name for name, number in reversed(LEVELS.items()) if record.levelno >= number), "debug")
@@ -289,58 +291,65 @@ class _Libraries(logging.Handler):
 
 
 class _Collector(Collector):
-    """Turns the numbers of this process into Prometheus families."""
+    """Converts the numbers of this process into Prometheus families."""
 
     def collect(self) -> Iterable[Metric]:
-        answered = CounterMetricFamily(
-            "headwater_requests", "Requests answered by a pool.", labels=["pool", "status"]
-        )
-        for (pool, status), count in _STATE.answered.items():
-            answered.add_metric([pool, str(status)], count)
-        failed = CounterMetricFamily(
-            "headwater_calls_failed", "Calls that got no answer.", labels=["pool", "reason"]
-        )
-        for key, count in _STATE.failed.items():
-            failed.add_metric(key, count)
-        refused = CounterMetricFamily(
-            "headwater_requests_refused",
-            "Requests refused before they were begun.",
-            labels=["pool", "reason"],
-        )
-        for key, count in _STATE.refused.items():
-            refused.add_metric(key, count)
-        others = CounterMetricFamily(
-            "headwater_observations", "Everything else that was observed.", labels=["kind"]
-        )
-        for name, count in _STATE.others.items():
-            others.add_metric([name], count)
-        durations = _histogram(
-            "headwater_request_duration_seconds",
-            "From the arrival of a request at its pool to the answer.",
-            "pool",
-            _STATE.durations,
-        )
-        waits = _histogram(
+        """Build the families in the order in which they are shown."""
+        observations = {(name,): count for name, count in _STATE.others.items()}
+        return [
+            _counter(
+                "headwater_requests", "Requests answered by a pool.", ("pool", "status"), _STATE.answered
+            ),
+            _histogram(
+                "headwater_request_duration_seconds",
+                "From the arrival of a request at its pool to the answer.",
+                "pool",
+                _STATE.durations,
+            ),
+            *_waiting(),
+            _counter(
+                "headwater_calls_failed", "Calls that got no answer.", ("pool", "reason"), _STATE.failed
+            ),
+            _counter("headwater_observations", "Everything else that was observed.", ("kind",), observations),
+            *_gauges(),
+        ]
+
+
+def _waiting() -> list[Metric]:
+    """Return the families about requests that waited for a handler or a database connection, or got none."""
+    return [
+        _histogram(
             "headwater_queue_wait_seconds",
-            "Waiting of requests that were not begun at once.",
+            "Waiting of requests that were not started at once.",
             "pool",
             _STATE.waits,
-        )
-        connection_waits = _histogram(
+        ),
+        _counter(
+            "headwater_requests_refused",
+            "Requests rejected before they were started.",
+            ("pool", "reason"),
+            _STATE.refused,
+        ),
+        _histogram(
             "headwater_database_wait_seconds",
             "Waiting of requests that got no database connection at once.",
             "login",
             _STATE.connection_waits,
-        )
-        no_connection = CounterMetricFamily(
+        ),
+        _counter(
             "headwater_database_refused",
             "Requests that got no database connection.",
-            labels=["login", "reason"],
-        )
-        for key, count in _STATE.no_connection.items():
-            no_connection.add_metric(key, count)
-        waiting: list[Metric] = [waits, refused, connection_waits, no_connection]
-        return [answered, durations, *waiting, failed, others, *_gauges()]
+            ("login", "reason"),
+            _STATE.no_connection,
+        ),
+    ]
+
+
+def _counter(name: str, help: str, labels: Sequence[str], counts: Mapping[Any, int]) -> Metric:
+    family = CounterMetricFamily(name, help, labels=labels)
+    for key, count in counts.items():
+        family.add_metric([str(part) for part in key], count)
+    return family
 
 
 def _histogram(name: str, help: str, label: str, every: dict[str, _Series]) -> Metric:

@@ -1,13 +1,15 @@
-"""Counts lines of a log that repeat: a fault that lasts an hour is some dozen lines, not thousands.
+"""Count repeated log lines: a fault that lasts an hour causes some dozen lines, not thousands.
 
-The first line of a kind is written. Those that follow within ten seconds are counted, and then one line is written with
-their number, the ids of the first twenty, and the words of the last. While they go on there is one such line a minute. At
-most 256 kinds are remembered; a further one takes the place of the oldest, whose count is written then.
+The first line of a kind is written. Those that follow within ten seconds are counted. Then one line is written with
+their number, the ids of the first twenty, and the fields of the last. While they continue there is one such line a
+minute. At most 256 kinds are remembered; a further one replaces the oldest, whose count is written then.
 """
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from schemas.bounded_cache import BoundedCache
 
 FIRST_S, NEXT_S = 10.0, 60.0
 _MOST_KINDS, _MOST_IDS = 256, 20
@@ -16,8 +18,8 @@ L = TypeVar("L")
 
 
 @dataclass(slots=True)
-class Repeated(Generic[L]):
-    """Lines that were counted instead of written: the last one, how many, and the ids of the first ones."""
+class RepeatedLine(Generic[L]):
+    """Lines that were counted instead of written: the last line, the count, and the ids of the first ones."""
 
     line: L
     count: int = 0
@@ -27,19 +29,18 @@ class Repeated(Generic[L]):
 @dataclass(slots=True)
 class _Kind(Generic[L]):
     until: float
-    counted: Repeated[L]
+    counted: RepeatedLine[L]
 
 
-class Repeats(Generic[L]):
-    """The kinds of lines that were written recently."""
+class RepeatCounter(Generic[L]):
+    """The kinds of lines that were written recently, with their counts."""
 
     def __init__(self, most: int = _MOST_KINDS) -> None:
-        self._most = most
-        self._kinds: dict[Hashable, _Kind[L]] = {}
-        self._evicted: list[Repeated[L]] = []
+        self._kinds: BoundedCache[Hashable, _Kind[L]] = BoundedCache(most)
+        self._evicted: list[RepeatedLine[L]] = []
 
     def admit(self, key: Hashable, line: L, now: float, id: str = "") -> bool:
-        """Return whether a line is to be written now; else it is counted. `key` is what lines of one kind share."""
+        """Return whether to write a line now; otherwise it is counted. `key` is what lines of one kind share."""
         kind = self._kinds.get(key)
         if kind is not None and (now < kind.until or kind.counted.count):
             kind.counted.line = line
@@ -47,27 +48,25 @@ class Repeats(Generic[L]):
             if id and len(kind.counted.ids) < _MOST_IDS:
                 kind.counted.ids.append(id)
             return False
-        self._kinds.pop(key, None)
-        if len(self._kinds) >= self._most:
-            oldest = self._kinds.pop(next(iter(self._kinds)))
-            if oldest.counted.count:
-                self._evicted.append(oldest.counted)
-        self._kinds[key] = _Kind(now + FIRST_S, Repeated(line))
+        evicted = self._kinds.put(key, _Kind(now + FIRST_S, RepeatedLine(line)))
+        if evicted is not None and evicted[1].counted.count:
+            self._evicted.append(evicted[1].counted)
         return True
 
-    def due(self, now: float, *, is_end: bool = False) -> list[Repeated[L]]:
-        """Return the counts that are to be written now; at the end of the process all."""
-        told, self._evicted = self._evicted, []
+    def due(self, now: float, *, is_end: bool = False) -> list[RepeatedLine[L]]:
+        """Return the counts that are due now; at the end of the process all of them."""
+        counts, self._evicted = self._evicted, []
         for key, kind in list(self._kinds.items()):
             if now < kind.until and not is_end:
                 continue
             if kind.counted.count:
-                told.append(kind.counted)
-                self._kinds[key] = _Kind(now + NEXT_S, Repeated(kind.counted.line))
+                counts.append(kind.counted)
+                # Replaced in place: a kind that is written again keeps its age.
+                kind.until, kind.counted = now + NEXT_S, RepeatedLine(kind.counted.line)
             else:
-                del self._kinds[key]
-        return told
+                self._kinds.pop(key)
+        return counts
 
     def next_at(self) -> float | None:
         """Return when a count is due next; None while nothing is counted."""
-        return min((kind.until for kind in self._kinds.values() if kind.counted.count), default=None)
+        return min((kind.until for _, kind in self._kinds.items() if kind.counted.count), default=None)

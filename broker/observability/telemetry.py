@@ -1,8 +1,9 @@
-"""Spans by OpenTelemetry, sent to a collector as OTLP over HTTP. The one door to its packages; imported only where traces are on.
+"""Send spans to a collector by OpenTelemetry, as OTLP over HTTP. Only this module imports its packages, and only if
+tracing is on.
 
-Trace ids travel as W3C Trace Context says, in HTTP and in the messages of the broker (`Request.trace`). Spans are sent by
-a thread, many at once; while the collector is away they are dropped, and nothing waits for it.
-Source: https://www.w3.org/TR/trace-context/ ; OpenTelemetry's semantic conventions for HTTP, messaging and databases.
+Trace ids travel as W3C Trace Context defines, in HTTP and in the messages of the broker (`Request.trace`). A thread
+sends spans in batches. While the collector is away they are dropped; requests never wait for it. Source:
+https://www.w3.org/TR/trace-context/ ; OpenTelemetry's semantic conventions for HTTP, messaging and databases.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +36,7 @@ _FIELDS = ("traceparent", "tracestate")
 
 
 def telemetry(options: Observability, process: str, project: str) -> "Telemetry":
-    """Begin to send spans to the collector of the settings."""
+    """Start to send spans to the collector of the settings."""
     headers = _pairs(options.otlp_headers.reveal()) if options.otlp_headers else None
     exporter = OTLPSpanExporter(options.otlp_endpoint.rstrip("/") + PATH, headers=headers, timeout=_EXPORT_S)
     return Telemetry(exporter, options.sampling, process, project)
@@ -66,43 +67,45 @@ class Telemetry(Tracing):
         self._tracer = self._provider.get_tracer("headwater")
 
     @contextmanager
-    def serve(
+    def server_span(
         self, name: str, carrier: Mapping[str, str] | Headers, attributes: Attributes
-    ) -> Iterator["_Spoken"]:
-        """Answer a request whose trace is told by its carrier."""
-        told = carrier if isinstance(carrier, Mapping) else dict(carrier)
-        around = _PROPAGATOR.extract({field: told[field] for field in _FIELDS if field in told})
+    ) -> Iterator["_RecordedSpan"]:
+        """Open the span of a received request, whose parent is named by its headers."""
+        headers = carrier if isinstance(carrier, Mapping) else dict(carrier)
+        parent = _PROPAGATOR.extract({field: headers[field] for field in _FIELDS if field in headers})
         span = self._tracer.start_span(
-            name[:_LONGEST_NAME], around, kind=SpanKind.SERVER, attributes=attributes
+            name[:_LONGEST_NAME], parent, kind=SpanKind.SERVER, attributes=attributes
         )
-        with _inside(span) as spoken:
-            yield spoken
+        with _inside(span) as recorded:
+            yield recorded
 
     @contextmanager
-    def ask(self, name: str, attributes: Attributes, *, may_begin: bool = True) -> Iterator["_Spoken"]:
-        """Ask somebody else, inside of a span that is recorded, or at the root of a trace."""
-        around = trace.get_current_span()
-        is_inside = around.get_span_context().is_valid
-        if (is_inside and not around.is_recording()) or not (is_inside or may_begin):
-            yield _Spoken(around)
+    def client_span(
+        self, name: str, attributes: Attributes, *, may_begin: bool = True
+    ) -> Iterator["_RecordedSpan"]:
+        """Open the span of a request to another process: inside a recorded span, or at the root of a trace."""
+        current = trace.get_current_span()
+        is_inside = current.get_span_context().is_valid
+        if (is_inside and not current.is_recording()) or not (is_inside or may_begin):
+            yield _RecordedSpan(current)
             return
         span = self._tracer.start_span(name[:_LONGEST_NAME], kind=SpanKind.CLIENT, attributes=attributes)
-        with _inside(span) as spoken:
-            yield spoken
+        with _inside(span) as recorded:
+            yield recorded
 
     def headers(self) -> Headers:
-        """Give the headers that carry the span around this on."""
+        """Return the headers that pass the current span on."""
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         return list(carrier.items())
 
     def close(self) -> None:
-        """Send what is left, and end the thread."""
+        """Send the remaining spans, and stop the thread."""
         self._provider.shutdown()
 
 
-class _Spoken:
-    """A span as the rest of the house sees it."""
+class _RecordedSpan:
+    """A span behind the interface of `broker/observability/tracing.py`."""
 
     __slots__ = ("_span",)
 
@@ -119,11 +122,11 @@ class _Spoken:
 
 
 @contextmanager
-def _inside(span: trace.Span) -> Iterator[_Spoken]:
-    """Be inside of a span; what leaves by an exception has failed. The words of the exception are not told."""
+def _inside(span: trace.Span) -> Iterator[_RecordedSpan]:
+    """Make a span the current one. An exception that leaves it marks it as failed; the exception's message is not recorded."""
     token = contexts.attach(trace.set_span_in_context(span))
     try:
-        yield _Spoken(span)
+        yield _RecordedSpan(span)
     except BaseException as error:
         span.set_attribute("error.type", type(error).__name__)
         span.set_status(Status(StatusCode.ERROR))
@@ -134,6 +137,6 @@ def _inside(span: trace.Span) -> Iterator[_Spoken]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Read `name=value,name=value`."""
-    pairs = (each.partition("=") for each in text.split(",") if "=" in each)
+    """Parse `name=value,name=value`."""
+    pairs = (item.partition("=") for item in text.split(",") if "=" in item)
     return {name.strip(): value.strip() for name, _, value in pairs}

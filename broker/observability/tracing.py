@@ -1,14 +1,14 @@
-"""Traces: the switch, and what the house says of its work. Who makes spans of that stands in `broker/observability/telemetry.py`.
+"""Trace requests across processes: the switch, and the interface of spans. `broker/observability/telemetry.py`
+implements it.
 
     edge (server) --> call of a pool (client) --> worker (server) --> SQL (client), requests to others (client)
 
-Off, which is the default, a place that could be traced costs one look at `STATE.tracing`; the packages of OpenTelemetry are not even
-imported then. On, a span holds names, numbers and the texts of statements: no header, no parameter, no query of a URL and
-no words of an exception, for they may hold secrets.
+When tracing is off, which is the default, a traced place costs one look at `STATE.tracing`, and the packages of
+OpenTelemetry are not imported. When it is on, a span contains names, numbers and the texts of statements. It contains
+no header, parameter, URL query or exception message, because these may contain secrets.
 """
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -19,43 +19,43 @@ Attributes = Mapping[str, str | int]
 
 
 class Span(Protocol):
-    """A piece of work that is under way."""
+    """An operation that is being traced."""
 
     def note(self, name: str, value: str | int) -> None:
-        """Add what is known only now."""
+        """Add an attribute that is known only now."""
         ...
 
     def answered(self, status: int) -> None:
-        """Note the HTTP status that the work ended with; from 500 on it has failed."""
+        """Record the HTTP status of the result; from 500 on the span has failed."""
         ...
 
 
 class Tracing(Protocol):
-    """Makes spans. Each is a child of the one around it; an exception marks it with its class and passes."""
+    """Creates spans. Each is a child of the current one; an exception that leaves it sets `error.type` and passes on."""
 
-    def serve(
+    def server_span(
         self, name: str, carrier: Mapping[str, str] | Headers, attributes: Attributes
     ) -> AbstractContextManager[Span]:
-        """Answer a request whose `traceparent`, if it has one, stands in `carrier`."""
+        """Open the span of a received request, whose parent is the `traceparent` in `carrier`, if there is one."""
         ...
 
-    def ask(
+    def client_span(
         self, name: str, attributes: Attributes, *, may_begin: bool = True
     ) -> AbstractContextManager[Span]:
-        """Ask somebody else. Without `may_begin` it is traced only inside of another span."""
+        """Open the span of a request to another process. Without `may_begin` it is created only inside another span."""
         ...
 
     def headers(self) -> Headers:
-        """Give what tells the next process of the span around this: `traceparent`, and `tracestate` where there is one."""
+        """Return the headers that pass the current span on: `traceparent`, and `tracestate` if there is one."""
         ...
 
     def close(self) -> None:
-        """Send what is left, and end."""
+        """Send the remaining spans, and stop."""
         ...
 
 
 class _State:
-    """What this process uses; None where nothing is traced."""
+    """The tracing of this process; None when it is off."""
 
     __slots__ = ("tracing",)
 
@@ -66,24 +66,26 @@ class _State:
 STATE = _State()
 
 
-def begin_tracing(options: Observability, process: str, project: str) -> None:
-    """Trace from now on, if the settings name a collector. Raises: SettingsError if it cannot be done."""
+def start_tracing(options: Observability, process: str, project: str) -> None:
+    """Start tracing, if the settings name a collector. Raises: SettingsError if the packages are missing.
+
+    The import is inside the function because the packages of OpenTelemetry must not be loaded by a process that does
+    not trace.
+    """
     if not options.otlp_endpoint:
         return
     try:
-        made: Callable[[Observability, str, str], Tracing] = importlib.import_module(
-            "broker.observability.telemetry"
-        ).telemetry
+        from broker.observability.telemetry import telemetry
     except ModuleNotFoundError:
         raise SettingsError(
             "observability.otlp_endpoint is set, and the packages for traces are not here: "
             "install headwater[telemetry], or leave the endpoint empty"
         ) from None
-    STATE.tracing = made(options, process, project)
+    STATE.tracing = telemetry(options, process, project)
 
 
-def end_tracing() -> None:
-    """Send what is left. It waits for the collector, a few seconds at most."""
+def stop_tracing() -> None:
+    """Stop tracing and send the remaining spans. It waits for the collector, a few seconds at most."""
     tracing, STATE.tracing = STATE.tracing, None
     if tracing is not None:
         tracing.close()

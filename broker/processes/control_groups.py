@@ -1,16 +1,16 @@
-"""Where this machine lets a process create control groups (cgroup v2): asked by the functions pool and by `doctor`.
+"""Find out where this process may create control groups (cgroup v2): used by the functions pool and by `doctor`.
 
-A control group counts memory, threads and processor time of all its processes together, and the kernel enforces its limits.
-A process may create groups only below one that was handed to it ("delegated"):
+A control group counts memory, threads and processor time of all its processes together, and the kernel enforces its
+limits. A process may create groups only below one that was handed to it ("delegated"):
 
     /                        the root of the whole hierarchy, for root on a machine without an init system that manages it
     a container's own root   where the container may write /sys/fs/cgroup
     a systemd service        with `Delegate=yes`: systemd marks its group with the attribute `user.delegate` or `trusted.delegate`
     the group above          where `DelegateSubgroup=`, or the functions worker, put the platform's processes into one below
 
-Any other group belongs to whoever made it, even if its files can be written: systemd wants to be its only writer.
-Groups with controllers for their children hold no processes themselves ("no internal processes"), but for the root.
-Source: Linux kernel documentation, "Control Group v2"; systemd, "Control Group APIs and Delegation".
+Any other group belongs to the program that created it, even if its files are writable: systemd expects to be its only
+writer. A group with controllers for its children cannot contain processes itself ("no internal processes"), except
+for the root. Source: Linux kernel documentation, "Control Group v2"; systemd, "Control Group APIs and Delegation".
 """
 
 import os
@@ -18,15 +18,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-WANTED = ("memory", "pids", "cpu")
-"""Controllers that are used. The first is required."""
+CONTROLLERS = ("memory", "pids", "cpu")
+"""The controllers that are used. The first is required."""
 _DELEGATED = ("user.delegate", "trusted.delegate")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMount:
-    """A mount of the hierarchy: the group that it shows first, and where."""
+    """A mount of the hierarchy. `root`: the group at its top; `point`: the folder where it is mounted."""
 
     root: str
     point: str
@@ -34,7 +34,7 @@ class GroupMount:
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """What matters of one control group. `is_top`: the root of the hierarchy; `is_edge`: the highest that is shown here."""
+    """The state of one control group. `is_top`: the root of the hierarchy; `is_edge`: the top of the visible mount."""
 
     folder: Path
     controllers: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class GroupState:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """The group below which groups may be created. `holds_processes`: it may keep its own ones."""
+    """The group below which groups may be created. `holds_processes`: its own processes may stay in it."""
 
     folder: Path
     controllers: frozenset[str]
@@ -54,39 +54,39 @@ class Delegation:
 
 
 def find_delegation(process: int | str = "self") -> Delegation | str:
-    """Return where a process may create groups, or why it cannot."""
+    """Return the group below which a process may create groups, or the reason why it cannot."""
     try:
-        own = Path(f"/proc/{process}/cgroup").read_text()
+        membership = Path(f"/proc/{process}/cgroup").read_text()
         mounts = read_mounts(Path(f"/proc/{process}/mountinfo").read_text())
     except OSError:
         return "this system has no control groups"
-    path = own_path(own)
-    location = None if path is None else place(path, mounts)
+    path = group_path(membership)
+    location = None if path is None else locate_group(path, mounts)
     if location is None:
         return "cgroup v2 is not mounted"
     folder, edge = location
-    above = _look(folder.parent, edge) if folder != edge else None
-    return choose(_look(folder, edge), above)
+    above = _read_group(folder.parent, edge) if folder != edge else None
+    return choose_delegation(_read_group(folder, edge), above)
 
 
-def own_path(text: str) -> str | None:
+def group_path(text: str) -> str | None:
     """Return the path of a process in the hierarchy of cgroup v2, from /proc/PID/cgroup (pure)."""
     return next((line[3:] for line in text.splitlines() if line.startswith("0::/")), None)
 
 
 def read_mounts(text: str) -> list[GroupMount]:
-    """Return the mounts of cgroup v2 from /proc/PID/mountinfo (pure). Blanks in its fields are written in octal."""
-    found = []
+    """Return the mounts of cgroup v2 from /proc/PID/mountinfo (pure). Spaces in its fields are written in octal."""
+    mounts = []
     for line in text.splitlines():
         fields, _, rest = line.partition(" - ")
         words = fields.split(" ")
         if rest.split(" ")[0] == "cgroup2" and len(words) > 4:
-            found.append(GroupMount(_plain(words[3]), _plain(words[4])))
-    return found
+            mounts.append(GroupMount(_unescape(words[3]), _unescape(words[4])))
+    return mounts
 
 
-def place(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | None:
-    """Return the folder of a group and the one of its mount; None where no mount shows it (pure)."""
+def locate_group(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | None:
+    """Return the folders of a group and of its mount; None if no mount contains the group (pure)."""
     for mount in mounts:
         if path == mount.root or path.startswith(mount.root.rstrip("/") + "/"):
             below = os.path.relpath(path, mount.root)
@@ -95,24 +95,24 @@ def place(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | None:
     return None
 
 
-def choose(own: GroupState, above: GroupState | None) -> Delegation | str:
-    """Return the group below which a process of `own` may create groups, or why there is none (pure)."""
-    if own.is_top or own.is_edge or own.is_delegated:
-        chosen = own
+def choose_delegation(current: GroupState, above: GroupState | None) -> Delegation | str:
+    """Return the group below which a process of `current` may create groups, or the reason why it cannot (pure)."""
+    if current.is_top or current.is_edge or current.is_delegated:
+        chosen = current
     elif above is not None and not above.is_top and (above.is_edge or above.is_delegated):
         chosen = above
     else:
-        return f"the control group {own.folder} is not delegated (systemd: Delegate=yes)"
-    controllers = chosen.controllers.intersection(WANTED)
-    if WANTED[0] not in controllers:
+        return f"the control group {current.folder} is not delegated (systemd: Delegate=yes)"
+    controllers = chosen.controllers.intersection(CONTROLLERS)
+    if CONTROLLERS[0] not in controllers:
         return f"the control group {chosen.folder} has no memory controller (cgroup v1 may have it)"
     if not chosen.is_writable:
         return f"the control group {chosen.folder} cannot be written"
     return Delegation(chosen.folder, controllers, chosen.is_top)
 
 
-def _look(folder: Path, edge: Path) -> GroupState:
-    is_top = not (folder / "cgroup.events").exists()  # the root of the hierarchy alone lacks it
+def _read_group(folder: Path, edge: Path) -> GroupState:
+    is_top = not (folder / "cgroup.events").exists()  # only the root of the hierarchy lacks it
     try:
         controllers = frozenset((folder / "cgroup.controllers").read_text().split())
     except OSError:
@@ -135,5 +135,5 @@ def _attribute(folder: Path, name: str) -> bytes:
         return b""
 
 
-def _plain(field: str) -> str:
+def _unescape(field: str) -> str:
     return _ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), field)

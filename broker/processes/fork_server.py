@@ -1,11 +1,11 @@
-"""A process that has loaded our programs and forks each of them when the supervisor asks.
+"""Load the platform's programs once, and fork a process for each when the supervisor requests it.
 
     python -P -m broker.processes.fork_server 'workers rest auth' 'services gateway' ...
 
-Loading takes most of the time of a start (2 s of 2.2 s for the pools); a fork of a process that has loaded everything takes
-some 10 ms, and all forked processes share the memory of the loaded code. A word of the command line is a program: a module
-and its arguments. A module `m` is `m.__main__` if there is one; its `main()` is what a forked process runs, and its
-`preload(arguments)`, if it has one, imports what that run will need.
+Loading takes most of the time of a start (2 s of 2.2 s for the pools). A fork of a process that has loaded everything
+takes some 10 ms, and all forked processes share the memory of the loaded code. Each argument of the command line is a
+program: a module and its arguments. A module `m` is `m.__main__` if that exists. A forked process runs its `main()`;
+its `preload(arguments)`, if it has one, imports what that run will need.
 
     supervisor --(socket HEADWATER_FORK_FD: one byte, descriptors)--> fork server
                                                                        | fork
@@ -13,14 +13,17 @@ and its arguments. A module `m` is `m.__main__` if there is one; its `main()` is
                                                                        | fork
     supervisor <--(pipe `born`: process id)-------------------------- the program's process, a child of the supervisor
 
-- Only a process with one thread and no event loop may be forked: another thread could hold a lock, and the copy of that lock
-  would stay locked for ever. So this program starts neither, opens no connection, and stops if an import has started a thread.
-- The forked process is to be the supervisor's child, not ours: it must outlive us, and the supervisor awaits its exit code.
-  The supervisor is a subreaper (prctl(2), `PR_SET_CHILD_SUBREAPER`), so a process whose parent has exited becomes its child.
-- No secret comes into our memory, or each later process would have a copy: our environment holds no settings, and an order,
-  which holds those of a program, is a file that only the forked process reads. Its descriptors are closed here at once; a
-  forked process keeps its own and no other.
-- Processes that were forked from one share its address layout and its hash seed; both are new with each start of the platform.
+- Only a process with one thread and no event loop may be forked: another thread could hold a lock, and the copy of
+  that lock would stay locked for ever. So this program starts neither, opens no connection, and stops if an import
+  has started a thread.
+- The forked process must be the supervisor's child, not a child of the fork server: it must outlive the fork server,
+  and the supervisor awaits its exit code. The supervisor is a subreaper (prctl(2), `PR_SET_CHILD_SUBREAPER`), so a
+  process whose parent has exited becomes its child.
+- Secrets must not enter the memory of the fork server, or every later process would have a copy. So its environment
+  contains no settings, and an order, which contains those of a program, is a file that only the forked process reads.
+  The descriptors of an order are closed here at once; a forked process keeps only its own.
+- Processes that were forked from the same process share its address layout and hash seed. Both change with each start
+  of the platform.
 """
 
 import ctypes
@@ -40,13 +43,13 @@ from typing import Final
 import msgspec
 
 from broker.processes.heartbeat import EVERY_S
-from broker.processes.status_lines import SIGN
+from broker.processes.status_lines import HEARTBEAT
 from broker.processes.title import show_command
 
 READY_FD: Final = "HEADWATER_READY_FD"
 FORK_FD: Final = "HEADWATER_FORK_FD"
 FORK: Final = b"f"
-"""The one byte that asks for a fork; the descriptors travel with it."""
+"""The byte that requests a fork; the descriptors travel with it."""
 MOST_DESCRIPTORS: Final = 16
 _PR_SET_PDEATHSIG = 1
 _ADOPTED_S = 5.0
@@ -64,19 +67,19 @@ class ForkOrder(msgspec.Struct, frozen=True):
     folder: str
     stop_signal: int
     descriptors: list[tuple[str, int]]
-    """Environment variables, and how many of the request's descriptors each of them names.
+    """Environment variables, each with the number of the request's descriptors that it lists.
 
     The request's first three descriptors are this order, the output, and the pipe for the process id.
     """
 
 
 def main() -> int:
-    """Load, then fork until the supervisor closes its end; in a forked process run the program and return its exit code."""
+    """Load the programs, then fork until the supervisor closes its end; a forked process runs its program and returns its exit code."""
     programs = [word.split() for word in sys.argv[1:]]
     control = socket.socket(fileno=int(os.environ.pop(FORK_FD)))
     pipe = int(os.environ.pop(READY_FD))
     supervisor = os.getppid()
-    gc.disable()  # a collection during the load finds nothing
+    gc.disable()  # a collection while loading would find nothing to free
     for module, *arguments in programs:
         _preload(module, arguments)
     gc.enable()
@@ -87,7 +90,7 @@ def main() -> int:
         )
         return 1
     gc.collect()
-    gc.freeze()  # the collector leaves what is loaded alone, or it would write to, and so copy, every shared page
+    gc.freeze()  # without this the collector would write to, and so copy, every shared page
     order = _serve(control, pipe, supervisor)
     return _run(order) if order is not None else 0
 
@@ -108,13 +111,13 @@ def _preload(name: str, arguments: Sequence[str]) -> None:
 
 
 def _serve(control: socket.socket, pipe: int, supervisor: int) -> ForkOrder | None:
-    """Fork for each order. Returns None when the supervisor is gone; in a forked process its order."""
+    """Fork for each order. Returns None when the supervisor is gone, and its order in a forked process."""
     os.set_blocking(pipe, False)
     if not _report(pipe, b"ready\n"):
         return None
     while True:
         readable = select.select([control], [], [], EVERY_S)[0]
-        if not _report(pipe, SIGN):
+        if not _report(pipe, HEARTBEAT):
             return None
         if not readable:
             continue
@@ -133,19 +136,19 @@ def _serve(control: socket.socket, pipe: int, supervisor: int) -> ForkOrder | No
 
 
 def _exit_as_middle() -> None:
-    """Fork once more and exit in the parent: the new process loses its parent and becomes the supervisor's child."""
+    """Fork again and exit in the parent: the new process loses its parent and becomes the supervisor's child."""
     try:
         if os.fork() != 0:
             os._exit(0)
-    except OSError:  # no more processes: the supervisor sees the end of its pipe
+    except OSError:  # the process limit is reached: the supervisor sees the end of its pipe
         os._exit(1)
 
 
 def _settle(descriptors: Sequence[int], supervisor: int) -> ForkOrder:
-    """Make this forked process what a started one would be: its session, parent, output, folder and environment."""
+    """Set session, parent, output, folder and environment as if this process had been started by a command."""
     os.setsid()
-    written, output, born, *named = descriptors
-    with open(written, "rb") as file:
+    order_file, output, born, *listed = descriptors
+    with open(order_file, "rb") as file:
         order = msgspec.json.decode(file.read(), type=ForkOrder)
     _await_adoption(supervisor, order.stop_signal)
     for standard in (1, 2):
@@ -154,19 +157,19 @@ def _settle(descriptors: Sequence[int], supervisor: int) -> ForkOrder:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
-    numbers = iter(named)
+    numbers = iter(listed)
     for variable, count in order.descriptors:
         os.environ[variable] = ",".join(str(next(numbers)) for _ in range(count))
     try:
         os.write(born, b"%d\n" % os.getpid())
-    except OSError:  # the supervisor no longer waits for us: it has started another process instead
+    except OSError:  # the supervisor stopped waiting and started another process
         os._exit(0)
     os.close(born)
     return order
 
 
 def _await_adoption(supervisor: int, stop_signal: int) -> None:
-    """Wait until this process is the supervisor's child, and ask for a signal when the supervisor dies."""
+    """Wait until this process is the supervisor's child, and have the kernel send a signal when the supervisor dies."""
     deadline = time.monotonic() + _ADOPTED_S
     while os.getppid() != supervisor:
         if time.monotonic() > deadline:
@@ -190,7 +193,7 @@ def _report(pipe: int, line: bytes) -> bool:
     """Write a line into the supervisor's pipe; return False if the supervisor is gone."""
     try:
         os.write(pipe, line)
-    except BlockingIOError:  # the reader is slow; the pipe holds enough signs
+    except BlockingIOError:  # the reader is slow; the pipe contains enough heartbeats
         return True
     except OSError:
         return False
@@ -198,7 +201,7 @@ def _report(pipe: int, line: bytes) -> bool:
 
 
 def _kernel_threads() -> int:
-    """Return how many threads the kernel counts in this process: libraries start some that Python does not know."""
+    """Return the kernel's count of threads: libraries start some that Python does not count."""
     return len(os.listdir("/proc/self/task"))
 
 

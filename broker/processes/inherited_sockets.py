@@ -1,7 +1,8 @@
-"""Listening sockets that a process inherits: the supervisor keeps them open, so connections wait while an edge is restarted.
+"""Take over listening sockets from the supervisor, which holds them open so that connections wait while an edge
+restarts.
 
-`HEADWATER_LISTEN_FDS` names their descriptors, separated by commas. The supervisor binds them and does not listen; the first
-edge does. When an edge is killed the sockets stay in the supervisor, the kernel goes on taking connections into their queue,
+`HEADWATER_LISTEN_FDS` names their descriptors, separated by commas. The supervisor binds them; the first edge calls
+`listen`. When an edge is killed the sockets stay open in the supervisor, the kernel continues to queue connections,
 and the next edge accepts them.
 """
 
@@ -13,10 +14,10 @@ LISTEN_FDS: Final = "HEADWATER_LISTEN_FDS"
 
 
 def take_sockets(environment: MutableMapping[str, str]) -> list[socket.socket]:
-    """Take the inherited sockets out of the environment; none where nothing was inherited."""
+    """Remove the variable from the environment and return its sockets; an empty list if it is not set."""
     numbers = environment.pop(LISTEN_FDS, "")
     sockets = [socket.socket(fileno=int(number)) for number in numbers.split(",") if number.isdigit()]
-    for each in sockets:
-        each.setblocking(False)
-        each.set_inheritable(False)
+    for listener in sockets:
+        listener.setblocking(False)
+        listener.set_inheritable(False)
     return sockets

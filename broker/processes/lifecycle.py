@@ -1,15 +1,15 @@
-"""The life of one process, the same for every edge and worker: ready, drain, end.
+"""Run one process from start to exit, the same for every edge and worker: ready, drain, exit.
 
-    start --> main(process) --> process.ready() --> await process.stopped() --> main returns --> end
+    start --> main(process) --> process.ready() --> await process.stopped() --> main returns --> exit
                                      |                    ^
-                            tells the supervisor     SIGTERM or SIGINT: what `on_drain` was told runs first, last told first
+                          reports to the supervisor    SIGTERM or SIGINT: first the steps of `on_drain`, the last added first
 
-- `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`; signs of life follow in
-  the same pipe until the process ends (`broker/processes/heartbeat.py`).
-- A second signal ends the process at once. So does a drain that takes longer than `pools.drain_timeout`.
-- A supervisor may start a process ahead, with a pipe in `HEADWATER_GO_FD`: `wait_for_go` waits for its word.
-- A supervisor that dies takes its children along: the kernel tells them on Linux, elsewhere the parent's id changes.
-- Exit codes: 0 ended in order, 1 crashed, 2 the settings cannot be used, 3 the drain was not finished.
+- `ready` writes a line into the pipe whose number the supervisor passes in `HEADWATER_READY_FD`; heartbeats follow in
+  the same pipe until the process exits (`broker/processes/heartbeat.py`).
+- A second signal stops the process at once. So does a drain that takes longer than `pools.drain_timeout`.
+- A supervisor may start a process in advance, with a pipe in `HEADWATER_GO_FD`: `wait_for_go` waits for a line in it.
+- When the supervisor dies its children stop too: on Linux the kernel signals them, elsewhere the parent's id changes.
+- Exit codes: 0 regular exit, 1 crash, 2 unusable settings, 3 the drain was not finished in time.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from broker.observability.observations import (
     SettingsRefused,
 )
 from broker.observability.observe import configure, observe, traceback_of, watch_loop
-from broker.observability.tracing import begin_tracing, end_tracing
-from broker.processes.heartbeat import begin_heartbeat, forget_earlier
+from broker.observability.tracing import start_tracing, stop_tracing
+from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from schemas.settings.reading import load_settings
-from schemas.settings.secret_files import with_file_values
+from broker.processes.secret_files import with_file_values
 from schemas.settings.tree import Settings, SettingsError
 
 if sys.platform == "win32":
@@ -51,26 +51,26 @@ _LAST_MOMENT_S = 1.0
 Step = Callable[[], Awaitable[object]]
 
 
-class Process:
-    """What `main` is given: it says when it is ready, what to do at the end, and waits for the end."""
+class ManagedProcess:
+    """The process as its `main` sees it: `main` reports readiness, registers drain steps and waits for the stop."""
 
     def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.settings = settings
-        self._born = time.monotonic()
+        self._started_at = time.monotonic()
         self._is_ready = False
         self._steps: list[Step] = []
-        self._asked = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self._stopped = asyncio.Event()
         self._reason = ""
         self._heartbeat: asyncio.Task[None] | None = None
 
     def ready(self) -> None:
-        """Tell the supervisor that this process can work."""
+        """Report to the supervisor that this process can work."""
         if self._is_ready:
             return
         self._is_ready = True
-        observe(ProcessReady(round(time.monotonic() - self._born, 3)))
+        observe(ProcessReady(round(time.monotonic() - self._started_at, 3)))
         number = os.environ.pop(READY_FD, "")
         pipe = int(number) if number.isdigit() else None
         if pipe is not None:
@@ -78,28 +78,28 @@ class Process:
                 os.write(pipe, b"ready\n")
             except BrokenPipeError:
                 self.stop("the supervisor is gone")
-        self._heartbeat = begin_heartbeat(os.environ, pipe)
+        self._heartbeat = start_heartbeat(os.environ, pipe)
 
     def on_drain(self, step: Step) -> None:
-        """Have `await step()` called before the end; what was told last is called first."""
+        """Register a step that is awaited before the exit; the last registered one is awaited first."""
         self._steps.append(step)
 
     def stop(self, reason: str) -> None:
-        """Begin to end, as a signal would."""
-        if not self._asked.is_set():
+        """Start the drain, as a signal would."""
+        if not self._stop_requested.is_set():
             self._reason = reason
-            self._asked.set()
+            self._stop_requested.set()
 
     async def stopped(self) -> None:
-        """Wait until the process was told to end and everything is drained."""
+        """Wait until a stop was requested and everything is drained."""
         await self._stopped.wait()
 
-    async def run(self, main: Callable[["Process"], Awaitable[None]]) -> int:
-        """Run `main` to its end, or to the end that a signal asks for; give the exit code."""
+    async def run(self, main: Callable[["ManagedProcess"], Awaitable[None]]) -> int:
+        """Run `main` until it returns, or until a requested stop is finished; return the exit code."""
         work = asyncio.ensure_future(main(self))
-        asked = asyncio.ensure_future(self._asked.wait())
-        await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
+        stop = asyncio.ensure_future(self._stop_requested.wait())
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
         code = _outcome(work) if work.done() else OK
         if not work.done():
             observe(ProcessDraining(self._reason))
@@ -107,7 +107,7 @@ class Process:
             async with asyncio.timeout(self.settings.pools.drain_timeout):
                 await self._drain()
                 if not self._is_ready:
-                    work.cancel()  # it was still starting and does not wait for the end
+                    work.cancel()  # it was still starting and does not wait for `stopped`
                 await asyncio.wait([work])
         except TimeoutError:
             code = code or NOT_DRAINED
@@ -120,43 +120,43 @@ class Process:
             step = self._steps.pop()
             try:
                 await step()
-            except Exception as error:  # the rim of a process: one part must not keep the others from ending
+            except Exception as error:  # one failing step must not keep the others from running
                 observe(DrainFailed(getattr(step, "__qualname__", repr(step)), repr(error)))
         if self._heartbeat is not None:
             self._heartbeat.cancel()
         self._stopped.set()
 
 
-def run_process(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
-    """Run a process until it ends; give its exit code. It sets up logging, the event loop and the signals."""
-    forget_earlier(os.environ)
+def run_process(name: str, main: Callable[[ManagedProcess], Awaitable[None]], settings: Settings) -> int:
+    """Set up logging, tracing, the event loop and the signals, run a process, and return its exit code."""
+    remove_stale_file(os.environ)
     configure(settings.log.level, settings.log.format, name)
     try:
-        begin_tracing(settings.observability, name, settings.project_id)
+        start_tracing(settings.observability, name, settings.project_id)
     except SettingsError as error:
         observe(SettingsRefused(str(error)))
         return BAD_SETTINGS
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         code = runner.run(_live(name, main, settings))
-    end_tracing()
+    stop_tracing()
     observe(ProcessEnded(code))
     return code
 
 
 def wait_for_go() -> None:
-    """Wait, with the code loaded, until the supervisor says that what this process needs is there; it ends if that does."""
+    """Wait, with the code loaded, until the supervisor writes to the pipe; exit if it closes the pipe."""
     number = os.environ.pop(GO_FD, "")
     if number.isdigit():
-        said = os.read(int(number), 8)
+        line = os.read(int(number), 8)
         os.close(int(number))
-        if not said:
+        if not line:
             sys.exit(OK)
 
 
 def process_settings() -> Settings:
     """Read the settings of this process: `HEADWATER_CONFIG` names a file, the rest comes from the environment.
 
-    Without a supervisor, which has told them already, warnings go to stderr. Raises: SettingsError.
+    Warnings go to stderr, unless a supervisor has already reported them. Raises: SettingsError.
     """
     path = os.environ.get("HEADWATER_CONFIG", "")
     try:
@@ -171,33 +171,33 @@ def process_settings() -> Settings:
 
 
 def data_folder() -> Path:
-    """Give the data folder of the platform: where blobs lie, unless the settings say otherwise."""
+    """Return the data folder of the platform: it contains the blobs, unless the settings name another place."""
     return Path(os.environ.get("HEADWATER_DATA") or ".headwater").absolute()
 
 
-async def _live(name: str, main: Callable[[Process], Awaitable[None]], settings: Settings) -> int:
+async def _live(name: str, main: Callable[[ManagedProcess], Awaitable[None]], settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     watch_loop(loop)
-    process = Process(name, settings)
+    process = ManagedProcess(name, settings)
 
     def on_signal(number: signal.Signals) -> None:
-        if process._asked.is_set():
+        if process._stop_requested.is_set():
             observe(ProcessEnded(NOT_DRAINED))
             os._exit(NOT_DRAINED)
         process.stop(number.name)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        with suppress(NotImplementedError):  # not on Windows: there Ctrl-C ends the process at once
+        with suppress(NotImplementedError):  # not on Windows: there Ctrl-C stops the process at once
             loop.add_signal_handler(number, on_signal, number)
-    watching = loop.create_task(_watch_parent(process)) if os.environ.get(READY_FD) else None
+    watcher = loop.create_task(_watch_parent(process)) if os.environ.get(READY_FD) else None
     try:
         return await process.run(main)
     finally:
-        if watching is not None:
-            watching.cancel()
+        if watcher is not None:
+            watcher.cancel()
 
 
-async def _watch_parent(process: Process) -> None:
+async def _watch_parent(process: ManagedProcess) -> None:
     parent = os.getppid()
     while os.getppid() == parent:  # noqa: ASYNC110 - the system has no event for it everywhere
         await asyncio.sleep(_PARENT_S)
@@ -205,7 +205,7 @@ async def _watch_parent(process: Process) -> None:
 
 
 def _outcome(work: "asyncio.Future[None]") -> int:
-    """Give the exit code of a `main` that has ended, and tell why."""
+    """Return the exit code of a `main` that has ended, and report its exception."""
     if not work.done() or work.cancelled():
         return OK
     error = work.exception()

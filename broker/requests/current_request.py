@@ -1,8 +1,9 @@
-"""The request that the running task serves: for whom, and until when its answer is of use.
+"""The request that the running task serves: its caller key and its deadline, in a context variable.
 
-`broker/requests/serve.py` sets it around a handler, `workers/database/pool.py` reads it: so connections are shared between callers without
-an argument for the caller at every statement. A task that a handler starts inherits it. When the request is answered its key
-becomes the platform's and its deadline infinite, for what goes on after that is the platform's own work.
+`broker/requests/serve.py` sets it before it calls a handler, `workers/database/connection_pool/pool.py` reads it. So database
+connections are shared fairly between callers without passing the caller to every statement. A task that a handler
+starts inherits the variable. When the request is answered the key becomes the platform's and the deadline infinite:
+what such a task still does is work of the platform itself.
 """
 
 from contextvars import ContextVar
@@ -10,7 +11,7 @@ from typing import Protocol
 
 
 class ServedRequest(Protocol):
-    """A request at work."""
+    """A request whose handler runs."""
 
     caller_key: str
     deadline: float

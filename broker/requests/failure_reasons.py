@@ -1,15 +1,15 @@
-"""Why a pool answered with a failure, for the log: the code and the words of its answer, where these hold no values."""
+"""Extract from an error response what may be logged: its code and message, where these cannot quote values."""
 
 import msgspec
 from msgspec import Struct
 
 _LONGEST_BODY, _LONGEST = 16 * 1024, 200
-_OF_PROJECTS = ("PT", "P0")
-"""SQLSTATEs that SQL of the project raises: their words may hold anything."""
+_PROJECT_CODES = ("PT", "P0")
+"""Prefixes of SQLSTATEs that the project's own SQL raises: their messages may contain anything."""
 
 
 class _Failure(Struct, frozen=True):
-    """The members of an error body, in the spellings of our interfaces."""
+    """The members of an error body, in the spellings of the REST, auth, storage and functions interfaces."""
 
     code: str | int | None = None
     error_code: str = ""
@@ -21,10 +21,10 @@ class _Failure(Struct, frozen=True):
 _decode = msgspec.json.Decoder(_Failure).decode
 
 
-def failure_words(status: int, body: bytes) -> str:
-    """Return what the log says about an answer of status 500 or more; empty if the answer does not tell (pure).
+def failure_reason(status: int, body: bytes) -> str:
+    """Return the log text for a response of status 500 or more; empty if its body lacks a code and a message (pure).
 
-    With 500 only the code is returned: the words of such an answer are about what was not expected, and may quote values.
+    For status 500 only the code is returned: the message describes an unexpected error and may quote values.
     """
     if len(body) > _LONGEST_BODY:
         return ""
@@ -34,7 +34,7 @@ def failure_words(status: int, body: bytes) -> str:
         return ""
     error = failure.error if isinstance(failure.error, str) else ""
     code = failure.error_code or ("" if failure.code in (None, status) else str(failure.code)) or error
-    if status == 500 or code.startswith(_OF_PROJECTS):
+    if status == 500 or code.startswith(_PROJECT_CODES):
         return code[:_LONGEST]
-    words = failure.message or failure.msg
-    return ": ".join(text for text in (code, words) if text)[:_LONGEST]
+    message = failure.message or failure.msg
+    return ": ".join(text for text in (code, message) if text)[:_LONGEST]

@@ -1,22 +1,26 @@
-"""Fair shares of a bounded number of places between callers, and the bounded queue before them. Pure: the clock is an argument.
+"""Share a bounded number of slots fairly between callers, with a bounded queue. Pure: the clock is an argument.
 
-A place is whatever a request needs one of to be at work: a handler of a worker, a connection to the database.
+A slot is the resource that a running request occupies: a handler of a worker, or a connection to the database.
 
-- Shares ("dynamic threshold", Choudhury and Hahne 1998): a caller may take one more place while it holds less than `_SHARE` times
-  those that are free. A caller alone holds three quarters of them, two hold 3/7 each, and some place is always free for the
-  next one, until there are as many callers as places. The last free place goes only to a caller that holds none. Nothing
-  that runs is stopped: so a place must stay free before another caller needs it. Places in the queue are shared by the same rule.
-- Turns: callers that wait are served in turn, one request each; a caller's own requests in the order in which they came.
-- Standing queues: a caller whose requests have waited without a break for as long as one may wait sends too many, not too many at
-  once. From then on they may wait for a tenth of that time. Last in, first out would answer half of the requests at once and
-  let the other half wait until they are refused (tests/bench/queue_order.py compares both).
-- Hopeless requests: how long a caller's requests keep a place is known from those that ended, and from the time since one began
-  or ended last: while requests wait, all that run are at least that old. A rare long one changes that little. A request that would
-  get its place only after `start_by` is refused when it comes, or as soon as that shows (`late`), with the seconds after which a
-  place may be expected. The estimate may err; `start_by` itself is kept by `late`.
+- Shares ("dynamic threshold", Choudhury and Hahne 1998): a caller may take one more slot while it holds less than
+  `_SHARE` times the number of free slots. One caller alone holds three quarters of them, two hold 3/7 each, and a
+  slot stays free for the next caller until there are as many callers as slots. The last free slot goes only to a
+  caller that holds no slot. Running requests are never stopped, which is why a slot must be free before another
+  caller needs it. Places in the queue are shared by the same rule.
+- Round robin: waiting callers are served in turn, one request each. The requests of one caller are served in order of
+  arrival.
+- Standing queues: a caller that has had waiting requests without a break for the longest waiting time sends more than
+  it can get, which is not a burst. From then on its requests wait for a tenth of that time at most. Last in, first
+  out would answer half of the requests at once and let the other half wait until they are rejected
+  (tests/bench/queue_order.py compares both).
+- Hopeless requests: the queue estimates how long a request of a caller occupies a slot, from its finished requests
+  and from the time since its last start or end (while requests wait, all running ones are at least that old). A rare
+  long request changes the estimate little. A request that would get its slot only after `start_by` is rejected when
+  it arrives, or as soon as the estimate shows it (`late`), with the seconds until a slot can be expected. The
+  estimate may be wrong; `late` enforces `start_by` itself.
 
-Requests of the platform itself (the empty key) may take any free place. Callers are forgotten when their last request goes (but for
-the latest `_KEPT`), so memory is bounded by `places` and `most_waiting`.
+Requests of the platform itself (the empty key) may take any free slot. A caller without requests is forgotten, except
+for the latest `_REMEMBERED` ones, so memory is bounded by `slots` and `most_waiting`.
 """
 
 import math
@@ -30,17 +34,17 @@ PLATFORM = ""
 
 _SHARE = 3
 _LEARN, _JUMP, _SHORT_S = 0.2, 4.0, 0.01
-"""Weight of the latest request in the time for which a caller's requests keep a place; one that took longer counts as `_JUMP` times
-that time and `_SHORT_S`."""
+"""Weight of the latest request in the mean time that a caller's requests occupy a slot. A longer one counts at most
+as `_JUMP` times the mean plus `_SHORT_S`."""
 _STANDING = 10
-"""How much shorter requests may wait in a standing queue."""
+"""Divisor of the longest waiting time in a standing queue."""
 _LONGEST_RETRY_S = 60
-_KEPT = 64
-"""Callers that are remembered while they hold nothing."""
+_REMEMBERED = 64
+"""Callers that are remembered without requests."""
 
 
 class QueueFull(Exception):
-    """A request cannot wait: why (`full`, `share` or `late`), and when it may be repeated, in seconds."""
+    """A request cannot wait. `reason`: `full`, `share`, `late` or `waited`; `retry_after_s`: when it may be repeated."""
 
     def __init__(self, reason: str, retry_after_s: int = 1) -> None:
         super().__init__(reason)
@@ -48,12 +52,12 @@ class QueueFull(Exception):
 
 
 def may_take(held: int, free: int) -> bool:
-    """Return whether a caller that holds `held` places may take one more of the `free` ones."""
+    """Return whether a caller that holds `held` slots may take one more of the `free` ones."""
     return free > 0 if held == 0 else free > 1 and held < _SHARE * free
 
 
 class WaitingRequest(Generic[T]):
-    """A request that waits."""
+    """An entry of the queue. `start_by`: the time after which it is rejected."""
 
     __slots__ = ("caller", "item", "since", "start_by")
 
@@ -70,24 +74,24 @@ class WaitingRequest(Generic[T]):
 
 
 class _Caller(Generic[T]):
-    """What is known of a caller while it holds a place or waits for one."""
+    """The slots and waiting requests of one caller."""
 
-    __slots__ = ("crowded_since", "held", "key", "mean_s", "moved", "waiting")
+    __slots__ = ("changed_at", "crowded_since", "held", "key", "mean_s", "waiting")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.held = 0
-        self.moved = 0.0
-        """When one of its requests began or ended last."""
+        self.changed_at = 0.0
+        """When one of its requests last started or ended."""
         self.mean_s = 0.0
-        """How long one of its requests keeps a place; 0 while none has ended with others waiting."""
+        """Mean time that one of its requests occupies a slot; 0 until one has ended while others waited."""
         self.waiting: dict[WaitingRequest[T], None] = {}
-        """Its requests that wait, the oldest first."""
+        """Its waiting requests, the oldest first."""
         self.crowded_since = 0.0
-        """Since when some of its requests wait."""
+        """Since when it has had waiting requests without a break."""
 
     def learn(self, seconds: float) -> None:
-        """Note how long one of its requests kept a place."""
+        """Add the time that one of its requests occupied a slot to the mean."""
         if self.mean_s:
             self.mean_s += (min(seconds, _JUMP * self.mean_s + _SHORT_S) - self.mean_s) * _LEARN
         else:
@@ -95,31 +99,31 @@ class _Caller(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """Shares `places` between callers; up to `most_waiting` requests wait for one."""
+    """Shares `slots` between callers; up to `most_waiting` requests wait for one."""
 
-    def __init__(self, places: int, most_waiting: int) -> None:
-        self.places = places
+    def __init__(self, slots: int, most_waiting: int) -> None:
+        self.slots = slots
         self.used = 0
         self.waiting = 0
-        """Requests that wait."""
+        """Number of waiting requests."""
         self._most_waiting = most_waiting
         self._callers: dict[str, _Caller[T]] = {}
         self._turns: dict[_Caller[T], None] = {}
-        """Callers that wait, the next one first."""
+        """Callers with waiting requests, the next one first."""
 
     @property
     def callers(self) -> int:
-        """Return how many callers something is remembered of."""
+        """Return the number of callers that are remembered."""
         return len(self._callers)
 
     def held(self, key: str) -> int:
-        """Return how many places a caller holds."""
+        """Return the number of slots that a caller holds."""
         caller = self._callers.get(key)
         return 0 if caller is None else caller.held
 
     def take(self, key: str, now: float) -> bool:
-        """Take a place at once, if one is free that the caller may have and none of its requests waits. Hot path."""
-        free = self.places - self.used
+        """Take a slot at once if one is free, the caller's share allows it, and none of its requests waits. Hot path."""
+        free = self.slots - self.used
         if free <= 0:
             return False
         caller = self._callers.get(key)
@@ -129,15 +133,15 @@ class FairQueue(Generic[T]):
         if caller.waiting or (held and (free == 1 or held >= _SHARE * free) and key != PLATFORM):
             return False
         caller.held = held + 1
-        caller.moved = now
+        caller.changed_at = now
         self.used += 1
         return True
 
     def release(self, key: str, since: float, now: float) -> None:
-        """Give back a place that was taken at `since`. Hot path."""
+        """Release a slot that was taken at `since`. Hot path."""
         caller = self._callers[key]
         caller.held -= 1
-        caller.moved = now
+        caller.changed_at = now
         self.used -= 1
         if caller.waiting:
             caller.learn(now - since)
@@ -147,7 +151,7 @@ class FairQueue(Generic[T]):
     def wait(
         self, key: str, item: T, now: float, *, longest_s: float, deadline: float = math.inf
     ) -> WaitingRequest[T]:
-        """Let a request wait for a place: for `longest_s` at most, and so that it can be done before `deadline`.
+        """Add a request to the queue: for `longest_s` at most, and only if it can be finished before `deadline`.
 
         Raises: QueueFull.
         """
@@ -175,8 +179,8 @@ class FairQueue(Generic[T]):
         return entry
 
     def next(self, now: float) -> WaitingRequest[T] | None:
-        """Give a place to the request whose turn it is, of a caller that may have one; return None if there is none."""
-        if self.used >= self.places:
+        """Assign a slot to the next request whose caller may have one, and return it; None if no request can start."""
+        if self.used >= self.slots:
             return None
         turns = self._turns
         for _ in range(len(turns)):
@@ -186,13 +190,13 @@ class FairQueue(Generic[T]):
                 turns[caller] = None
             if self._may_take(caller):
                 entry = next(iter(caller.waiting))
-                self._hold(caller, now)
+                self._assign(caller, now)
                 self._remove(entry)
                 return entry
         return None
 
     def discard(self, entry: WaitingRequest[T]) -> None:
-        """Let a request wait no longer. One that does not wait any more is left as it is."""
+        """Remove a request from the queue, if it still waits."""
         caller = entry.caller
         if entry in caller.waiting:
             self._remove(entry)
@@ -200,42 +204,42 @@ class FairQueue(Generic[T]):
                 self._forget(caller)
 
     def late(self, now: float) -> list[tuple[WaitingRequest[T], QueueFull]]:
-        """Let those wait no longer that will not get a place in time; return them, each with what is to be raised for it."""
-        refused = []
+        """Remove and return the requests that will not get a slot in time, each with the error to report."""
+        rejected = []
         for caller in list(self._turns):
-            for entry in [each for each in caller.waiting if each.start_by <= now]:
-                refused.append((entry, QueueFull("waited", self._retry_after(caller, 0, now, now))))
+            for entry in [waiting for waiting in caller.waiting if waiting.start_by <= now]:
+                rejected.append((entry, QueueFull("waited", self._retry_after(caller, 0, now, now))))
                 self.discard(entry)
             while caller.waiting:
                 last, ahead = next(reversed(caller.waiting)), len(caller.waiting) - 1
                 if now + self._wait_s(caller, ahead, now) <= last.start_by:
                     break
-                refused.append(
+                rejected.append(
                     (last, QueueFull("late", self._retry_after(caller, ahead, now, last.start_by)))
                 )
                 self.discard(last)
-        return refused
+        return rejected
 
     def clear(self) -> Iterator[WaitingRequest[T]]:
-        """Let no request wait any longer; return those that did."""
+        """Remove and return all waiting requests."""
         for caller in list(self._turns):
             for entry in list(caller.waiting):
                 self.discard(entry)
                 yield entry
 
     def _forget(self, caller: _Caller[T]) -> None:
-        """Forget a caller that is gone, unless only few are known: most come back soon."""
-        if len(self._callers) > _KEPT:
+        """Forget a caller without requests, unless only few are remembered: most come back soon."""
+        if len(self._callers) > _REMEMBERED:
             del self._callers[caller.key]
         caller.mean_s = 0.0
 
     def _may_take(self, caller: _Caller[T]) -> bool:
-        free = self.places - self.used
+        free = self.slots - self.used
         return free > 0 if caller.key == PLATFORM else may_take(caller.held, free)
 
-    def _hold(self, caller: _Caller[T], now: float) -> None:
+    def _assign(self, caller: _Caller[T], now: float) -> None:
         caller.held += 1
-        caller.moved = now
+        caller.changed_at = now
         self.used += 1
 
     def _remove(self, entry: WaitingRequest[T]) -> None:
@@ -246,16 +250,16 @@ class FairQueue(Generic[T]):
             del self._turns[caller]
 
     def _wait_s(self, caller: _Caller[T], ahead: int, now: float) -> float:
-        """Estimate how long a request waits that has `ahead` of its caller before it.
+        """Estimate how long a request waits that has `ahead` requests of its caller before it.
 
-        While none has ended, only whole rounds count, for the first one may end now.
+        While no request of the caller has ended, only whole rounds count, because the first running one may end now.
         """
         if not caller.held:
             return 0.0
-        places = max(caller.held, self.places // max(1, len(self._turns)))
+        slots = max(caller.held, self.slots // max(1, len(self._turns)))
         if caller.mean_s:
-            return (ahead + 1) * caller.mean_s / places
-        return ahead // places * (now - caller.moved)
+            return (ahead + 1) * caller.mean_s / slots
+        return ahead // slots * (now - caller.changed_at)
 
     def _retry_after(self, caller: _Caller[T], ahead: int, now: float, start_by: float) -> int:
         late_s = now + self._wait_s(caller, ahead, now) - start_by

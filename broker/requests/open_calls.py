@@ -1,16 +1,16 @@
-"""What an edge knows of the calls that wait for one pool (`broker/requests/call.py` sends them and judges them)."""
+"""The calls of one process that wait for a pool: sent by `broker/requests/call.py`, watched by `broker/requests/pool_tracker.py`."""
 
 import asyncio
 import random
 
 from broker import subjects
-from broker.nats.protocol import NO_RESPONDERS, Message
-from broker.requests.roll_call import Roll
+from broker.nats.protocol import NO_RESPONDERS, NatsMessage
+from broker.requests.roll_call import MemberRoll
 from schemas.errors import DeadlineExceeded, OutcomeUnknown, Unavailable
 from schemas.http import Request
 
 
-class NotTaken(Unavailable):
+class RequestUndelivered(Unavailable):
     """The request reached no worker."""
 
 
@@ -34,68 +34,73 @@ class OpenCall:
         self.is_repeatable = False
         """Whether the request may be sent again when its answer is lost."""
 
-    def take(self, message: Message) -> None:
+    def take(self, message: NatsMessage) -> None:
+        """Set the result from the reply, from NATS itself (no responders), or from the loss of the connection."""
         if self.future.done():
             return
         if message.status == 0:
             self.future.set_result(message.payload)
         elif message.status == NO_RESPONDERS:
-            self.fail("no worker", NotTaken(f"no {self.pool.name} worker is running"))
+            self.fail("no worker", RequestUndelivered(f"no {self.pool.name} worker is running"))
         else:
             self.fail("disconnected", OutcomeUnknown("the connection to the broker was lost"))
 
     def expire(self) -> None:
+        """Fail the call because its time budget is over."""
         self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
 
     def fail(self, why: str, error: BaseException) -> None:
+        """Fail the call, unless it already has a result; `why` is the reason in the metrics."""
         if not self.future.done():
             self.why = why
             self.future.set_exception(error)
 
 
 class PoolCalls:
-    """A pool as one door sees it: its calls in flight by their reply subject, oldest first, and its roll."""
+    """One pool as one process sees it: its calls in flight by reply subject, oldest first, and its members."""
 
     __slots__ = (
-        "back", "by_caller", "by_name", "calls", "heard_since", "held", "is_known", "missing_since", "name", "probe", "roll",
+        "back", "by_caller", "by_name", "calls", "first_heard", "held", "is_known", "missing_since", "name", "probe", "roll",
     )  # fmt: skip
 
     def __init__(self, name: str, now: float, *, is_known: bool) -> None:
         self.name = name
         self.calls: dict[str, OpenCall] = {}
         self.by_caller: dict[str, int] = {}
-        """How many of the calls are of which caller."""
+        """The number of calls of each caller key."""
         self.held = 0
         """Requests that wait for a worker to come back."""
-        self.roll = Roll(now)
-        self.heard_since: dict[str, float] = {}
-        """When each member was heard first."""
+        self.roll = MemberRoll(now)
+        self.first_heard: dict[str, float] = {}
+        """When each member was first heard, in time of the event loop."""
         self.probe = subjects.probe(name)
         self.is_known = is_known
-        """Whether a member has ever been heard."""
+        """Whether a member has been heard at any time since the process started."""
         self.back = asyncio.Event()
-        """Set when a member is heard; cleared by who waits for that."""
+        """Set when a member is heard; a request that waits for that clears it first."""
         self.missing_since: float | None = None
+        """Since when the pool is without a member; None while it has one."""
         self.by_name: list[str] = []
-        """Members to whom requests go by name, while another one is silent."""
+        """Members that requests are addressed to by name while another member is silent; empty otherwise."""
 
-    def left_by(self, member: str) -> list[str]:
-        """Forget a member that is gone; return the repeatable calls that no member of now can have taken.
+    def remove_member(self, member: str) -> list[str]:
+        """Remove a member that is gone; return the repeatable calls that none of the present members can have taken.
 
-        These are the calls that were sent before the oldest of the members was heard first, all calls if there is no member. A
-        member that took one and was not heard may still answer it: then the read is done twice, which changes nothing.
+        These are the calls that were sent before the oldest present member was first heard; without a member, all
+        calls. A member that took one before it was heard may still answer it. Then the read is done twice, which
+        changes nothing.
         """
-        self.heard_since.pop(member, None)
-        oldest = min(self.heard_since.values(), default=float("inf"))
+        self.first_heard.pop(member, None)
+        oldest = min(self.first_heard.values(), default=float("inf"))
         return [reply for reply, call in self.calls.items() if call.is_repeatable and call.sent_at < oldest]
 
     def add(self, call: OpenCall) -> None:
-        """Note a call that is sent."""
+        """Add a call that is about to be sent."""
         self.calls[call.reply] = call
         self.by_caller[call.caller_key] = self.by_caller.get(call.caller_key, 0) + 1
 
     def remove(self, call: OpenCall) -> None:
-        """Note that a call is over."""
+        """Remove a call that is over."""
         if self.calls.pop(call.reply, None) is None:
             return
         left = self.by_caller[call.caller_key] - 1
@@ -105,8 +110,8 @@ class PoolCalls:
             del self.by_caller[call.caller_key]
 
     def others(self, member: str, now: float) -> list[str]:
-        """Return the members that may take a request that this one did not begin."""
-        return [each for each in self.roll.answering(now) if each != member]
+        """Return the members that can take a request which this one did not start."""
+        return [name for name in self.roll.answering(now) if name != member]
 
     def target(self, subject: str) -> str:
         """Return the subject to publish a request on."""

@@ -1,47 +1,50 @@
 """The roll call of a pool (pure): which calls are lost because the member that took them is gone.
 
-A request goes to one member of a queue group, and nobody is told which. On the hot path that stays so: no message
-but the request and the reply. Only for calls that are slow (`broker/requests/call.py`: older than a tick) the asker calls the
-roll at every tick:
+NATS delivers a request to one member of a queue group and does not report to which. The hot path therefore consists
+of two messages, the request and the reply. Only for calls that are slow (`broker/requests/pool_tracker.py`: older
+than a tick) the caller runs a roll call at every tick. It sends
 
-- to all members: "which of these do you hold?" (`probe.<pool>`). A living member answers with those it holds, in
-  work or waiting. From one asker to one member messages keep their order, so a member that denies a call has never
-  got it, has answered it already (then the answer is here before the denial), or has given it up.
-- to each member known, on its own subject: nothing, but with an inbox for the reply. Nobody answers; only NATS
-  does, at once, when nobody listens there any more: that member's connection is closed, its process gone.
+- to all members (`probe.<pool>`) the list of its slow calls. A living member replies with those that it holds,
+  running or queued. NATS keeps the order of messages between two processes. So a member that does not list a call
+  never received it, has answered it already (then the answer arrived before this reply), or has given it up.
+- to each known member, on its own subject, an empty message with a reply subject. The member never answers it. NATS
+  answers at once with "no responders" when the member's connection is closed, which means that its process is gone.
 
-From that follows the verdict. A call is lost when the member that claimed it is gone: at once. Or when, in two
-rounds one after the other, every known member has answered and none claims it. A member that is connected and answers no
-question for `SILENT_S` counts as silent: its event loop hangs, its process was stopped (SIGSTOP), or its machine has lost
-power and NATS has not noticed yet. The calls it claimed are lost, and rounds are decided without it. It may still carry
-such a call out when it goes on, so whether a lost call was carried out is not known.
+A call is lost at once when the member that claimed it is gone. It is also lost when in two consecutive rounds every
+known member has replied and none claims it. A member that is connected and replies to no roll call for `SILENT_S`
+counts as silent: its event loop hangs, its process was stopped (SIGSTOP), or its machine has lost power and NATS has
+not noticed yet. The calls it claimed are lost, and rounds are decided without it. It may still carry out such a call
+when it resumes, so whether a lost call was carried out is unknown.
 
-So a false alarm needs a member that took the call, is slow to answer, and is not known yet. Members announce themselves
-before they listen for requests, so that is only possible in the first second of a new asker, while busy members have not
-answered its first question; within that second no call is given up for want of a claim.
+A false alarm would need a member that took the call, is slow, and is not known yet. Members announce themselves
+before they subscribe to requests. So this can only happen in the first second of a new caller, while busy members
+have not replied to its first roll call. Within that second (`SETTLE_S`) a call is not given up because it is
+unclaimed.
 """
 
 from msgspec import Struct
 
 SETTLE_S = 1.0
-"""How long a new asker waits for members to make themselves known."""
+"""How long a new caller waits until the members have announced themselves."""
 LEAVING = -1
+"""Round number of a member that takes no more requests."""
 SILENT_S = 1.5
-"""A member that has answered no question for so long is not waited for any more."""
+"""A member that has replied to no roll call for so long counts as silent."""
 _STRIKES = 2
+"""Rounds in which a call must be unclaimed before it is lost."""
 
 
-class Question(Struct, frozen=True, array_like=True):
-    """Asks every member of a pool which of these calls it holds; a call is the inbox its reply goes to."""
+class RollCallQuery(Struct, frozen=True, array_like=True):
+    """The question to every member of a pool: which of these calls do you hold? A call is named by its reply subject."""
 
     round: int
     calls: list[str]
 
 
-class Holding(Struct, frozen=True, array_like=True):
-    """A member's answer: those of the calls asked about that it holds.
+class RollCallReply(Struct, frozen=True, array_like=True):
+    """A member's reply: those of the listed calls that it holds.
 
-    In round 0 it announces itself, in round `LEAVING` it announces that it takes no more requests.
+    In round 0 the member announces itself, in round `LEAVING` it announces that it takes no more requests.
     """
 
     pool: str
@@ -50,54 +53,54 @@ class Holding(Struct, frozen=True, array_like=True):
     calls: list[str]
 
 
-class Roll:
-    """What one asker knows of the members of one pool. `since` is the time of its first question."""
+class MemberRoll:
+    """The members of one pool as one caller knows them, and the state of the current round. `since`: time of the first round."""
 
     __slots__ = (
-        "_answered", "_asked", "_claims", "_round", "_silent_since", "_since", "_strikes", "leaving", "members",
+        "_claims", "_queried", "_replied", "_round", "_silent_since", "_since", "_strikes", "leaving", "members",
     )  # fmt: skip
 
     def __init__(self, since: float) -> None:
         self.members: set[str] = set()
         self.leaving: set[str] = set()
-        """Members that finish what they hold and take nothing more."""
+        """Members that finish what they hold and take no further requests."""
         self._silent_since: dict[str, float] = {}
         self._since = since
         self._round = 0
-        self._asked: set[str] = set()
-        self._answered: set[str] = set()
+        self._queried: set[str] = set()
+        self._replied: set[str] = set()
         self._claims: dict[str, str] = {}
         self._strikes: dict[str, int] = {}
 
-    def ask(self, calls: list[str]) -> Question:
-        """Begin a round about these calls. What is not asked about any more is forgotten."""
+    def start_round(self, calls: list[str]) -> RollCallQuery:
+        """Start a round about these calls. Claims and strikes of calls that are no longer listed are removed."""
         self._round += 1
-        self._asked = set(calls)
-        self._answered = set()
-        for known in (self._claims, self._strikes):
-            for call in known.keys() - self._asked:
-                del known[call]
-        return Question(self._round, calls)
+        self._queried = set(calls)
+        self._replied = set()
+        for records in (self._claims, self._strikes):
+            for call in records.keys() - self._queried:
+                del records[call]
+        return RollCallQuery(self._round, calls)
 
-    def heard(self, holding: Holding) -> None:
-        """Note the answer of a member. One to an earlier question says nothing about the calls of this one."""
-        member = holding.member
+    def record(self, reply: RollCallReply) -> None:
+        """Record the reply of a member. A reply to an earlier round does not count for the calls of this one."""
+        member = reply.member
         self.members.add(member)
         self._silent_since.pop(member, None)
-        if holding.round == LEAVING:
+        if reply.round == LEAVING:
             self.leaving.add(member)
             return
-        if holding.round != self._round:
+        if reply.round != self._round:
             return
-        self._answered.add(member)
+        self._replied.add(member)
         for call in [call for call, holder in self._claims.items() if holder == member]:
             del self._claims[call]
-        for call in holding.calls:
+        for call in reply.calls:
             self._claims[call] = member
             self._strikes.pop(call, None)
 
-    def gone(self, member: str) -> list[str]:
-        """Note that a member is gone; give the calls it held: they are lost."""
+    def remove(self, member: str) -> list[str]:
+        """Remove a member that is gone; return the calls it held, which are lost."""
         self.members.discard(member)
         self.leaving.discard(member)
         self._silent_since.pop(member, None)
@@ -106,15 +109,15 @@ class Roll:
             del self._claims[call]
         return lost
 
-    def close(self, now: float) -> list[str]:
-        """End the round; return the calls that no member holds, as far as that is certain, and those of silent members."""
-        for member in self.members - self._answered:
+    def close_round(self, now: float) -> list[str]:
+        """End the round; return the lost calls: those of silent members, and those that certainly no member holds."""
+        for member in self.members - self._replied:
             self._silent_since.setdefault(member, now)
         silent = self.silent(now)
-        if now - self._since < SETTLE_S or not self.members - silent <= self._answered:
+        if now - self._since < SETTLE_S or not self.members - silent <= self._replied:
             return []
         lost = []
-        for call in self._asked:
+        for call in self._queried:
             holder = self._claims.get(call)
             if holder in silent:
                 del self._claims[call]
@@ -126,11 +129,11 @@ class Roll:
         return lost
 
     def silent(self, now: float) -> set[str]:
-        """Return the members that have answered no question for `SILENT_S`."""
+        """Return the members that have replied to no roll call for `SILENT_S`."""
         if not self._silent_since:
             return set()
         return {member for member, since in self._silent_since.items() if now - since >= SILENT_S}
 
     def answering(self, now: float) -> list[str]:
-        """Return the members that can be given a request by name: they answer, and they are not leaving."""
+        """Return the members that requests can be addressed to by name: they reply, and they are not leaving."""
         return sorted(self.members - self.leaving - self.silent(now))

@@ -1,8 +1,8 @@
-"""Deployed functions: what the command line sends and is told, and the limits of it.
+"""Define the bundle of a function, the responses about deployments, and their limits.
 
-A bundle is a `.tar.gz` whose first member is `manifest.json` (`Manifest`); all others are files below the folder of
-`config.toml`: `functions/<name>/...`, what functions share, static files. Nothing else is in it: no links, no
-`.env`, no absolute paths.
+A bundle is a `.tar.gz` whose first member is `manifest.json` (`BundleManifest`). All others are files below the
+folder of `config.toml`: `functions/<name>/...`, files that functions share, static files. It must not contain links,
+`.env` or absolute paths.
 """
 
 import re
@@ -14,7 +14,7 @@ from schemas.settings.functions import FunctionSettings
 
 MANIFEST = "manifest.json"
 MOST_PACKED = 20 * 1024 * 1024
-"""Bytes of a bundle (reference page "functions", section 5)."""
+"""Bytes of a bundle (docs/reference/functions.md, section 5)."""
 MOST_UNPACKED = 64 * 1024 * 1024
 MOST_FILES = 5_000
 MOST_SECRETS = 100
@@ -24,14 +24,14 @@ FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 SECRET_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.]{{0,{LONGEST_SECRET_NAME - 1}}}")
 
 
-class Manifest(Struct, frozen=True):
-    """What stands beside the files of a bundle. `settings` has no variables: those are the server's."""
+class BundleManifest(Struct, frozen=True):
+    """The manifest of a bundle. `settings` contains no variables, because the server has those."""
 
     name: str
     settings: FunctionSettings = field(default_factory=FunctionSettings)
 
 
-class Version(Struct, frozen=True):
+class FunctionVersion(Struct, frozen=True):
     """A deployed version of a function."""
 
     number: int
@@ -42,7 +42,7 @@ class Version(Struct, frozen=True):
     is_active: bool = False
 
 
-class Listed(Struct, frozen=True):
+class FunctionSummary(Struct, frozen=True):
     """A function as `headwater functions list` shows it."""
 
     name: str
@@ -56,32 +56,32 @@ class Listed(Struct, frozen=True):
     timezone: str = "UTC"
 
 
-class Deployed(Struct, frozen=True):
-    """What became of a deployment: `version` is what is run now."""
+class DeployResult(Struct, frozen=True):
+    """The result of a deployment; `version` is the active one."""
 
     name: str
-    version: Version | None
+    version: FunctionVersion | None
     warnings: list[str] = []
 
 
-class KnownSecret(Struct, frozen=True):
+class SecretSummary(Struct, frozen=True):
     """A secret without its value."""
 
     name: str
     digest: str
-    """SHA-256 of the value under a key of the platform: equal values are seen, none is told."""
+    """SHA-256 of the value with a key of the platform: it shows which values are equal, without revealing them."""
     at: float
 
 
-class Session(Struct, frozen=True):
-    """What `headwater functions serve` has all functions run with, as long as it is there."""
+class ServeSession(Struct, frozen=True):
+    """The options of a running `headwater functions serve`, which apply to all functions."""
 
     env: dict[str, str] = {}
     verify_jwt: bool | None = None
 
 
 def secret_fault(name: str, value: str) -> str | None:
-    """Tell what is wrong with a secret; None if it can be taken. Source: reference page "functions", section 2."""
+    """Return what is wrong with a secret; None if it is valid. Source: docs/reference/functions.md, section 2."""
     if not SECRET_NAME.fullmatch(name):
         return (
             f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"

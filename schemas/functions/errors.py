@@ -1,11 +1,11 @@
-"""Refusals of the functions' platform: what is answered when a function itself does not.
+"""Define the errors that the platform answers with instead of a function.
 
     FunctionError
     ├── NameMissing 400          ├── TokenRefused 401         ├── NoFunction 404
     ├── FunctionFailed 500       ├── BootFailed 503           ├── TooBusy 503       ├── SandboxMissing 503
     ├── NoAnswer 504             └── LimitReached 546
 
-All but `NameMissing` have the body `{code, message}`. Source: reference page "functions", section 1.
+All but `FunctionNameMissing` have the body `{code, message}`. Source: docs/reference/functions.md, section 1.
 """
 
 from schemas.errors import ApiError
@@ -13,7 +13,7 @@ from schemas.http import Headers
 
 
 class FunctionError(ApiError):
-    """A refusal of the platform, not an answer of a function."""
+    """An error of the platform, not a response of a function."""
 
     code = "Internal Server Error"
     message = "Request failed due to an internal server error"
@@ -25,8 +25,8 @@ class FunctionError(ApiError):
         return {"code": self.code, "message": str(self)}
 
 
-class NameMissing(FunctionError):
-    """The path names no function."""
+class FunctionNameMissing(FunctionError):
+    """The path contains no function name."""
 
     status = 400
     message = "missing function name in request"
@@ -35,8 +35,8 @@ class NameMissing(FunctionError):
         return {"msg": str(self)}
 
 
-class TokenRefused(FunctionError):
-    """The function wants a token, and what came is none that holds. The client's libraries know it by a header."""
+class FunctionTokenRejected(FunctionError):
+    """The function requires a token, and the request lacks a valid one. Client libraries detect it by a header."""
 
     status = 401
 
@@ -52,7 +52,7 @@ class TokenRefused(FunctionError):
 
 
 class SandboxMissing(FunctionError):
-    """Nothing on this machine would hold the function, and the settings do not accept that."""
+    """This machine cannot confine the function, and the settings do not accept that."""
 
     status = 503
     code = "SANDBOX_MISSING"
@@ -62,16 +62,16 @@ class SandboxMissing(FunctionError):
     )
 
 
-class NoFunction(FunctionError):
-    """There is no function of this name, or it is switched off."""
+class FunctionNotFound(FunctionError):
+    """The function does not exist, or is switched off."""
 
     status = 404
     code = "NOT_FOUND"
     message = "Requested function was not found"
 
 
-class FunctionFailed(FunctionError):
-    """The process of the function ended before it had answered, or answered what is no HTTP."""
+class FunctionCrashed(FunctionError):
+    """The function's process exited before it had answered, or its answer was not valid HTTP."""
 
     status = 500
     code = "WORKER_ERROR"
@@ -86,8 +86,8 @@ class BootFailed(FunctionError):
     message = "Worker failed to boot (please check logs)"
 
 
-class TooBusy(FunctionError):
-    """All processes of the function have as much to do as they may, and enough requests wait."""
+class FunctionBusy(FunctionError):
+    """All processes of the function are busy, and the queue is full."""
 
     status = 503
     code = "WORKER_BUSY"
@@ -97,8 +97,8 @@ class TooBusy(FunctionError):
         return [("retry-after", "1")]
 
 
-class NoAnswer(FunctionError):
-    """The function did not begin to answer in time."""
+class FunctionTimedOut(FunctionError):
+    """The function did not start to answer in time."""
 
     status = 504
     code = "IDLE_TIMEOUT"

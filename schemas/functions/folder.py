@@ -1,9 +1,9 @@
-"""What lies in a folder of functions: which file begins a function, and what the functions share.
+"""Find the entry point of each function in a folder, and the files that functions share.
 
     functions/<name>/index.ts        a function
-    functions/_shared, lib, x.ts     shared: folders that are no function, sources beside them
+    functions/_shared, lib, x.ts     shared: folders without an entry point, and single source files
 
-Source: reference page "functions", section 4; seed section 1.
+Source: docs/reference/functions.md, section 4.
 """
 
 import os
@@ -18,14 +18,14 @@ SOURCES = (".ts", ".js", ".mjs", ".cjs", ".jsx", ".tsx")
 
 
 def entrypoint_in(folder: Path) -> Path | None:
-    """Give the file that begins the function of a folder, if it holds one."""
-    return next((path for each in ENTRYPOINTS if (path := folder / each).is_file()), None)
+    """Return the entry point in the folder of a function; None if it lacks one."""
+    return next((path for name in ENTRYPOINTS if (path := folder / name).is_file()), None)
 
 
 def shared_in(root: Path, named: Container[str]) -> Iterator[Path]:
-    """Give what lies beside the functions and is none of them: folders, and single sources such as `database.types.ts`.
+    """Yield the shared folders and single source files, such as `database.types.ts`.
 
-    `named` are functions that the settings name: their folders are theirs, wherever they begin.
+    `named`: the functions in the settings. Their folders are not shared, even if their entry point is elsewhere.
     """
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)

@@ -1,4 +1,4 @@
-"""What is told about hosted functions: the lines they print and what happens to their processes."""
+"""Define the log lines of functions: their output, and the events of their processes."""
 
 from msgspec import Struct
 

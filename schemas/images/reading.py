@@ -1,7 +1,7 @@
-"""Reading of transforms (pure): from a query, from the body of a signing request, from the text inside a token.
+"""Parse image transformations (pure): from a query, from the body of a signing request, from the text inside a token.
 
-All faults of one request are told at once, in the words that the official server's checker uses. Sizes beyond the
-limits are no faults: they are clamped. Source: reference page "storage", sections 1, 3.3 and 8.
+All faults of a request are reported together, with the messages of the official server's validator. Sizes beyond the
+limits are clamped. Source: docs/reference/storage.md, sections 1, 3.3 and 8.
 """
 
 import math
@@ -21,55 +21,55 @@ _NOT_ALLOWED = "must be equal to one of the allowed values"
 _PRECISION = 4
 
 
-class Sides(NamedTuple):
-    """Limits of the sides that can be asked for, in pixels: the settings' `limit_min_size` and `limit_max_size`."""
+class SideLimits(NamedTuple):
+    """Limits of requested sides in pixels: the settings `limit_min_size` and `limit_max_size`."""
 
     least: int = 1
     most: int = 2000
 
     def clamped(self, side: int) -> int:
-        """Bring a side into the limits; 0 stays: it is not asked for."""
+        """Return a side within the limits; 0 stays 0 (not requested)."""
         return max(self.least, min(side, self.most)) if side else 0
 
 
 class BadTransform(ValueError):
-    """A transform that cannot be read: its text is the message of the 400 (`InvalidRequest`)."""
+    """An invalid transformation; its text is the message of the 400 (`InvalidRequest`)."""
 
 
-def transform_of_query(query: str, sides: Sides) -> Transform:
-    """Read the query of a render, undecoded; names of other things are passed over. Raises: BadTransform."""
-    found: dict[str, object] = {}
+def transform_of_query(query: str, sides: SideLimits) -> Transform:
+    """Parse the raw query of a render; other parameters are ignored. Raises: BadTransform."""
+    values: dict[str, object] = {}
     for name, text in parse_qsl(query, keep_blank_values=True, encoding="utf-8", errors="replace"):
         if name in _NAMES:
-            found[name] = [] if name in found else _coerced(name, text)
-    return _transform(found, "querystring", sides)
+            values[name] = [] if name in values else _coerced(name, text)
+    return _transform(values, "querystring", sides)
 
 
-def transform_of_body(body: Mapping[str, object], sides: Sides) -> Transform:
-    """Read `transform` of a signing request, decoded from JSON. Raises: BadTransform."""
-    given = {name: value for name, value in body.items() if name in _NAMES}
-    return _transform(given, "body/transform", sides)
+def transform_of_body(body: Mapping[str, object], sides: SideLimits) -> Transform:
+    """Parse `transform` of a signing request, decoded from JSON. Raises: BadTransform."""
+    values = {name: value for name, value in body.items() if name in _NAMES}
+    return _transform(values, "body/transform", sides)
 
 
-def transform_of_token(text: str, sides: Sides) -> Transform:
-    """Read a token's claim `transformations`, ours or that of another server. Raises: BadTransform."""
-    found: dict[str, object] = {}
+def transform_of_token(text: str, sides: SideLimits) -> Transform:
+    """Parse a token's claim `transformations`, ours or that of another server. Raises: BadTransform."""
+    values: dict[str, object] = {}
     for segment in filter(None, text.split(",")):
         name, _, value = segment.partition(":")
         if name == "gravity":
             gravity, *offsets = value.split(":")
-            found["gravity"] = gravity
-            found |= {
-                each: _coerced(each, offset)
-                for each, offset in zip(("x_offset", "y_offset"), offsets, strict=False)
+            values["gravity"] = gravity
+            values |= {
+                axis: _coerced(axis, offset)
+                for axis, offset in zip(("x_offset", "y_offset"), offsets, strict=False)
             }
         elif name in _NAMES:
-            found[name] = _coerced(name, value)
-    return _transform(found, "transformations", sides)
+            values[name] = _coerced(name, value)
+    return _transform(values, "transformations", sides)
 
 
 def _coerced(name: str, text: str) -> object:
-    """Give the number that a text spells where one is wanted; the text itself where it spells none."""
+    """Return the number that a text holds, if a number is expected; otherwise the text itself."""
     if name in ("resize", "format", "gravity") or not _NUMBER.fullmatch(text):
         return text
     value = float(text)
@@ -77,10 +77,10 @@ def _coerced(name: str, text: str) -> object:
 
 
 class _Reader:
-    """Takes the values one by one and remembers what is wrong with them."""
+    """Reads values one by one and collects the faults."""
 
-    def __init__(self, given: Mapping[str, object], where: str) -> None:
-        self._given = given
+    def __init__(self, values: Mapping[str, object], where: str) -> None:
+        self._given = values
         self._where = where
         self.faults: list[str] = []
 
@@ -126,8 +126,8 @@ class _Reader:
         return 0
 
 
-def _transform(given: Mapping[str, object], where: str, sides: Sides) -> Transform:
-    read = _Reader(given, where)
+def _transform(values: Mapping[str, object], where: str, sides: SideLimits) -> Transform:
+    read = _Reader(values, where)
     width, height = read.integer("width", 0), read.integer("height", 0)
     resize = _RESIZES[read.choice("resize", tuple(_RESIZES)) or "cover"]
     format, quality = read.choice("format", FORMATS), read.integer("quality", 1, 100)

@@ -1,10 +1,10 @@
-"""Image transformation as values: what is asked of an image, how it is spelled on the wire, what a render answers.
+"""Image transformations as values: the request, its texts on the wire, the result of a render.
 
     query or body --> Transform --> Output (with Accept) --> key of the result in the blob store
-                                                         --> Order --> the images pool --> Rendered
+                                                         --> RenderOrder --> the images pool --> Rendered
 
-`images_reading.py` makes a Transform from a query, the body of a signing request or the text inside a token. Nothing
-here knows an image library. Source: reference page "storage", section 8.
+`reading.py` parses a Transform from a query, the body of a signing request or the text inside a token. This module uses
+no image library. Source: docs/reference/storage.md, section 8.
 """
 
 import hashlib
@@ -12,78 +12,78 @@ from typing import Literal
 
 from msgspec import Struct
 
-from schemas.blobs import Blob
+from schemas.blobs import BlobReference
 
 Resize = Literal["cover", "contain", "fill"]
 Output = Literal["origin", "auto", "webp", "jpeg", "png", "avif"]
-"""What a render makes: the format of the source; `auto`: WebP, but a drawing (SVG) stays one; or what was asked for."""
+"""The format of a result: `origin` is the format of the source; `auto` is WebP, but SVG stays SVG; others as requested."""
 
 FORMATS = ("origin", "webp", "avif", "jpeg", "jpg", "png")
 GRAVITIES = ("no", "so", "ea", "we", "noea", "nowe", "soea", "sowe", "ce", "sm", "fp")
 WIRE_RESIZE: dict[Resize, str] = {"cover": "fill", "contain": "fit", "fill": "force"}
-"""Our words for the modes -> those of the header `X-Transformations`."""
+"""Our names of the modes -> those of the header `X-Transformations`."""
 
 _RENDERER = "1"
-"""Part of every key: raise it when the same order gives other bytes, and old results are not found any more."""
+"""Part of every key: raise it when the same order produces other bytes, so that old results are not used."""
 
 
 class Transform(Struct, frozen=True, array_like=True):
-    """What is asked of an image. 0 and empty: not asked. Sizes are clamped to the limits when it is read."""
+    """A requested transformation. 0 and empty mean not requested. Sizes are clamped when they are parsed."""
 
     width: int = 0
     height: int = 0
     resize: Resize = "cover"
     format: str = ""
-    """Of FORMATS; `jpg` as it was asked."""
+    """One of FORMATS; `jpg` as it was requested."""
     quality: int = 0
     gravity: str = ""
-    """Of GRAVITIES: which part a crop keeps."""
+    """One of GRAVITIES: which part a crop keeps."""
     x_offset: float | None = None
-    """From the edge or point of `gravity`: pixels, a fraction of the side below 1; for `fp` the point itself."""
+    """From the edge or point of `gravity`: pixels, or a fraction of the side below 1; for `fp` the point itself."""
     y_offset: float | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is asked."""
+        """Whether nothing is requested."""
         return self == Transform(resize=self.resize)
 
 
-class Order(Struct, frozen=True, array_like=True):
-    """Body of a request to the images pool: render `source` and put the result beside it, under `key`."""
+class RenderOrder(Struct, frozen=True, array_like=True):
+    """Body of a request to the images pool: render `source` and store the result beside it, under `key`."""
 
-    source: Blob
+    source: BlobReference
     transform: Transform
     output: Output
 
     @property
     def key(self) -> str:
-        """Give the key of the result."""
+        """The key of the result."""
         return cache_key(self.transform, self.output)
 
     @property
-    def result(self) -> Blob:
-        """Give the place of the result."""
-        return Blob(self.source.bucket, self.source.version, self.key)
+    def result(self) -> BlobReference:
+        """The blob of the result."""
+        return BlobReference(self.source.bucket, self.source.version, self.key)
 
     @property
-    def about(self) -> Blob:
-        """Give the place of the `Rendered` of the result, as JSON; it is written last: where it is, the result is."""
-        return Blob(self.source.bucket, self.source.version, f"{self.key}.about")
+    def about(self) -> BlobReference:
+        """The blob of the result's `Rendered`, as JSON; it is written last, so where it exists, the result does."""
+        return BlobReference(self.source.bucket, self.source.version, f"{self.key}.about")
 
 
 class Rendered(Struct, frozen=True):
-    """Body of the images pool's answer, JSON: what lies under the order's key."""
+    """Body of the images pool's response, JSON: what is stored under the order's key."""
 
     content_type: str
     size: int
     width: int
     height: int
     is_source: bool = False
-    """Nothing was to be done: the source itself is the result, and nothing lies under the key."""
+    """Nothing had to be changed: the source itself is the result, and nothing is stored under the key."""
 
 
 def output_of(transform: Transform, accept: str) -> Output:
-    """Decide what a render makes, from what was asked and the request's Accept header (pure)."""
+    """Return the output format for a transformation and the request's Accept header (pure)."""
     match transform.format:
         case "webp" | "avif" | "png" | "origin" as asked:
             return asked
@@ -93,24 +93,24 @@ def output_of(transform: Transform, accept: str) -> Output:
 
 
 def is_negotiated(transform: Transform) -> bool:
-    """Tell whether the answer depends on Accept, and must say so in Vary."""
+    """Return whether the response depends on Accept, and needs Vary."""
     return not transform.format
 
 
 def x_transformations(transform: Transform) -> str:
-    """Give the text of the header `X-Transformations`; empty: no header. It tells what was asked, not what was made."""
+    """Return the header `X-Transformations`; empty means no header. It lists the request, not the result."""
     return ",".join(_segments(transform, "resizing_type", WIRE_RESIZE[transform.resize], "origin"))
 
 
 def token_text(transform: Transform) -> str:
-    """Give the text of a token's claim `transformations`."""
+    """Return the text of a token's claim `transformations`."""
     return ",".join(_segments(transform, "resize", transform.resize, ""))
 
 
 def cache_key(transform: Transform, output: Output) -> str:
-    """Give the name of a result beside its source: lower-case letters, digits, `-`, `.` and `_` only.
+    """Return the name of a result beside its source: lower-case letters, digits, `-`, `.` and `_` only.
 
-    What cannot change the result is left out, so that it is kept once.
+    Parameters that cannot change the result are left out, so that equal results share one key.
     """
     has_box = bool(transform.width and transform.height)
     parts = [_RENDERER, output, f"{transform.width}x{transform.height}"]
@@ -125,23 +125,23 @@ def cache_key(transform: Transform, output: Output) -> str:
 
 
 def variant_etag(source: str, key: str) -> str:
-    """Give the ETag of a result, quotes included, from that of its source and its key."""
+    """Return the ETag of a result with quotes, derived from its source's ETag and its key."""
     return f'"{hashlib.md5(f"{source} {key}".encode(), usedforsecurity=False).hexdigest()}"'
 
 
 def _segments(transform: Transform, resize_name: str, resize: str, untold_format: str) -> list[str]:
-    found = [f"height:{transform.height}"] if transform.height else []
+    segments = [f"height:{transform.height}"] if transform.height else []
     if transform.width:
-        found.append(f"width:{transform.width}")
-    if found:
-        found.append(f"{resize_name}:{resize}")
+        segments.append(f"width:{transform.width}")
+    if segments:
+        segments.append(f"{resize_name}:{resize}")
     if transform.quality:
-        found.append(f"quality:{transform.quality}")
+        segments.append(f"quality:{transform.quality}")
     if transform.format not in ("", untold_format):
-        found.append(f"format:{transform.format}")
+        segments.append(f"format:{transform.format}")
     if transform.gravity:
-        found.append(f"gravity:{_gravity(transform, ':')}")
-    return found
+        segments.append(f"gravity:{_gravity(transform, ':')}")
+    return segments
 
 
 def _gravity(transform: Transform, separator: str) -> str:
@@ -155,10 +155,10 @@ def _number(value: float) -> str:
 
 
 def _takes_webp(accept: str) -> bool:
-    """Tell whether a header names `image/webp` and does not refuse it. Wildcards do not count: who wants it names it."""
+    """Return whether Accept names `image/webp` with a quality above 0. Wildcards do not count."""
     for part in accept.split(","):
-        kind, *parameters = (each.strip().lower() for each in part.split(";"))
+        kind, *parameters = (text.strip().lower() for text in part.split(";"))
         if kind == "image/webp":
-            quality = next((each[2:].strip() for each in parameters if each.startswith("q=")), "1")
+            quality = next((text[2:].strip() for text in parameters if text.startswith("q=")), "1")
             return quality.strip("0.") != ""
     return False

@@ -1,12 +1,12 @@
-"""Rotation of signing keys without a gap: what the next step makes of a list of JWKs. Pure but for the new key.
+"""Rotation of signing keys without downtime: the next step for a list of JWKs. Pure, except for the generated key.
 
     one key, it signs  --ADDED-->    a second one, the standby, verifies: caches of the public keys learn it
                        --MOVED-->    the standby signs; the old one verifies what it has signed
-                       --DROPPED-->  the old one is gone
+                       --DROPPED-->  the old one is removed
 
-The list itself says where a rotation stands: a key that only verifies is the standby as long as it has its private
-half. The old key loses that when it stops signing. Shared secrets (`oct`) that only verify are left as they are.
-Source: reference page "auth", section 3.2.
+The list itself shows the state of a rotation: a key that only verifies is the standby as long as it has its private half. The old
+key loses that when it stops signing. Shared secrets (`oct`) that only verify stay as they are.
+Source: docs/reference/auth.md, section 3.2.
 """
 
 import json
@@ -27,8 +27,8 @@ from schemas.keys.token_keys import read_keys
 Entry = Mapping[str, object]
 
 
-class Step(StrEnum):
-    """What was done."""
+class RotationStep(StrEnum):
+    """The step that was done."""
 
     ADDED = "added"
     MOVED = "moved"
@@ -36,32 +36,32 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rotated:
-    """A list of keys after a step. `signing` names the key that signs, `others` those that the step was about."""
+class RotationResult:
+    """A list of keys after a step. `signing` names the key that signs, `others` the keys that the step changed."""
 
-    step: Step
+    step: RotationStep
     text: str
     signing: str
     others: tuple[str, ...]
     is_last: bool = False
-    """Nothing of this rotation is left to be done."""
+    """The rotation is complete."""
 
 
 def new_list() -> str:
-    """Make a list with one key, which signs."""
+    """Return a list with one new key, which signs."""
     return list_text([new_signing_key()])
 
 
 def list_text(entries: list[Entry]) -> str:
-    """Write a list of JWKs as it stands in a file."""
+    """Return a list of JWKs as the text of a file."""
     return json.dumps(entries, indent=2) + "\n"
 
 
-def rotate(text: str, make: Callable[[], dict[str, object]] = new_signing_key) -> Rotated:
-    """Do the next step of a rotation. Raises: ValueError, whose words hold nothing of a key."""
+def rotate(text: str, make: Callable[[], dict[str, object]] = new_signing_key) -> RotationResult:
+    """Do the next step of a rotation. Raises: ValueError, whose text contains nothing of a key."""
     entries = _checked(text)
     signer = _signer(entries)
-    rest = [entry for entry in entries if entry is not signer and _turns(entry)]
+    rest = [entry for entry in entries if entry is not signer and _rotates(entry)]
     standby = [entry for entry in rest if _is_private(entry)]
     old = [entry for entry in rest if not _is_private(entry)]
     if len(standby) > 1:
@@ -71,20 +71,26 @@ def rotate(text: str, make: Callable[[], dict[str, object]] = new_signing_key) -
     if standby:
         return _moved(entries, signer, standby[0])
     if old:
-        kept = [entry for entry in entries if entry not in old]
-        return Rotated(Step.DROPPED, list_text(kept), name_of(signer), tuple(map(name_of, old)), is_last=True)
+        remaining = [entry for entry in entries if entry not in old]
+        return RotationResult(
+            RotationStep.DROPPED,
+            list_text(remaining),
+            name_of(signer),
+            tuple(map(name_of, old)),
+            is_last=True,
+        )
     added = {**make(), "key_ops": ["verify"]}
-    made = [*_with(entries, signer, _signing(signer)), added]
-    return Rotated(Step.ADDED, list_text(made), name_of(signer), (name_of(added),))
+    extended = [*_with(entries, signer, _signing(signer)), added]
+    return RotationResult(RotationStep.ADDED, list_text(extended), name_of(signer), (name_of(added),))
 
 
 def name_of(entry: Entry) -> str:
-    """Give the words for a key: its `kid` and its algorithm."""
+    """Return the description of a key: its `kid` and its algorithm."""
     return f"{entry.get('kid') or 'without a kid'} ({algorithm_of(entry)})"
 
 
 def _checked(text: str) -> list[Entry]:
-    """Read a list of keys in which one can sign, and all verify. Raises: ValueError."""
+    """Parse a list of keys of which one can sign, and all verify. Raises: ValueError."""
     entries = list(read_entries(text))
     read_signing_key(text)
     read_keys(text)
@@ -95,17 +101,19 @@ def _checked(text: str) -> list[Entry]:
 
 
 def _signer(entries: list[Entry]) -> Entry:
-    """Give the key that signs, by the rule of `read_signing_key`."""
+    """Return the key that signs, by the rule of `read_signing_key`."""
     return next((entry for entry in entries if "sign" in operations(entry)), entries[0])
 
 
-def _moved(entries: list[Entry], signer: Entry, standby: Entry) -> Rotated:
+def _moved(entries: list[Entry], signer: Entry, standby: Entry) -> RotationResult:
     old = {name: value for name, value in signer.items() if name not in PRIVATE_MEMBERS}
     entries = _with(entries, signer, {**old, "key_ops": ["verify"]})
     entries = _with(entries, standby, _signing(standby))
     text = list_text(entries)
     read_signing_key(text)
-    return Rotated(Step.MOVED, text, name_of(standby), (name_of(signer),), is_last=not _turns(signer))
+    return RotationResult(
+        RotationStep.MOVED, text, name_of(standby), (name_of(signer),), is_last=not _rotates(signer)
+    )
 
 
 def _signing(entry: Entry) -> Entry:
@@ -116,8 +124,8 @@ def _with(entries: list[Entry], old: Entry, new: Entry) -> list[Entry]:
     return [new if entry is old else entry for entry in entries]
 
 
-def _turns(entry: Entry) -> bool:
-    """Tell whether a key takes part in rotations: one for signatures, and no shared secret."""
+def _rotates(entry: Entry) -> bool:
+    """Return whether a key takes part in rotations: it is for signatures, and not a shared secret."""
     return entry.get("kty") != "oct" and entry.get("use") != "enc"
 
 

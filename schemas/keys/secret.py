@@ -1,10 +1,10 @@
-"""Secret: a text that never shows itself. Its `repr` and `str` are three stars."""
+"""Secret: a text that is never printed. Its `repr` and `str` are three stars."""
 
 import hmac
 
 
 class Secret:
-    """A password, key or connection URL. `reveal()` is the only way to the text."""
+    """A password, key or connection URL. `reveal()` is the only access to the text."""
 
     __slots__ = ("_text",)
 
@@ -12,11 +12,11 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Give the text itself. Never log, format or send what it gives."""
+        """Return the text itself. Never log, format or send it."""
         return self._text
 
     def matches(self, other: str) -> bool:
-        """Compare in constant time. Bytes of a header that are no UTF-8 come as lone surrogates, and match nothing."""
+        """Compare in constant time. Header bytes that are not UTF-8 arrive as lone surrogates and never match."""
         return hmac.compare_digest(self._text.encode(), other.encode(errors="surrogatepass"))
 
     def __bool__(self) -> bool:

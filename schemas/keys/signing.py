@@ -1,6 +1,6 @@
-"""Access tokens signed, the keys that sign, and their public halves for those who verify.
+"""Sign access tokens; read signing keys and their public halves.
 
-Pure, but for new keys, which are random. Source: RFC 7515, 7517, 7519.
+Pure, except for new keys, which are random. Source: RFC 7515, 7517, 7519.
 """
 
 import json
@@ -19,10 +19,10 @@ from jwt.utils import base64url_encode
 from jwt.warnings import InsecureKeyLengthWarning
 
 ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
-"""What may sign."""
+"""Algorithms that a signing key may have."""
 
 PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
-"""Members of a JWK that make it a private one; a shared secret is `k`."""
+"""Members of a JWK that make it a private key; a shared secret is `k`."""
 
 _PUBLIC = ("kty", "crv", "x", "y", "n", "e", "kid")
 _USUAL = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA", "oct": "HS256"}
@@ -33,7 +33,7 @@ _entries = msgspec.json.Decoder(list[dict[str, object]] | dict[str, object])
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What signs tokens: a secret for HS256, or a private key; `id` is the `kid` of its tokens."""
+    """A key that signs tokens: a secret for HS256, or a private key; `id` is the `kid` of its tokens."""
 
     material: "str | bytes | AllowedPrivateKeys" = field(repr=False)
     algorithm: str = "HS256"
@@ -43,7 +43,7 @@ class SigningKey:
 def sign(claims: Mapping[str, object], key: SigningKey) -> str:
     """Sign the claims of a token.
 
-    Raises: TypeError, ValueError or RecursionError for claims that are no JSON; PyJWTError for a key that cannot sign.
+    Raises: TypeError, ValueError or RecursionError for claims that are not JSON; PyJWTError for a key that cannot sign.
     """
     if key.algorithm == "HS256" and isinstance(key.material, str | bytes):
         return _sign_shared(claims, key.material, key.id)
@@ -58,7 +58,7 @@ def sign(claims: Mapping[str, object], key: SigningKey) -> str:
 
 
 def _sign_shared(claims: Mapping[str, object], secret: str | bytes, id: str) -> str:
-    """Sign with a shared secret as the library does, but look at the secret only once: 77 us became 16."""
+    """Sign with a shared secret as the library does, but prepare the secret only once: 16 us instead of 77."""
     body = json.dumps(dict(claims), separators=(",", ":")).encode()
     signed = _head(id) + b"." + base64url_encode(body)
     return (signed + b"." + base64url_encode(_HS256.sign(signed, _prepared(secret)))).decode()
@@ -71,15 +71,15 @@ def _prepared(secret: str | bytes) -> bytes:
 
 @lru_cache(maxsize=8)
 def _head(id: str) -> bytes:
-    """Give the first part of a token."""
+    """Return the first part of a token."""
     header = {"typ": "JWT", "alg": "HS256"} | ({"kid": id} if id else {})
     return base64url_encode(json.dumps(header, separators=(",", ":")).encode())
 
 
 def read_signing_key(text: str) -> SigningKey:
-    """Read the key that signs from a list of private JWKs: the one with `sign` in its `key_ops`, or a single first.
+    """Return the signing key of a list of private JWKs: the one with `sign` in its `key_ops`, or the first without any.
 
-    Raises: ValueError, whose words hold nothing of a key.
+    Raises: ValueError, whose text contains nothing of a key.
     """
     entries = read_entries(text)
     signers = [entry for entry in entries if "sign" in operations(entry)]
@@ -100,10 +100,10 @@ def read_signing_key(text: str) -> SigningKey:
 
 
 def new_signing_key() -> dict[str, object]:
-    """Make a private JWK (ES256) that signs, with a `kid` of its own."""
-    made = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()), as_dict=True)
+    """Generate a private JWK (ES256) that signs, with its own `kid`."""
+    key = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()), as_dict=True)
     return {
-        **made,
+        **key,
         "kid": str(uuid.uuid4()),
         "alg": "ES256",
         "use": "sig",
@@ -112,24 +112,24 @@ def new_signing_key() -> dict[str, object]:
 
 
 def holds_private_keys(text: str) -> bool:
-    """Tell whether any key of a list could sign. Raises: ValueError."""
+    """Return whether any key of a list could sign. Raises: ValueError."""
     return any(name in entry for entry in read_entries(text) for name in (*PRIVATE_MEMBERS, "k"))
 
 
 def public_keys(text: str) -> list[dict[str, object]]:
-    """Give the public halves of a list of JWKs; keys with a shared secret are left out. Raises: ValueError."""
-    shown: list[dict[str, object]] = []
+    """Return the public halves of a list of JWKs, without shared secrets. Raises: ValueError."""
+    halves: list[dict[str, object]] = []
     for entry in read_entries(text) if text else ():
         kind = str(entry.get("kty"))
         if kind not in ("RSA", "EC", "OKP"):
             continue
         public = {name: entry[name] for name in _PUBLIC if name in entry}
-        shown.append({**public, "alg": algorithm_of(entry), "use": "sig", "key_ops": ["verify"]})
-    return shown
+        halves.append({**public, "alg": algorithm_of(entry), "use": "sig", "key_ops": ["verify"]})
+    return halves
 
 
 def read_entries(text: str) -> Sequence[dict[str, object]]:
-    """Read a list of JWKs: at least one, in a list, a set or alone. Raises: ValueError."""
+    """Parse a list of JWKs: at least one, in a list, a set or alone. Raises: ValueError."""
     try:
         value = _entries.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -137,7 +137,7 @@ def read_entries(text: str) -> Sequence[dict[str, object]]:
     if isinstance(value, dict):
         keys = value.get("keys", [value])
         entries: list[dict[str, object]] = (
-            [each for each in keys if isinstance(each, dict)] if isinstance(keys, list) else []
+            [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
         )
     else:
         entries = value
@@ -147,12 +147,12 @@ def read_entries(text: str) -> Sequence[dict[str, object]]:
 
 
 def algorithm_of(entry: Mapping[str, object]) -> str:
-    """Give the algorithm of a key: its own word, else the usual one of its kind; empty if there is none."""
+    """Return the algorithm of a key: its `alg`, else the usual one of its kind; empty for an unknown kind."""
     usual = _USUAL_OF_CURVE.get(str(entry.get("crv"))) or _USUAL.get(str(entry.get("kty")), "")
     return str(entry.get("alg") or usual)
 
 
 def operations(entry: Mapping[str, object]) -> list[object]:
-    """List what a key is for, as its `key_ops` say."""
+    """Return the `key_ops` of a key."""
     listed = entry.get("key_ops")
     return listed if isinstance(listed, list) else []

@@ -1,4 +1,4 @@
-"""Keys that verify access tokens: read from a secret, a JWK or a JWK set, ours or another issuer's. Pure.
+"""Keys that verify access tokens: read from a secret, a JWK or a JWK set, of ours or of a third-party issuer. Pure.
 
 Source: RFC 7517, 7518.
 """
@@ -25,7 +25,7 @@ _MOST_PUBLISHED = 64
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: what it is, for which algorithms, and its id if it has one."""
+    """One key: its material, its algorithms, and its id if it has one."""
 
     material: object
     algorithms: tuple[str, ...]
@@ -45,35 +45,35 @@ class KeySet:
         return KeySet(self.keys + other.keys)
 
     def candidates(self, key_id: object) -> tuple[Key, ...]:
-        """Give the keys for a token: the one of its `kid`, or all when it names none or no key has an id."""
+        """Return the keys to try for a token: the one with its `kid`, else those without an id; all for a token without a `kid`."""
         if key_id is None:
             return self.keys
         named = tuple(key for key in self.keys if key.id == key_id)
         return named or tuple(key for key in self.keys if key.id is None)
 
     def limited(self, algorithms: Collection[str]) -> "KeySet":
-        """Give the same keys for these algorithms only; without any, as they are."""
+        """Return the same keys for these algorithms only; without any, as they are."""
         if not algorithms:
             return self
-        kept = (
+        limited = (
             replace(key, algorithms=tuple(a for a in key.algorithms if a in algorithms)) for key in self.keys
         )
-        return KeySet(tuple(key for key in kept if key.algorithms))
+        return KeySet(tuple(key for key in limited if key.algorithms))
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """What the tokens of one foreign issuer are verified with. With an audience, they must name it."""
+    """Keys of the tokens of one third-party issuer. With an audience, the tokens must name it."""
 
     keys: KeySet = KeySet()
     audience: str | None = None
 
 
 def read_keys(secret: str, *, is_base64: bool = False) -> KeySet:
-    """Read a secret: text, base64 of a binary one, a JWK or a JWK set. Empty text is no key.
+    """Parse a secret: text, base64 of a binary one, a JWK or a JWK set. Empty text contains no key.
 
-    Keys of a set that are for encryption are passed over. Of private keys only the public half is kept.
-    Raises: ValueError if it is none of these; its text does not show the secret.
+    Keys of a set that are for encryption are skipped. Of private keys only the public half is kept.
+    Raises: ValueError for anything else; its text does not show the secret.
     """
     if not secret:
         return KeySet()
@@ -88,22 +88,22 @@ def read_keys(secret: str, *, is_base64: bool = False) -> KeySet:
 
 
 def read_published(document: str) -> KeySet:
-    """Read the key set that an issuer publishes: its public keys, and nothing that could be a shared secret.
+    """Parse the key set that an issuer publishes: its public keys, without anything that could be a shared secret.
 
-    Keys that cannot be used are passed over: issuers publish some for other purposes.
-    Raises: ValueError if it is no key set, or none of its keys can be used.
+    Unusable keys are skipped, because issuers publish some for other purposes.
+    Raises: ValueError if it is not a key set, or no key can be used.
     """
     entries = _entries(document)
     if len(entries) > _MOST_PUBLISHED:
         raise ValueError(f"the key set holds more than {_MOST_PUBLISHED} keys")
-    found = []
+    keys = []
     for number, entry in enumerate(entries, 1):
         if entry.get("kty") != "oct" and entry.get("use") != "enc":
             with suppress(ValueError):
-                found.append(_jwk(entry, number))
-    if not found:
+                keys.append(_jwk(entry, number))
+    if not keys:
         raise ValueError("the key set holds no public key that can be used")
-    return KeySet(tuple(found))
+    return KeySet(tuple(keys))
 
 
 def _binary(text: str) -> bytes:
@@ -130,7 +130,7 @@ def _entries(secret: str) -> list[dict[str, object]]:
 
 
 def _jwk(entry: dict[str, object], number: int) -> Key:
-    """Read one JWK. The library's words are not shown: some hold the whole key."""
+    """Parse one JWK. The library's error texts are not used: some contain the whole key."""
     kind, algorithm, key_id = entry.get("kty"), entry.get("alg"), entry.get("kid")
     if kind not in _KINDS:
         raise ValueError(f"key {number} cannot be used: `kty` must be one of {', '.join(_KINDS)}")

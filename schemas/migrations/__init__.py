@@ -1,1 +1,1 @@
-"""Numbered series of SQL, one a system schema; `workers/database/migrate.py` applies them in order, forward only."""
+"""Numbered series of SQL, one a system schema; `workers/database/migrations/migrate.py` applies them in order, forward only."""

@@ -1,7 +1,7 @@
-"""Checks of [auth] as a whole: values of the right type that still cannot work, alone or beside one another (pure).
+"""Checks of [auth]: values of the right type that cannot work, alone or together (pure).
 
-A fault is a sentence in which the keys stand in braces; it never shows a secret. Source: reference page "auth",
-sections 3.2, 13, 17 to 19 and 25.
+An error is a sentence with the keys in braces; it never contains a secret. Source: docs/reference/auth.md, sections 3.2, 13, 17
+to 19 and 25.
 """
 
 import re
@@ -17,7 +17,7 @@ from schemas.settings.auth_providers import External, ThirdParty
 from schemas.settings.types import Duration
 
 _WITHOUT_SECRET = ("apple", "google")
-"""Providers that applications sign in to by themselves and hand us the ID token."""
+"""Providers that applications sign in to by themselves, and send us the ID token."""
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1", "host.docker.internal")
 _HOOK_SECRET = re.compile(
     r"v1,whsec_[A-Za-z0-9+/=]{32,88}|v1a,whpk_[A-Za-z0-9+/=]{44,}:whsk_[A-Za-z0-9+/=]{44,}"
@@ -28,28 +28,28 @@ _OTP_LENGTHS = range(6, 11)
 
 
 def auth_fault(auth: Auth) -> str | None:
-    """Say what cannot work, the first fault of all."""
+    """Return the first error, or None."""
     return next(_faults(auth), None)
 
 
-def settled(auth: Auth) -> tuple[Auth, list[str]]:
-    """Bring the values that have a floor above it, and those that mean none to None; give what is to be told of it."""
-    told: list[str] = []
+def normalized_auth(auth: Auth) -> tuple[Auth, list[str]]:
+    """Raise values below their minimum, and replace values that mean "unset" by None; return warnings about the former."""
+    warnings: list[str] = []
 
     def length(key: str, value: int) -> int:
         if value in _OTP_LENGTHS:
             return value
-        told.append(f"{{{key}}} must be 6 to 10; codes have 6 digits")
+        warnings.append(f"{{{key}}} must be 6 to 10; codes have 6 digits")
         return 6
 
     def expiry(key: str, value: Duration) -> Duration:
         if value >= _LEAST_EXPIRY:
             return value
-        told.append(f"{{{key}}} is less than 300 seconds; 300 hold")
+        warnings.append(f"{{{key}}} is less than 300 seconds; 300 hold")
         return _LEAST_EXPIRY
 
     if auth.minimum_password_length < _LEAST_PASSWORD:
-        told.append("{auth.minimum_password_length} is less than 6; passwords have at least 6 characters")
+        warnings.append("{auth.minimum_password_length} is less than 6; passwords have at least 6 characters")
     replace, email, sms, mfa, sessions = (
         msgspec.structs.replace,
         auth.email,
@@ -57,7 +57,7 @@ def settled(auth: Auth) -> tuple[Auth, list[str]]:
         auth.mfa,
         auth.sessions,
     )
-    made = replace(
+    normalized = replace(
         auth,
         jwt_keys=named_keys(auth),
         minimum_password_length=max(auth.minimum_password_length, _LEAST_PASSWORD),
@@ -83,11 +83,11 @@ def settled(auth: Auth) -> tuple[Auth, list[str]]:
             allow_low_aal=sessions.allow_low_aal or None,
         ),
     )
-    return made, told
+    return normalized, warnings
 
 
 def _digits(phone: str) -> str:
-    """Spell a phone number as it is kept: without `+` and spaces."""
+    """Return a phone number as it is stored: without `+` and spaces."""
     return phone.replace(" ", "").removeprefix("+")
 
 
@@ -108,7 +108,7 @@ def _faults(auth: Auth) -> Iterator[str]:
 
 
 def _url(text: str) -> SplitResult | None:
-    """Take a URL apart; None if it is none."""
+    """Parse a URL; None if it is not one."""
     try:
         parts = urlsplit(text)
         parts.port  # noqa: B018 - reading it raises when it is no number
@@ -183,10 +183,10 @@ def _provider_faults(external: External) -> Iterator[str]:
         yield from _missing(key, provider, needed)
         if not provider.client_ids:
             yield f"{{{key}.client_id}} must name at least one client"
-        for each in ("redirect_uri", "url"):
-            text = getattr(provider, each)
+        for field_name in ("redirect_uri", "url"):
+            text = getattr(provider, field_name)
             if text and not _web_url(text):
-                yield f"{{{key}.{each}}} must be a URL"
+                yield f"{{{key}.{field_name}}} must be a URL"
 
 
 def _third_party_faults(third_party: ThirdParty) -> Iterator[str]:
@@ -225,15 +225,15 @@ def _feature_faults(auth: Auth) -> Iterator[str]:
         yield from _missing("auth.captcha", captcha, ["secret"])
     if server.enabled:
         yield from _missing("auth.oauth_server", server, ["authorization_url_path"])
-    for each in ("rp_id", "rp_origins"):
-        if passkey.enabled and not getattr(auth.webauthn, each):
-            yield f"{{auth.passkey.enabled}} needs {{auth.webauthn.{each}}}, which is not set"
+    for field_name in ("rp_id", "rp_origins"):
+        if passkey.enabled and not getattr(auth.webauthn, field_name):
+            yield f"{{auth.passkey.enabled}} needs {{auth.webauthn.{field_name}}}, which is not set"
     if codes.enroll_enabled and not 60 <= codes.lockout_duration <= 86400:
         yield "{auth.mfa.recovery_codes.lockout_duration} must be 1m to 24h"
 
 
 def _missing(key: str, table: msgspec.Struct, needed: list[str] | tuple[str, ...]) -> Iterator[str]:
-    fields = {each.encode_name: each.name for each in msgspec.structs.fields(table)}
+    fields = {field.encode_name: field.name for field in msgspec.structs.fields(table)}
     for name in needed:
         value = getattr(table, fields[name])
         if not value or (isinstance(value, str) and not value.strip()):

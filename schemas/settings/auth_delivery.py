@@ -1,6 +1,6 @@
-"""[auth.email] and [auth.sms]: how messages reach people, and the rules of the codes they carry.
+"""[auth.email] and [auth.sms]: how messages reach users, and the rules of the codes they contain.
 
-Source: reference page "auth", sections 18 and 25.
+Source: docs/reference/auth.md, sections 18 and 25.
 """
 
 from msgspec import Struct, field
@@ -16,11 +16,11 @@ DEFAULT_SUBJECTS = {
     "email_change": "Confirm your new email address",
     "reauthentication": "{{ .Token }} is your verification code",
 }
-"""Subjects of the mails that carry a link or a code, where the settings name no other."""
+"""Subjects of the emails that contain a link or a code, where the settings name no other."""
 
 
 class Smtp(Struct, frozen=True):
-    """[auth.email.smtp]: the mail server. Without a host, mails stay in the development inbox."""
+    """[auth.email.smtp]: the mail server. Without a host, emails stay in the development inbox."""
 
     enabled: bool | None = None
     """Unset: on as soon as there is a host."""
@@ -33,16 +33,16 @@ class Smtp(Struct, frozen=True):
     """Address of the sender."""
     sender_name: str = ""
     headers: dict[str, list[str]] = field(default_factory=dict)
-    """Extra headers of each mail; `$messageType` in a value is the kind of the mail."""
+    """Extra headers of each email; `$messageType` in a value is the kind of the email."""
 
     @property
     def is_used(self) -> bool:
-        """Say whether mails go to this server."""
+        """Whether emails go to this server."""
         return bool(self.host) if self.enabled is None else self.enabled
 
 
 class Template(Struct, frozen=True):
-    """[auth.email.template.<name>]: one kind of mail. What is empty is the built-in one."""
+    """[auth.email.template.<name>]: one kind of email. What is empty is the built-in one."""
 
     subject: str = ""
     content_path: str = ""
@@ -50,13 +50,14 @@ class Template(Struct, frozen=True):
     content: str = ""
     """The HTML body itself."""
     url: str = ""
-    """Where the body is fetched: a URL, or a path on the site URL. It is kept for ten minutes; while it cannot be had, the
-    built-in one is used."""
+    """URL of the body, or a path on the site URL. It is cached for ten minutes; while it cannot be fetched, the
+    built-in one is used.
+    """
     url_path: str = ""
     """Path of the link on the external URL. Empty: `/verify`."""
 
 
-class Templates(Struct, frozen=True):
+class EmailTemplates(Struct, frozen=True):
     """[auth.email.template]."""
 
     invite: Template = field(default_factory=Template)
@@ -68,7 +69,7 @@ class Templates(Struct, frozen=True):
 
 
 class Notification(Struct, frozen=True):
-    """[auth.email.notification.<name>]: a mail that tells of a change. What is empty is the built-in one."""
+    """[auth.email.notification.<name>]: an email about a change. What is empty is the built-in one."""
 
     enabled: bool = False
     subject: str = ""
@@ -77,8 +78,9 @@ class Notification(Struct, frozen=True):
     content: str = ""
     """The HTML body itself."""
     url: str = ""
-    """Where the body is fetched: a URL, or a path on the site URL. It is kept for ten minutes; while it cannot be had, the
-    built-in one is used."""
+    """URL of the body, or a path on the site URL. It is cached for ten minutes; while it cannot be fetched, the
+    built-in one is used.
+    """
 
 
 class Notifications(Struct, frozen=True):
@@ -97,38 +99,38 @@ class Email(Struct, frozen=True):
     """[auth.email]: accounts with an e-mail address."""
 
     enable_signup: bool = True
-    """Accounts may be made and entered with an e-mail address."""
+    """Users may sign up and sign in with an e-mail address."""
     enable_confirmations: bool = False
     """A new address must be confirmed before its user may sign in."""
     double_confirm_changes: bool = True
     """A change of address must be confirmed from the old and the new one."""
     secure_password_change: bool = False
-    """A new password needs a code sent by mail, unless the session is younger than a day."""
+    """A new password needs a code sent by email, unless the session is younger than a day."""
     require_current_password: bool = False
-    """A new password needs the old one."""
+    """A new password needs the current one."""
     allow_unverified_email_sign_ins: bool = False
     """Users may sign in before they confirm; not together with accounts that are confirmed at once."""
     magic_link_enabled: bool = True
     confirmation_page: bool = False
-    """Links of mails show a button first, so that scanners which follow links use no code up."""
+    """Links of emails show a button first, so that scanners that follow links use up no code."""
     max_frequency: Duration = Duration(1)
-    """Least time between two mails of one kind to one user."""
+    """Least time between two emails of one kind to one user."""
     otp_length: int = 6
     """Digits of a code, 6 to 10."""
     otp_expiry: Count = 3600
     """Seconds a code or link is valid."""
     authorized_addresses: list[str] = field(default_factory=list)
-    """Only these get mail; empty allows all."""
+    """Only these addresses receive email; empty allows all."""
     external_hosts: list[str] = field(default_factory=list)
-    """Hosts besides the external URL's that links may name."""
+    """Hosts that links may name, in addition to the external URL's."""
     validation_extended: bool = False
-    """Refuse addresses of reserved hosts and of hosts that take no mail."""
+    """Reject addresses of reserved domains and of domains that accept no email."""
     smtp: Smtp = field(default_factory=Smtp)
-    template: Templates = field(default_factory=Templates)
+    template: EmailTemplates = field(default_factory=EmailTemplates)
     notification: Notifications = field(default_factory=Notifications)
 
 
-class Twilio(Struct, frozen=True):
+class TwilioSettings(Struct, frozen=True):
     """[auth.sms.twilio]."""
 
     enabled: bool = False
@@ -140,8 +142,8 @@ class Twilio(Struct, frozen=True):
     """Template of WhatsApp messages."""
 
 
-class TwilioVerify(Struct, frozen=True):
-    """[auth.sms.twilio_verify]: codes are made and checked there."""
+class TwilioVerifySettings(Struct, frozen=True):
+    """[auth.sms.twilio_verify]: Twilio generates and checks the codes."""
 
     enabled: bool = False
     account_sid: str = ""
@@ -157,7 +159,7 @@ class Messagebird(Struct, frozen=True):
     access_key: Secret | None = None
 
 
-class Textlocal(Struct, frozen=True):
+class TextlocalSettings(Struct, frozen=True):
     """[auth.sms.textlocal]."""
 
     enabled: bool = False
@@ -165,7 +167,7 @@ class Textlocal(Struct, frozen=True):
     api_key: Secret | None = None
 
 
-class Vonage(Struct, frozen=True):
+class VonageSettings(Struct, frozen=True):
     """[auth.sms.vonage]."""
 
     enabled: bool = False
@@ -178,7 +180,7 @@ class Sms(Struct, frozen=True):
     """[auth.sms]: accounts with a phone number. One sender at most is enabled; the send-SMS hook goes before it."""
 
     enable_signup: bool = False
-    """Accounts may be made and entered with a phone number."""
+    """Users may sign up and sign in with a phone number."""
     enable_confirmations: bool = False
     """A new number must be confirmed before its user may sign in."""
     template: str = "Your code is {{ .Code }}"
@@ -191,16 +193,16 @@ class Sms(Struct, frozen=True):
     test_otp: dict[str, str] = field(default_factory=dict)
     """Numbers that get no message, with their fixed codes."""
     test_otp_valid_until: Instant | None = None
-    """Unset: as long as they stand here."""
-    twilio: Twilio = field(default_factory=Twilio)
-    twilio_verify: TwilioVerify = field(default_factory=TwilioVerify)
+    """Unset: as long as they are listed here."""
+    twilio: TwilioSettings = field(default_factory=TwilioSettings)
+    twilio_verify: TwilioVerifySettings = field(default_factory=TwilioVerifySettings)
     messagebird: Messagebird = field(default_factory=Messagebird)
-    textlocal: Textlocal = field(default_factory=Textlocal)
-    vonage: Vonage = field(default_factory=Vonage)
+    textlocal: TextlocalSettings = field(default_factory=TextlocalSettings)
+    vonage: VonageSettings = field(default_factory=VonageSettings)
 
     @property
     def sender(self) -> str | None:
-        """Name the sender that is enabled: the name of its section."""
+        """The section name of the sender that is enabled."""
         return next((name for name in SENDERS if getattr(self, name).enabled), None)
 
 

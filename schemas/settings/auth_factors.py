@@ -1,6 +1,6 @@
 """[auth.mfa], [auth.passkey] and [auth.webauthn]: second factors, and sign-in without a password.
 
-Source: reference page "auth", sections 9, 10 and 25.
+Source: docs/reference/auth.md, sections 9, 10 and 25.
 """
 
 from typing import Annotated
@@ -41,7 +41,7 @@ class WebAuthnFactor(Struct, frozen=True):
 
 
 class RecoveryCodes(Struct, frozen=True):
-    """[auth.mfa.recovery_codes]: codes on paper, each good for one sign-in."""
+    """[auth.mfa.recovery_codes]: codes on paper, each valid for one sign-in."""
 
     enroll_enabled: bool = False
     verify_enabled: bool = False
@@ -72,7 +72,7 @@ class Mfa(Struct, frozen=True):
     recovery_codes: RecoveryCodes = field(default_factory=RecoveryCodes)
 
 
-class Passkey(Struct, frozen=True):
+class PasskeySettings(Struct, frozen=True):
     """[auth.passkey]: sign-in with a passkey; needs [auth.webauthn]."""
 
     enabled: bool = False
@@ -80,12 +80,12 @@ class Passkey(Struct, frozen=True):
 
 
 class WebAuthn(Struct, frozen=True):
-    """[auth.webauthn]: who we are to authenticators."""
+    """[auth.webauthn]: how this service identifies itself to authenticators."""
 
     rp_id: str = ""
     """Host of the application, such as `example.com`; passkeys are bound to it."""
     rp_display_name: str = ""
-    """Shown when a passkey is made. Empty: `rp_id`."""
+    """Shown when a passkey is created. Empty: `rp_id`."""
     rp_origins: list[str] = field(default_factory=list)
     """Origins that may use the passkeys, such as `https://app.example.com`."""
     challenge_expiry_duration: Duration = Duration(300)

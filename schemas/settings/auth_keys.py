@@ -1,7 +1,7 @@
 """Checks of the keys in [auth]: signing keys, the SAML key, keys of encryption at rest (pure).
 
-They look at the form only, so that the command line need not load a cryptographic library; whether a key works is
-known where it is used. No fault shows a key.
+They check only the form, so that the command line need not load a cryptographic library; whether a key works is checked where it
+is used. No error text contains a key.
 """
 
 import base64
@@ -13,7 +13,7 @@ import msgspec
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth, DatabaseEncryption
-from schemas.settings.auth_providers import Saml
+from schemas.settings.auth_providers import SamlSettings
 
 SIGNING_ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
 _KEY_BYTES = 32
@@ -23,13 +23,13 @@ _RSA_EXPONENT = 65537
 
 
 def named_keys(auth: Auth) -> Secret | None:
-    """Give the list of signing keys; an empty one is none."""
+    """Return the list of signing keys, or None for an empty one."""
     text = auth.jwt_keys.reveal() if auth.jwt_keys else ""
     return auth.jwt_keys if "".join(text.split()) not in ("", "[]") else None
 
 
 def signing_fault(auth: Auth) -> Iterator[str]:
-    """Say what is wrong with the list of signing keys: exactly one signs. Source: reference page "auth", 3.2."""
+    """Yield errors of the list of signing keys: exactly one signs. Source: docs/reference/auth.md, section 3.2."""
     keys = named_keys(auth)
     if keys is None:
         return
@@ -50,13 +50,13 @@ def signing_fault(auth: Auth) -> Iterator[str]:
 
 
 def listed_keys(keys: Secret | None) -> tuple[str, ...]:
-    """Give the API keys of a comma separated list."""
+    """Return the API keys of a comma-separated list."""
     parts = keys.reveal().split(",") if keys else ()
     return tuple(part.strip() for part in parts if part.strip())
 
 
 def opaque_fault(auth: Auth) -> Iterator[str]:
-    """Say what is wrong with the further API keys: the form tells them from tokens, and public ones from secret ones."""
+    """Yield errors of the further API keys: their form distinguishes them from tokens, and public from secret ones."""
     for name, keys, start in (
         ("publishable_keys", auth.publishable_keys, "sb_publishable_"),
         ("secret_keys", auth.secret_keys, "sb_secret_"),
@@ -66,8 +66,8 @@ def opaque_fault(auth: Auth) -> Iterator[str]:
                 yield f"{{auth.{name}}}: key {number} must begin with {start} and have {_LEAST_OPAQUE} characters more"
 
 
-def saml_fault(saml: Saml) -> Iterator[str]:
-    """Say what is wrong with the keys of SAML. Source: reference page "auth", 13; RFC 8017, A.1.2."""
+def saml_fault(saml: SamlSettings) -> Iterator[str]:
+    """Yield errors of the keys of SAML. Source: docs/reference/auth.md, section 13; RFC 8017, A.1.2."""
     if not saml.enabled:
         return
     if not saml.private_key:
@@ -81,12 +81,12 @@ def saml_fault(saml: Saml) -> Iterator[str]:
 
 
 def encryption_fault(encryption: DatabaseEncryption) -> Iterator[str]:
-    """Say what is wrong with the keys of encryption at rest: a lost key is lost data. Source: "auth", 19."""
+    """Yield errors of the keys of encryption at rest: a lost key is lost data. Source: docs/reference/auth.md, section 19."""
     section = "auth.database_encryption"
     for name, key in encryption.decryption_keys.items():
         if len(_decoded(key, url=True) or b"") != _KEY_BYTES:
-            shown = name if name.isidentifier() else "one"
-            yield f"{{{section}.decryption_keys}}: {shown} must be 32 bytes in base64url"
+            label = name if name.isidentifier() else "one"
+            yield f"{{{section}.decryption_keys}}: {label} must be 32 bytes in base64url"
     if not encryption.encrypt:
         return
     for needed in ("encryption_key_id", "encryption_key"):
@@ -100,16 +100,16 @@ def encryption_fault(encryption: DatabaseEncryption) -> Iterator[str]:
 
 def _entries(text: str) -> list[dict[str, Any]] | None:
     try:
-        found = msgspec.json.decode(text)
+        parsed = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    is_list = isinstance(found, list) and all(isinstance(entry, dict) for entry in found)
-    return found if is_list else None
+    is_list = isinstance(parsed, list) and all(isinstance(entry, dict) for entry in parsed)
+    return parsed if is_list else None
 
 
 def _operations(entry: dict[str, Any]) -> list[Any]:
-    found = entry.get("key_ops")
-    return found if isinstance(found, list) else []
+    operations = entry.get("key_ops")
+    return operations if isinstance(operations, list) else []
 
 
 def _decoded(key: Secret | None, *, url: bool) -> bytes | None:
@@ -124,17 +124,17 @@ def _decoded(key: Secret | None, *, url: bool) -> bytes | None:
 
 
 def _rsa_numbers(der: bytes) -> tuple[int, int] | None:
-    """Read modulus and public exponent of a private key."""
+    """Return modulus and public exponent of a private key in DER."""
     inside = _element(der, 0x30)
     if inside is None:
         return None
     numbers, rest = [], inside[0]
     for _ in range(3):  # version, modulus, public exponent
-        found = _element(rest, 0x02)
-        if found is None:
+        element = _element(rest, 0x02)
+        if element is None:
             return None
-        numbers.append(int.from_bytes(found[0], "big"))
-        rest = found[1]
+        numbers.append(int.from_bytes(element[0], "big"))
+        rest = element[1]
     return (numbers[1], numbers[2]) if numbers[0] == 0 else None
 
 

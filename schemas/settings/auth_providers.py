@@ -1,6 +1,6 @@
-"""[auth.external] and its kin: sign-in by other services, and sign-in of other services by us.
+"""[auth.external] and related sections: sign-in by other services, and of other services by this one.
 
-Source: reference page "auth", sections 11, 13 to 15, 25 and 26.
+Source: docs/reference/auth.md, sections 11, 13 to 15, 25 and 26.
 """
 
 from msgspec import Struct, field
@@ -9,59 +9,59 @@ from schemas.keys.secret import Secret
 from schemas.settings.types import Amount, Duration, Rate
 
 
-class Provider(Struct, frozen=True):
+class ProviderSettings(Struct, frozen=True):
     """[auth.external.<provider>]: one service whose users may sign in here."""
 
     enabled: bool = False
     client_id: str = ""
-    """Several, comma separated: the first signs in by the browser, all are taken as audiences of ID tokens."""
+    """Several, comma separated: the first is used for sign-in by the browser, all are accepted as audiences of ID tokens."""
     secret: Secret | None = None
     redirect_uri: str = ""
     """Empty: `/callback` on the external URL."""
     url: str = ""
-    """Where the service lives, if not at its usual place: own GitLab, GitHub Enterprise, Azure tenant, Keycloak realm."""
+    """Address of the service if it is not the public one: own GitLab, GitHub Enterprise, Azure tenant, Keycloak realm."""
     skip_nonce_check: bool = False
-    """Take ID tokens whose nonce was not made by the client."""
+    """Accept ID tokens whose nonce the client did not generate."""
     email_optional: bool = False
-    """Take users without an e-mail address."""
+    """Accept users without an e-mail address."""
 
     @property
     def client_ids(self) -> tuple[str, ...]:
-        """List the client ids, the one of the browser's way first."""
+        """The client ids, first the one for sign-in by the browser."""
         return tuple(part.strip() for part in self.client_id.split(",") if part.strip())
 
 
 class External(Struct, frozen=True):
     """[auth.external]."""
 
-    apple: Provider = field(default_factory=Provider)
-    azure: Provider = field(default_factory=Provider)
-    bitbucket: Provider = field(default_factory=Provider)
-    discord: Provider = field(default_factory=Provider)
-    facebook: Provider = field(default_factory=Provider)
-    figma: Provider = field(default_factory=Provider)
-    fly: Provider = field(default_factory=Provider)
-    github: Provider = field(default_factory=Provider)
-    gitlab: Provider = field(default_factory=Provider)
-    google: Provider = field(default_factory=Provider)
-    kakao: Provider = field(default_factory=Provider)
-    keycloak: Provider = field(default_factory=Provider)
-    linkedin: Provider = field(default_factory=Provider)
-    linkedin_oidc: Provider = field(default_factory=Provider)
-    notion: Provider = field(default_factory=Provider)
-    slack: Provider = field(default_factory=Provider)
-    slack_oidc: Provider = field(default_factory=Provider)
-    snapchat: Provider = field(default_factory=Provider)
-    spotify: Provider = field(default_factory=Provider)
-    twitch: Provider = field(default_factory=Provider)
-    twitter: Provider = field(default_factory=Provider)
-    vercel_marketplace: Provider = field(default_factory=Provider)
-    workos: Provider = field(default_factory=Provider)
-    x: Provider = field(default_factory=Provider)
-    zoom: Provider = field(default_factory=Provider)
+    apple: ProviderSettings = field(default_factory=ProviderSettings)
+    azure: ProviderSettings = field(default_factory=ProviderSettings)
+    bitbucket: ProviderSettings = field(default_factory=ProviderSettings)
+    discord: ProviderSettings = field(default_factory=ProviderSettings)
+    facebook: ProviderSettings = field(default_factory=ProviderSettings)
+    figma: ProviderSettings = field(default_factory=ProviderSettings)
+    fly: ProviderSettings = field(default_factory=ProviderSettings)
+    github: ProviderSettings = field(default_factory=ProviderSettings)
+    gitlab: ProviderSettings = field(default_factory=ProviderSettings)
+    google: ProviderSettings = field(default_factory=ProviderSettings)
+    kakao: ProviderSettings = field(default_factory=ProviderSettings)
+    keycloak: ProviderSettings = field(default_factory=ProviderSettings)
+    linkedin: ProviderSettings = field(default_factory=ProviderSettings)
+    linkedin_oidc: ProviderSettings = field(default_factory=ProviderSettings)
+    notion: ProviderSettings = field(default_factory=ProviderSettings)
+    slack: ProviderSettings = field(default_factory=ProviderSettings)
+    slack_oidc: ProviderSettings = field(default_factory=ProviderSettings)
+    snapchat: ProviderSettings = field(default_factory=ProviderSettings)
+    spotify: ProviderSettings = field(default_factory=ProviderSettings)
+    twitch: ProviderSettings = field(default_factory=ProviderSettings)
+    twitter: ProviderSettings = field(default_factory=ProviderSettings)
+    vercel_marketplace: ProviderSettings = field(default_factory=ProviderSettings)
+    workos: ProviderSettings = field(default_factory=ProviderSettings)
+    x: ProviderSettings = field(default_factory=ProviderSettings)
+    zoom: ProviderSettings = field(default_factory=ProviderSettings)
 
-    def enabled(self) -> dict[str, Provider]:
-        """Give the providers that are enabled, by their names."""
+    def enabled(self) -> dict[str, ProviderSettings]:
+        """Return the enabled providers by their names."""
         named = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: provider for name, provider in named.items() if provider.enabled}
 
@@ -71,12 +71,12 @@ class CustomOAuth(Struct, frozen=True):
 
     enabled: bool = True
     max_providers: Amount = 0
-    """0 is no limit."""
+    """0: unlimited."""
     allow_private_hosts: bool = False
-    """Let them live at private and loopback addresses: for services of one's own network."""
+    """Allow private and loopback addresses: for services of your own network."""
 
 
-class Chain(Struct, frozen=True):
+class WalletChain(Struct, frozen=True):
     """[auth.web3.<chain>]: sign-in with a wallet."""
 
     enabled: bool = False
@@ -87,11 +87,11 @@ class Chain(Struct, frozen=True):
 class Web3(Struct, frozen=True):
     """[auth.web3]."""
 
-    solana: Chain = field(default_factory=Chain)
-    ethereum: Chain = field(default_factory=Chain)
+    solana: WalletChain = field(default_factory=WalletChain)
+    ethereum: WalletChain = field(default_factory=WalletChain)
 
 
-class Saml(Struct, frozen=True):
+class SamlSettings(Struct, frozen=True):
     """[auth.saml]: enterprise single sign-on."""
 
     enabled: bool = False
@@ -104,21 +104,21 @@ class Saml(Struct, frozen=True):
     external_url: str = ""
     """Empty: `auth.external_url`."""
     rate_limit_assertion: Rate = 15.0
-    """Answers of identity providers in 5 minutes of one client address; 0 lifts the limit."""
+    """Responses of identity providers in 5 minutes from one client address; 0 lifts the limit."""
 
 
 class Scim(Struct, frozen=True):
-    """[auth.scim]: what provisioning services may read of this one (SCIM 2.0)."""
+    """[auth.scim]: what provisioning services may read (SCIM 2.0)."""
 
     enabled: bool = False
 
 
 class OAuthServer(Struct, frozen=True):
-    """[auth.oauth_server]: sign-in of other applications by our accounts (OAuth 2.1, OpenID Connect)."""
+    """[auth.oauth_server]: sign-in to other applications with accounts of this service (OAuth 2.1, OpenID Connect)."""
 
     enabled: bool = False
     authorization_url_path: str = ""
-    """Path on the site URL of the page that asks the user's consent."""
+    """Path on the site URL of the page that asks for the user's consent."""
     allow_dynamic_registration: bool = False
     """Clients may register themselves."""
     authorization_ttl: Duration = Duration(600)
@@ -163,7 +163,7 @@ class WorkOs(Struct, frozen=True):
 
 
 class ThirdParty(Struct, frozen=True):
-    """[auth.third_party]: issuers whose access tokens the data interfaces take."""
+    """[auth.third_party]: issuers whose access tokens the data interfaces accept."""
 
     firebase: Firebase = field(default_factory=Firebase)
     auth0: Auth0 = field(default_factory=Auth0)

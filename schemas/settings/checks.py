@@ -1,18 +1,18 @@
-"""Checks of the settings as a whole: values of the right type that still cannot work, alone or beside one another.
+"""Checks of the whole settings: values of the right type that cannot work, alone or together.
 
-A fault is a sentence in which the keys stand in braces; `Spelling` puts the names in that the user wrote. [auth] has its
-own checks in `auth_settings_checks.py`, [storage] in `storage_settings_checks.py`.
+An error is a sentence with the keys in braces; `KeySpelling` replaces them with the names that the user wrote. [auth] has its own
+checks in `auth_checks.py`, [storage] in `storage_checks.py`.
 """
 
 import ipaddress
 
 import msgspec
 
-from schemas.settings.auth_checks import auth_fault, settled
+from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
-from schemas.settings.realtime import MIB, Realtime
-from schemas.settings.spelling import Spelling
+from schemas.settings.realtime import MIB, RealtimeSettings
+from schemas.settings.spelling import KeySpelling
 from schemas.settings.storage_checks import storage_fault
 from schemas.settings.tree import Gateway, Settings, SettingsError, Tls
 from schemas.settings.types import MOST
@@ -23,10 +23,10 @@ _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
 
-def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]]:
-    """Refuse values that are of the right type and still cannot work; turn the empty ones that mean none into None.
+def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Settings, list[str]]:
+    """Return the settings with empty values that mean "unset" as None, and warnings.
 
-    Give the settings with what is to be told about them. Raises: SettingsError that names the key.
+    Raises: SettingsError that names a key whose value cannot work.
     """
     fault = (
         _choice_fault(settings)
@@ -43,8 +43,8 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         raise SettingsError(spelling.sentence(fault))
     replace = msgspec.structs.replace
     api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
-    auth, told = settled(settings.auth)
-    made = replace(
+    auth, warnings = normalized_auth(settings.auth)
+    normalized = replace(
         settings,
         api=replace(api, max_rows=api.max_rows or None, anon_role=api.anon_role or None),
         auth=auth,
@@ -59,7 +59,7 @@ def checked(settings: Settings, spelling: Spelling) -> tuple[Settings, list[str]
         broker=replace(broker, url=broker.url or None),
         gateway=replace(gateway, metrics_token=gateway.metrics_token or None),
     )
-    return made, [spelling.sentence(each) for each in told]
+    return normalized, [spelling.sentence(warning) for warning in warnings]
 
 
 def _choice_fault(settings: Settings) -> str | None:
@@ -97,8 +97,8 @@ def _drain_fault(settings: Settings) -> str | None:
     return "{gateway.drain_delay} must be shorter than {pools.drain_timeout}, which is the time for all of the end"
 
 
-def _stream_fault(realtime: Realtime) -> str | None:
-    """A stream keeps no message that is larger than all of it, and says nothing of that: its changes would be lost in silence."""
+def _stream_fault(realtime: RealtimeSettings) -> str | None:
+    """A stream silently stores no message larger than its limit, so such changes would be lost without an error."""
     if realtime.retention_size >= _LEAST_RETENTION:
         return None
     return "{realtime.retention_size} must be 16MiB or more: the changes of one transaction may be a message of 8MB"
@@ -120,7 +120,7 @@ def _idempotency_fault(idempotency: Idempotency) -> str | None:
 
 
 def _key_fault(settings: Settings) -> str | None:
-    """Say which key or secret cannot work. An empty API key would be everybody's."""
+    """Return which key or secret cannot work. An empty API key would match every request without one."""
     auth, jwt = settings.auth, settings.api.jwt
     if len(auth.jwt_secret.reveal()) < _LEAST_JWT_SECRET:
         return f"{{auth.jwt_secret}} must have {_LEAST_JWT_SECRET} characters or more"

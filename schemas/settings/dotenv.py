@@ -1,7 +1,7 @@
-"""Read `.env` files (pure): `NAME=value` lines, as far as settings and functions need them.
+"""Parse `.env` files (pure): `NAME=value` lines, as far as settings and functions need them.
 
-`export` before a name, `#` comments, single quotes (taken as they are), double quotes (with `\\n`, `\\r`, `\\t`, `\\"`,
-`\\\\`, `\\$`) and values over several lines inside quotes are read. Variables inside a value are not expanded.
+Accepts `export` before a name, `#` comments, single quotes (without escapes), double quotes (with `\\n`, `\\r`, `\\t`, `\\"`,
+`\\\\`, `\\$`) and values of several lines inside quotes. Variables inside a value are not expanded.
 """
 
 import re
@@ -24,7 +24,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse_dotenv(text: str, source: str = ".env") -> tuple[dict[str, str], list[str]]:
-    """Give the values of an env file with a warning for each line that is none."""
+    """Return the values of an env file, with a warning for each line that is not NAME=value."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     values: dict[str, str] = {}
     warnings: list[str] = []
@@ -32,9 +32,9 @@ def parse_dotenv(text: str, source: str = ".env") -> tuple[dict[str, str], list[
     while at < len(text):
         if blank := _BLANK.match(text, at):
             at = max(blank.end(), at + 1)
-        elif found := _ASSIGNMENT.match(text, at):
-            values[found["name"]] = _value(found)
-            at = found.end()
+        elif match := _ASSIGNMENT.match(text, at):
+            values[match["name"]] = _value(match)
+            at = match.end()
         else:
             warnings.append(
                 f"{source} line {text.count(chr(10), 0, at) + 1} is not NAME=value and is ignored"
@@ -44,10 +44,10 @@ def parse_dotenv(text: str, source: str = ".env") -> tuple[dict[str, str], list[
     return values, warnings
 
 
-def _value(found: re.Match[str]) -> str:
-    if found["single"] is not None:
-        return found["single"]
-    if found["double"] is not None:
-        return _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), found["double"])
-    plain = found["plain"] or ""
+def _value(match: re.Match[str]) -> str:
+    if match["single"] is not None:
+        return match["single"]
+    if match["double"] is not None:
+        return _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), match["double"])
+    plain = match["plain"] or ""
     return re.split(r"(?:^|\s)#", plain, maxsplit=1)[0].strip()

@@ -1,4 +1,4 @@
-"""The forms that keys of the settings take: which type each key has, how a value becomes one, what it is called."""
+"""Types of the settings' keys: which type each key has, how a value is converted, and how its form is described."""
 
 from collections.abc import Iterator
 from types import NoneType
@@ -31,23 +31,23 @@ _FORMS: dict[Any, str] = {
 
 
 def keys(struct: type[Struct]) -> dict[str, Any]:
-    """Give the keys of a table as files spell them, with their types."""
-    return {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
+    """Return the keys of a table as files name them, with their types."""
+    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 
 def is_table(kind: Any) -> bool:
-    """Say whether a key holds a table of further keys."""
+    """Return whether a key contains a table of further keys."""
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def table_of_each(kind: Any) -> type[Struct] | None:
-    """Give the table that stands under every name of a key, such as `buckets.<name>`; None for other keys."""
+    """Return the type of the tables under every name of a key, such as `buckets.<name>`; None for other keys."""
     inner = get_args(kind)[-1:] if get_origin(kind) is dict else ()
     return inner[0] if inner and is_table(inner[0]) else None
 
 
 def leaves(struct: type[Struct], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Give the path and the type of every key that is no table."""
+    """Yield the path and the type of every key that is not a table."""
     for name, kind in keys(struct).items():
         if is_table(kind):
             yield from leaves(kind, (*path, name))
@@ -60,27 +60,27 @@ KINDS: dict[tuple[str, ...], Any] = dict(leaves(Settings))
 
 
 def form(kind: Any) -> str:
-    """Say in words what a key of this type takes."""
+    """Return a description of what a key of this type accepts."""
     if NoneType in get_args(kind):
-        kind = next(each for each in get_args(kind) if each is not NoneType)
+        kind = next(option for option in get_args(kind) if option is not NoneType)
     if get_origin(kind) is Annotated:
         return str(kind.__metadata__[0].description)
     return _FORMS.get(kind) or _FORMS.get(get_origin(kind), "a table")
 
 
 def holds_secret(kind: Any) -> bool:
-    """Say whether a key holds secrets, alone or in a table."""
-    return kind is Secret or any(holds_secret(each) for each in get_args(kind))
+    """Return whether a key contains secrets, alone or in a table."""
+    return kind is Secret or any(holds_secret(inner) for inner in get_args(kind))
 
 
 def takes_text(kind: Any) -> bool:
-    """Say whether any text can stand in a key, alone, in a list or in a table."""
+    """Return whether a key accepts any text, alone, in a list or in a table."""
     inside = get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)
-    return kind is str or any(takes_text(each) for each in inside)
+    return kind is str or any(takes_text(inner) for inner in inside)
 
 
-def made(kind: type, value: Any) -> Any:
-    """Make the values that the library does not know. Raises: ValueError, TypeError for what is none."""
+def decode_value(kind: type, value: Any) -> Any:
+    """Convert a value to one of our own types (a `dec_hook` of msgspec). Raises: ValueError, TypeError."""
     if kind in (Duration, Quota, Size):
         return kind(value)
     if kind is Secret and isinstance(value, str):
@@ -89,7 +89,7 @@ def made(kind: type, value: Any) -> Any:
 
 
 def texts(value: Any) -> Any:
-    """Spell the numbers and truth values of a table of texts: files may write `max_connections = 100`."""
+    """Convert the numbers and booleans of a table of texts: files may write `max_connections = 100`."""
     if not isinstance(value, dict):
         return value
     return {

@@ -1,6 +1,6 @@
-"""[edge_runtime] and [functions.<name>]: hosted functions (reference page "functions", sections 3 and 5).
+"""[edge_runtime] and [functions.<name>]: hosted functions (docs/reference/functions.md, sections 3 and 5).
 
-The keys of the official `config.toml` are read unchanged; those about limits, schedules and places are ours.
+The keys of the official `config.toml` are read unchanged; those about limits, schedules and addresses are ours.
 """
 
 from msgspec import Struct, field
@@ -18,17 +18,17 @@ class FunctionSettings(Struct, frozen=True):
     enabled: bool = True
     """Off: it is not served."""
     verify_jwt: bool = True
-    """Callers need a token, or an API key that stands for one."""
+    """Callers need a token, or an API key that replaces one."""
     import_map: str = ""
     """Unset: the function's deno.json, deno.jsonc or import_map.json, then those of all functions."""
     entrypoint: str = ""
     """Unset: index.ts (or .js, .mjs, .jsx, .tsx) in the folder of its name."""
     static_files: list[str] = field(default_factory=list)
-    """Patterns of files it may read, beside its own folder."""
+    """Patterns of files it may read, in addition to its own folder."""
     env: dict[str, Secret] = field(default_factory=dict)
     """Variables of this function alone."""
     schedule: str = ""
-    """When it is called by the clock: five fields of cron."""
+    """When it is called by the scheduler: five fields of cron."""
     timezone: str = "UTC"
     """Time zone of the schedule."""
     memory_mb: Count | None = None
@@ -36,47 +36,48 @@ class FunctionSettings(Struct, frozen=True):
     cpu_ms: Count | None = None
     """Processor time of one request. Unset: as `edge_runtime.cpu_ms`."""
     timeout_s: Seconds | None = None
-    """How long it may take to begin an answer. Unset: as `edge_runtime.timeout_s`."""
+    """How long it may take to begin a response. Unset: as `edge_runtime.timeout_s`."""
     concurrency: Count | None = None
     """Requests one of its processes works on at a time. Unset: as `edge_runtime.concurrency`."""
     max_instances: Count | None = None
     """Processes it may have at a time. Unset: as `edge_runtime.max_instances`."""
     allow_net: list[str] | None = None
-    """Hosts it may reach, as `api.example.com` or `10.0.0.1:443`. Unset: all but the platform's inner parts."""
+    """Hosts it may reach, such as `api.example.com` or `10.0.0.1:443`. Unset: all but the platform's internal addresses."""
     database: bool | None = None
-    """It is told SUPABASE_DB_URL and may reach the database. Unset: as `edge_runtime.database`."""
+    """It gets SUPABASE_DB_URL and may reach the database. Unset: as `edge_runtime.database`."""
 
 
 class EdgeRuntime(Struct, frozen=True):
-    """[edge_runtime]: what all functions share."""
+    """[edge_runtime]: settings of all functions."""
 
     enabled: bool = True
     policy: str = "per_worker"
     """per_worker: a process answers many requests. oneshot: a new process for each."""
     inspector_port: Port = 8083
-    """Known, and not served."""
+    """Accepted and not served."""
     deno_version: int = 2
     secrets: dict[str, Secret] = field(default_factory=dict)
-    """Variables of all functions; their names must not begin with SUPABASE_, nor be one that the runtime obeys (docs/functions.md)."""
+    """Variables of all functions; their names must not begin with SUPABASE_, nor be one that the runtime itself reads (docs/functions.md)."""
     path: str = ""
     """Folder of the functions. Unset: `functions` beside `config.toml`."""
     db_url: Secret | None = None
     """SUPABASE_DB_URL of functions. Unset: the embedded database as role postgres, or the one of `db.url`."""
     database: bool = True
-    """Functions are told SUPABASE_DB_URL and may reach the database. Off: its address is closed to them."""
+    """Functions get SUPABASE_DB_URL and may reach the database. Off: its address is blocked for them."""
     allow_inner: list[str] = field(default_factory=list)
-    """Metadata and link-local addresses that functions may reach all the same, as `169.254.169.254`."""
+    """Metadata and link-local addresses that functions may reach although they are blocked by default, such as `169.254.169.254`."""
     unsafe_without_sandbox: bool = False
-    """Run functions also where nothing but Deno's own permissions keeps them from the platform's files and passwords: on a
-    system without Landlock (Linux older than 5.13, macOS), unless headwater was started as root."""
+    """Run functions even where only Deno's own permissions keep them from the platform's files and passwords: on a system without Landlock
+    (Linux older than 5.13, macOS), unless headwater was started as root.
+    """
     memory_mb: Count = 256
     """Memory of a process, in MiB; beyond: 546."""
     cpu_ms: Count = 2000
     """Processor time of one request, in milliseconds; beyond: 546."""
     timeout_s: Seconds = 150.0
-    """How long a function may take to begin an answer; beyond: 504."""
+    """How long a function may take to begin a response; beyond: 504."""
     wall_s: Seconds = 400.0
-    """How long a request may take in all, and work behind it; beyond: 546, or the answer is cut."""
+    """Longest time of a request and the work behind it; beyond: 546, or the response is cut."""
     websocket_s: Seconds = 86400.0
     """How long a WebSocket may stay open."""
     idle_s: Seconds = 600.0
@@ -92,15 +93,15 @@ class EdgeRuntime(Struct, frozen=True):
     max_body: Size = Size(5 * 1024 * MIB)
     """Longest body of a request to a function."""
     watch: Amount = 400
-    """Milliseconds between two looks at the files of functions in use; 0: they are read once, at the start."""
+    """Milliseconds between two checks of the files of functions in use; 0: they are read once, at the start."""
     log_lines: Amount = 100
-    """Lines one process may print in ten seconds; further ones are counted and dropped. 0 is no limit."""
+    """Lines one process may print in ten seconds; further ones are counted and dropped. 0: unlimited."""
     logs_max_age: Duration = Duration(24 * 3600)
     """How long the lines of functions are kept for `headwater functions logs`."""
     logs_max_size: Size = Size(64 * MIB)
-    """Bytes of all lines kept; the oldest go first."""
+    """Bytes of all lines kept; the oldest are dropped first."""
     offline: bool = False
-    """Modules that imports name at other places than npm are taken from npm, or from ours, without asking whether those places answer."""
+    """Modules that imports name at other hosts than npm are taken from npm, or from ours, without asking whether those hosts answer."""
     versions_kept: Count = 10
     """Versions of a deployed function that are kept for a rollback."""
     region: str = "local"

@@ -1,21 +1,21 @@
-"""The environment names of the official auth server, with the keys of ours that they set: a table, and no more.
+"""The environment names of the official auth server, with the keys of ours that they set: only a table.
 
-A self-hoster's environment is read unchanged. The names are those of the reference page "auth", section 25; each is
-given here without its prefix `GOTRUE_`. `EXTRA_NAMES` are read without it.
+A self-hoster's environment is read unchanged. The names are those of docs/reference/auth.md, section 25, here without the prefix
+`GOTRUE_`. `EXTRA_NAMES` are read without it.
 """
 
 from typing import NamedTuple
 
-from schemas.settings.auth import Hooks
-from schemas.settings.auth_delivery import SENDERS, Notifications, Templates
+from schemas.settings.auth import AuthHooks
+from schemas.settings.auth_delivery import SENDERS, EmailTemplates, Notifications
 from schemas.settings.auth_providers import External
 
 GOTRUE_PREFIX = "GOTRUE_"
 EXTRA_NAMES = frozenset({"API_EXTERNAL_URL"})
-"""Names that stand without the prefix."""
+"""Names without the prefix."""
 
 SMS_PROVIDER = "GOTRUE_SMS_PROVIDER"
-"""Names the one sender that is enabled; every other name sets one key."""
+"""Selects the only sender that is enabled; every other name sets one key."""
 
 
 class Alias(NamedTuple):
@@ -23,11 +23,11 @@ class Alias(NamedTuple):
 
     path: tuple[str, ...]
     inverse: bool = False
-    """The name says the opposite of the key."""
+    """The name means the opposite of the key."""
     separator: str = ","
     """Between the items of a list."""
     unit: str = ""
-    """What the number counts, where the key wants to be told."""
+    """Unit of the number, where the key needs one."""
 
 
 _PLAIN = {
@@ -194,8 +194,9 @@ WITHOUT_MEANING = (
     "GOTRUE_SMTP_LOGGING_ENABLED",
     "GOTRUE_TRACING_",
 )
-"""Beginnings of names about the official server's own process: where it listens, what it logs, its database user. They
-have no meaning here, and no warning."""
+"""Prefixes of names about the official server's own process: where it listens, what it logs, its database user. They are ignored
+without a warning.
+"""
 
 
 def _dotted(key: str) -> tuple[str, ...]:
@@ -203,25 +204,25 @@ def _dotted(key: str) -> tuple[str, ...]:
 
 
 def _mail_names() -> dict[str, Alias]:
-    found = {}
+    names = {}
     for title, key in _MAIL_KEYS.items():
-        for name in Templates.__struct_fields__:
-            found[f"MAILER_{title}_{name}"] = Alias(_dotted(f"email.template.{name}.{key}"))
+        for name in EmailTemplates.__struct_fields__:
+            names[f"MAILER_{title}_{name}"] = Alias(_dotted(f"email.template.{name}.{key}"))
         if key != "url_path":
             for name in Notifications.__struct_fields__:
-                found[f"MAILER_{title}_{name}_NOTIFICATION"] = Alias(
+                names[f"MAILER_{title}_{name}_NOTIFICATION"] = Alias(
                     _dotted(f"email.notification.{name}.{key}")
                 )
     for name in Notifications.__struct_fields__:
-        found[f"MAILER_NOTIFICATIONS_{name}_ENABLED"] = Alias(_dotted(f"email.notification.{name}.enabled"))
-    return found
+        names[f"MAILER_NOTIFICATIONS_{name}_ENABLED"] = Alias(_dotted(f"email.notification.{name}.enabled"))
+    return names
 
 
 def _family_names() -> dict[str, Alias]:
     families = [
         ("EXTERNAL", "external", External.__struct_fields__, _PROVIDER_KEYS),
         ("EXTERNAL_WEB3", "web3", ("solana", "ethereum"), _CHAIN_KEYS),
-        ("HOOK", "hook", Hooks.__struct_fields__, ("enabled", "uri", "secrets")),
+        ("HOOK", "hook", AuthHooks.__struct_fields__, ("enabled", "uri", "secrets")),
         *(("SMS", "sms", (sender,), keys) for sender, keys in SENDERS.items()),
     ]
     return {

@@ -1,6 +1,6 @@
-"""[graphql]: the GraphQL interface (reference page "graphql", sections 15 and 16). Its schemas are those of [api].
+"""[graphql]: the GraphQL interface (docs/reference/graphql.md, sections 15 and 16). Its schemas are those of [api].
 
-Which rows a page holds is said by comments in the database (`max_rows`); here stand the bounds of requests.
+Comments in the database set the rows of a page (`max_rows`); these settings are the limits of requests.
 """
 
 from msgspec import Struct, field
@@ -12,25 +12,25 @@ class Subscriptions(Struct, frozen=True):
     """[graphql.subscriptions]: subscriptions over sockets (docs/graphql-subscriptions.md). They need [realtime]."""
 
     enabled: bool = True
-    """Sockets are opened; switched off, an upgrade is answered 501."""
+    """Accept WebSockets; switched off, an upgrade is answered 501."""
     debounce: Duration = Duration(0.05)
     """How long after a change a live query waits for more before it runs again."""
     max_runs: Count = 8
-    """Live queries that one edge process has run at a time."""
+    """Live queries that one edge process runs at a time."""
     max_sockets: Amount = 20_000
-    """Sockets of one edge process; 0 is no limit."""
+    """Sockets of one edge process; 0: unlimited."""
     max_sockets_per_address: Amount = 1000
-    """Sockets of one edge process for one client address (see `gateway.trusted_proxies`); 0 is no limit."""
+    """Sockets of one edge process for one client address (see `gateway.trusted_proxies`); 0: unlimited."""
     max_starts_per_second: Rate = 20.0
-    """Operations a second that one socket may start, on average over 10 seconds; beyond, they are refused. 0 is no limit."""
+    """Operations a second that one socket may start, on average over 10 seconds; further ones are rejected. 0: unlimited."""
     max_operations: Count = 100
     """Operations that one socket may have open."""
     max_frame: Bytes = 1024 * 1024
-    """Bytes of a frame that a client sends."""
+    """Bytes of a frame from a client."""
     max_unsent: Size = Size(8 * 1024 * 1024)
-    """Bytes that may wait for one socket, and of one answer; a client that reads more slowly is disconnected."""
+    """Bytes that may wait for one socket, and of one response; a client that reads more slowly is disconnected."""
     init_timeout: Seconds = 3.0
-    """How long a client may take to say who it is."""
+    """How long a client may take to send `connection_init`."""
     keepalive: Seconds = 30.0
     """Pause between two pings; a client that does not answer within half of it is disconnected."""
 
@@ -40,26 +40,27 @@ class Graphql(Struct, frozen=True):
 
     enabled: bool = True
     introspection: bool = True
-    """Types are told to clients that ask for them; a comment on each exposed schema can switch it off as well."""
+    """Clients may query the types; a comment on each exposed schema can switch it off as well."""
     additions: bool = False
-    """Clients that ask for the types are told of what goes beyond the original (docs/graphql.md) as well; it works whether
-    they are told or not. A comment on a schema, `@graphql({"additions": true})`, decides for its tables."""
+    """Introspection includes what goes beyond the original (docs/graphql.md); it works whether or not it is included. A comment on a
+    schema, `@graphql({"additions": true})`, decides for its tables.
+    """
     strict: bool = False
-    """Documents are held to all rules of the GraphQL specification before they run: for development."""
+    """Validate documents by all rules of the GraphQL specification before they run: for development."""
     page: bool = True
-    """A browser that opens the address is given a page for trying out queries."""
+    """A browser that opens the address gets a page for trying out queries."""
     max_document: Bytes = 256 * 1024
     """Bytes of one document (the text of queries, without variables)."""
     max_tokens: Count = 10_000
-    """Words and signs of one document."""
+    """Tokens of one document."""
     max_depth: Count = 30
-    """Fields inside fields."""
+    """Depth of nested fields."""
     max_root_fields: Count = 50
-    """Fields on the first level, aliases included: each is a statement of its own."""
+    """Fields on the first level, including aliases: each is a statement of its own."""
     max_fields: Count = 2000
     """All fields of an operation; those of a fragment count wherever it is spread."""
     max_cost: Amount = 0
-    """Rows one operation may ask for, pages multiplied by the pages inside them; 0 is no limit."""
+    """Rows that one operation may request, pages multiplied by the pages inside them; 0: unlimited."""
     persisted_queries: Amount = 1000
-    """Documents each worker keeps for clients that send only their hash; 0 switches that off."""
+    """Documents that each worker caches for clients that send only their hash; 0 switches that off."""
     subscriptions: Subscriptions = field(default_factory=Subscriptions)

@@ -1,4 +1,4 @@
-"""[observability]: traces, for who collects them. Off unless an endpoint is named."""
+"""[observability]: traces. Off unless an endpoint is set."""
 
 from msgspec import Struct
 
@@ -7,11 +7,11 @@ from schemas.settings.types import Ratio
 
 
 class Observability(Struct, frozen=True):
-    """[observability]: where traces go, and how many are made."""
+    """[observability]: collector and sampling of traces."""
 
     otlp_endpoint: str = ""
-    """Base address of a collector that takes OTLP over HTTP, such as `http://collector:4318`. Empty: no traces. Also read from `OTEL_EXPORTER_OTLP_ENDPOINT`."""
+    """Base address of a collector that accepts OTLP over HTTP, such as `http://collector:4318`. Empty: no traces. Also read from `OTEL_EXPORTER_OTLP_ENDPOINT`."""
     otlp_headers: Secret | None = None
-    """What the collector wants as headers: `name=value,name=value`. Also read from `OTEL_EXPORTER_OTLP_HEADERS`."""
+    """Headers for the collector: `name=value,name=value`. Also read from `OTEL_EXPORTER_OTLP_HEADERS`."""
     sampling: Ratio = 1.0
-    """Part of the requests that are traced, 0 to 1. A client that sends `traceparent` has decided already."""
+    """Fraction of the requests that are traced, 0 to 1. A client that sends `traceparent` has decided already."""

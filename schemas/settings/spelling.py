@@ -1,4 +1,4 @@
-"""How the user wrote a key: as a name of the environment, ours or an official server's, or as a key of the file."""
+"""How the user wrote a key: as an environment name, ours or an official server's, or as a key of the file."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -9,31 +9,31 @@ from schemas.settings.gotrue_names import EXTRA_NAMES, GOTRUE_NAMES, GOTRUE_PREF
 from schemas.settings.storage_names import STORAGE_NAMES
 
 _KEY = re.compile(r"\{([a-z][\w]*(?:\.\w+)+)\}", re.ASCII)
-_FOREIGN = {alias.path: name for name, alias in reversed(GOTRUE_NAMES.items())} | {
+_OFFICIAL = {alias.path: name for name, alias in reversed(GOTRUE_NAMES.items())} | {
     alias.path: name for name, aliases in reversed(STORAGE_NAMES.items()) for alias in aliases
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class KeySpelling:
     """The names under which the keys of one tree were set."""
 
     source: str
     """The file."""
     written: Collection[str] = frozenset()
-    """Dotted paths of the keys and tables that stand in the file."""
+    """Dotted paths of the keys and tables in the file."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Names of the environment, by the dotted path of the key they set."""
+    """Environment names, by the dotted path of the key they set."""
 
     def sentence(self, text: str) -> str:
-        """Put the names in place of the keys that stand in braces in a sentence.
+        """Replace the keys in braces of a sentence with the names that the user wrote.
 
-        A key that nobody set is spelled like the first one that was. One of the file follows the file's name.
+        A key that is not set is written like the first one that is. A key of the file follows the file's name.
         """
         keys = _KEY.findall(text)
         like = next((self.variables.get(key, "") for key in keys if self._is_set(key)), "")
-        told = _KEY.sub(lambda key: self._name(key[1], like), text)
-        return told if keys and self._name(keys[0], like) != keys[0] else f"{self.source}: {told}"
+        named = _KEY.sub(lambda key: self._name(key[1], like), text)
+        return named if keys and self._name(keys[0], like) != keys[0] else f"{self.source}: {named}"
 
     def _is_set(self, key: str) -> bool:
         return key in self.variables or key in self.written
@@ -43,5 +43,5 @@ class Spelling:
             return self.variables.get(key, key)
         path = tuple(key.split("."))
         if like.startswith(GOTRUE_PREFIX) or like in EXTRA_NAMES or like in STORAGE_NAMES:
-            return _FOREIGN.get(path, key)
+            return _OFFICIAL.get(path, key)
         return own_name(path) if like else key

@@ -1,7 +1,6 @@
-"""Checks of [storage] as a whole: values of the right type that still cannot work, alone or beside one another (pure).
+"""Checks of [storage]: values of the right type that cannot work, alone or together (pure).
 
-A fault is a sentence in which the keys stand in braces; it never shows a secret. Source: reference page "storage",
-sections 4 and 14.
+An error is a sentence with the keys in braces; it never contains a secret. Source: docs/reference/storage.md, sections 4 and 14.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ _LEAST_LIMIT = "{storage.image_transformation.limit_min_size}"
 
 
 def storage_fault(storage: Storage) -> str | None:
-    """Say what cannot work, the first fault of all."""
+    """Return the first error, or None."""
     return next(_faults(storage), None)
 
 
@@ -50,7 +49,7 @@ def _key_pair_faults(storage: Storage) -> Iterator[str]:
     for section, pair in (("s3", storage.s3), ("s3_protocol", storage.s3_protocol)):
         is_used = (
             section != "s3" or storage.backend == "s3"
-        )  # the keys of another tool may stand in the environment
+        )  # the environment may contain the keys of another tool
         if is_used and bool(pair.access_key_id) is not bool(pair.secret_access_key):
             yield f"{{storage.{section}.access_key_id}} and {{storage.{section}.secret_access_key}} go together: set both or none"
 
@@ -71,7 +70,7 @@ def _address_faults(storage: Storage) -> Iterator[str]:
 
 
 def _expiry_faults(storage: Storage) -> Iterator[str]:
-    """What a living writer has in hand must not count as left behind."""
+    """The bytes of a running upload must not expire."""
     for key, value in (("staging_expiry", storage.staging_expiry), ("orphan_expiry", storage.orphan_expiry)):
         if value < _LEAST_EXPIRY_S:
             yield f"{{storage.{key}}} must be {_LEAST_EXPIRY_S} seconds or more: uploads that go on would be removed"
@@ -80,7 +79,7 @@ def _expiry_faults(storage: Storage) -> Iterator[str]:
 
 
 def _webhook_faults(storage: Storage) -> Iterator[str]:
-    """The URL may hold a key, so no fault shows it."""
+    """The URL may contain a key, so no error text contains it."""
     url = storage.webhook_url.reveal() if storage.webhook_url else ""
     if url and not _is_address(url):
         yield "{storage.webhook_url} must be a URL such as https://example.org/events"

@@ -1,13 +1,13 @@
-"""The environment names of the official storage server, with the keys of ours that they set: a table, and no more.
+"""The environment names of the official storage server, with the keys of ours that they set: only a table.
 
-A self-hoster's environment is read unchanged. Source: reference page "storage", section 14; the last names of a key are
-older ones that its container files still carry.
+A self-hoster's environment is read unchanged. Source: docs/reference/storage.md, section 14; the last names of a key are older ones
+that its container files still use.
 """
 
 from schemas.settings.gotrue_names import Alias
 
 STANDARD_LIMIT = "UPLOAD_FILE_SIZE_LIMIT_STANDARD"
-"""Wins over the names that set both limits, so it stands before them."""
+"""Takes precedence over the names that set both limits, so it is listed before them."""
 
 _KEYS: dict[str, str] = {
     STANDARD_LIMIT: "file_size_limit",
@@ -48,4 +48,4 @@ STORAGE_NAMES: dict[str, tuple[Alias, ...]] = (
     | {"TUS_URL_EXPIRY_MS": (_alias("tus_expiry", unit="ms"),)}
     | {name: (_alias("upload_file_size_limit"), _alias("file_size_limit")) for name in _BOTH_LIMITS}
 )
-"""Every name with the keys it sets; where several set one key, the one that wins is first."""
+"""Every name with the keys it sets; where several set one key, the one with precedence is first."""

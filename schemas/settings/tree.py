@@ -1,7 +1,9 @@
-"""Settings: one frozen tree with the default and the meaning of every key; most of this module is their table.
+"""The settings tree: one frozen struct a section, with the default and the meaning of every key.
 
-`settings_reading.py` makes the tree from a file and the environment; [auth] stands in `auth_settings.py`, [storage] in `storage_settings.py`, [graphql] in `graphql_settings.py`, [edge_runtime] and [functions] in `functions_settings.py`, [realtime] in `realtime_settings.py`, [scheduler] and [net] in `scheduler_settings.py`, [observability] in `observability_settings.py`. The sections and keys are those of the `config.toml`
-of the official project folder (reference page "platform", section 2), besides our own.
+`reading.py` makes the tree from a file and the environment. Other sections are in modules of this package: [auth] in `auth.py`,
+[storage] in `storage.py`, [graphql] in `graphql.py`, [edge_runtime] and [functions] in `functions.py`, [realtime] in `realtime.py`,
+[scheduler] and [net] in `scheduler.py`, [observability] in `observability.py`. The sections and keys are those of the `config.toml` of
+the official project folder (docs/reference/platform.md, section 2), and our own.
 """
 
 from msgspec import Struct, field
@@ -16,7 +18,7 @@ from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
 from schemas.settings.idempotency import Idempotency as Idempotency
 from schemas.settings.observability import Observability as Observability
-from schemas.settings.realtime import Realtime as Realtime
+from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
 from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
@@ -31,27 +33,27 @@ class Jwt(Struct, frozen=True):
     secret: Secret | None = None
     """Text of 32 bytes or more, a JWK or a JWK set. Unset: the platform's keys. Empty: no token can be verified."""
     secret_is_base64: bool = False
-    """The secret is base64 text of a binary one."""
+    """The secret is base64 of a binary one."""
     audience: str | None = None
-    """Demanded `aud`; unset takes any."""
+    """Required `aud`; unset accepts any."""
     role_claim_key: str = "$.role"
     """JSON path of the claim that names the database role."""
     cache_max_entries: Amount = 10_000
-    """Verified tokens kept in memory by each edge."""
+    """Verified tokens cached by each edge."""
 
 
 class Tls(Struct, frozen=True):
-    """[api.tls]: the gateway speaks TLS itself. Files that change are read anew; paths are relative to config.toml."""
+    """[api.tls]: TLS in the gateway itself. Files that change are read again; paths are relative to config.toml."""
 
     enabled: bool = False
     cert_path: str = ""
-    """The certificate in PEM, followed by those between it and its root."""
+    """The certificate in PEM, followed by the intermediate certificates."""
     key_path: str = ""
     """Its private key in PEM, without a password."""
 
 
 class Api(Struct, frozen=True):
-    """[api]: the REST and GraphQL interfaces (reference page "rest", section 2)."""
+    """[api]: the REST and GraphQL interfaces (docs/reference/rest.md, section 2)."""
 
     enabled: bool = True
     port: Port = 54321
@@ -60,12 +62,13 @@ class Api(Struct, frozen=True):
     """Exposed schemas; the first is the default."""
     extra_search_path: list[str] = field(default_factory=lambda: ["public", "extensions"])
     max_rows: int | None = 1000
-    """Upper bound on rows of every read; 0 lifts it (TOML has no null)."""
+    """Upper bound on rows of every read; 0 lifts it (TOML lacks null)."""
     max_answer: Bytes = 1024 * 1024 * 1024
-    """Longest body of a REST answer that has several rows; a longer one is a 500 with the code HW500."""
+    """Longest body of a REST response that has several rows; a longer one is a 500 with the code HW500."""
     answer_space: Bytes = 8 * 1024 * 1024 * 1024
-    """Bytes on disk that the answers which one worker process is sending may take: those above 512 KiB are kept in files
-    without names. What finds no space is a 503 with the code HW503."""
+    """Disk space in bytes for the responses that one worker process is sending: those above 512 KiB are buffered in unnamed files.
+    A response that finds no space is a 503 with the code HW503.
+    """
     answer_folder: str | None = None
     """Folder of these files; by default the system's temporary folder (TMPDIR). A folder in memory (tmpfs) costs memory."""
     auto_expose_new_tables: bool = True
@@ -74,7 +77,7 @@ class Api(Struct, frozen=True):
     tls: Tls = field(default_factory=Tls)
     jwt: Jwt = field(default_factory=Jwt)
     anon_role: str | None = "anon"
-    """Role of requests without a token; empty refuses them."""
+    """Role of requests without a token; empty rejects them."""
     service_role: str = "service_role"
     """Role of requests with only the secret key."""
     pre_request: str | None = None
@@ -87,8 +90,9 @@ class Api(Struct, frozen=True):
     """commit, commit-allow-override, rollback or rollback-allow-override."""
     aggregates_enabled: bool = False
     plan_enabled: bool = False
-    """Answer `application/vnd.pgrst.plan` with execution plans: for development. They are refused where row security or a view
-    may hide rows from the role."""
+    """Answer `application/vnd.pgrst.plan` with execution plans: for development. They are rejected where row security or a view may
+    hide rows from the role.
+    """
     prepared_statements: bool = True
     hoisted_tx_settings: list[str] = field(
         default_factory=lambda: [
@@ -106,7 +110,7 @@ class Api(Struct, frozen=True):
     server_timing_enabled: bool = False
     server_trace_header: str | None = None
     error_verbosity: str = "verbose"
-    """verbose, or minimal: error bodies hold only code and message."""
+    """verbose, or minimal: error bodies contain only code and message."""
     legacy_target_names: bool = True
     app_settings: dict[str, str] = field(default_factory=dict)
     """Extra `app.settings.*` of each transaction."""
@@ -114,7 +118,7 @@ class Api(Struct, frozen=True):
 
 
 class Pooler(Struct, frozen=True):
-    """[db.pooler]: known, and not used: the worker pools share their connections by themselves."""
+    """[db.pooler]: accepted and not used: the worker pools share their connections themselves."""
 
     enabled: bool = False
     port: Port = 54329
@@ -141,23 +145,26 @@ class Db(Struct, frozen=True):
     """[db]: the one Postgres database."""
 
     url: Secret | None = None
-    """An outside Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. Also read from `DATABASE_URL`."""
+    """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. Also read from `DATABASE_URL`."""
     trusted_project: bool = False
-    """Whoever writes the project's SQL may do everything on the server. Postgres 15 is refused without this: there role `postgres`,
-    which may create roles, can grant itself those that run programs and read files."""
+    """The authors of the project's SQL may do everything on the server. Postgres 15 is rejected without this, because there role `postgres`,
+    which may create roles, can grant itself those that run programs and read files.
+    """
     port: Port = 54322
     """Port of the embedded server."""
     bootstrap: bool = True
-    """Bring the platform's roles, schemas and grants into the database at the start. Off: the database stays as it is."""
+    """Create or update the platform's roles, schemas and grants at the start. Off: the database stays as it is."""
     shadow_port: Port = 54320
     major_version: int = 18
     health_timeout: str = "2m"
     password: Secret = Secret(DEVELOPMENT_DB_PASSWORD)
-    """Password of role `postgres`, whose the project's own statements are."""
+    """Password of role `postgres`, which runs the project's own SQL."""
     authenticator: str = "authenticator"
-    """Login role of the data pools: no superuser, NOINHERIT, may become the roles that tokens name."""
+    """Login role of the data pools: not a superuser, NOINHERIT, may `set role` to the roles of tokens."""
     authenticator_password: Secret | None = None
-    """Its password. Unset: a random one on the embedded server, on an outside one `password`, with a warning. So are the next three."""
+    """Its password. Unset: random on the embedded server; on an external one `password`, with a warning. The same applies to the next
+    three.
+    """
     auth_admin_password: Secret | None = None
     """Password of the login of the pool `auth`, `supabase_auth_admin`."""
     storage_admin_password: Secret | None = None
@@ -172,17 +179,17 @@ class Db(Struct, frozen=True):
     settings: dict[str, str] = field(default_factory=dict)
     """Extra server settings of the embedded Postgres."""
     vault: dict[str, Secret] = field(default_factory=dict)
-    """Secrets that are put into the vault before the migrations, by their names."""
+    """Secrets that are written to the vault before the migrations, by their names."""
 
 
 class RateLimit(Struct, frozen=True):
-    """[gateway.rate_limit]: token buckets at the door; 0 switches one off."""
+    """[gateway.rate_limit]: token buckets in the gateway; 0 switches one off."""
 
     per_address: Rate = 0.0
-    """Requests a second of one client address."""
+    """Requests a second from one client address."""
     per_address_burst: Amount = 200
     per_key: Rate = 0.0
-    """Requests a second of one API key."""
+    """Requests a second with one API key."""
     per_key_burst: Amount = 2000
 
 
@@ -195,80 +202,81 @@ class Gateway(Struct, frozen=True):
     max_body: Bytes = 50 * 1024 * 1024
     """Longest body of a REST, GraphQL or auth request."""
     header_timeout: Seconds = 10.0
-    """How long the head of a request may take: of the first from the opening of its connection, of others from their first byte."""
+    """Longest time for the headers of a request: of the first from the opening of its connection, of others from their first byte."""
     body_timeout: Seconds = 30.0
     """Longest pause between two pieces of a body."""
     body_rate: Rate = 100.0
-    """Least bytes a second of a body while the door waits for it, over `body_rate_window`; slower ones: 408. 0: none."""
+    """Minimum transfer rate of a body in bytes a second, over `body_rate_window`; slower ones get 408. 0: no minimum."""
     body_rate_window: Seconds = 60.0
-    """Seconds over which the rate of a body is taken; a body that comes sooner has any rate."""
+    """Seconds over which the rate of a body is measured; a body that arrives within them is not measured."""
     handshake_timeout: Seconds = 10.0
-    """How long a TLS handshake may take."""
+    """Longest time for a TLS handshake."""
     keepalive_timeout: Seconds = 75.0
-    """How long a connection is kept after an answer while no further request begins."""
+    """How long a connection stays open after a response without a further request."""
     max_connections: Amount = 20_000
-    """Connections of one edge process; further ones are closed at once. 0 is no limit."""
+    """Connections of one edge process; further ones are closed at once. 0: unlimited."""
     max_connections_per_address: Amount = 2000
-    """Connections of one edge process from one address; further ones are closed at once. `trusted_proxies` are not counted: name
-    there what stands in front, or all its clients are one. 0 is no limit."""
+    """Connections of one edge process from one address; further ones are closed at once. Addresses of `trusted_proxies` are not counted: name
+    your proxies there, or all their clients count as one. 0: unlimited.
+    """
     request_timeout: Seconds = 60.0
-    """How long a request may take in all."""
+    """Longest time for a whole request."""
     drain_delay: Rate = 0.0
-    """Seconds for which an edge that was told to end goes on answering while /health/ready says 503, so that proxies leave it. Part of `pools.drain_timeout`."""
+    """Seconds for which an edge that is stopping still answers while /health/ready returns 503, so that proxies stop using it. Part of `pools.drain_timeout`."""
     max_in_flight: Count = 1024
-    """Requests of one edge process that wait for one pool, those of one caller three quarters of them at most; beyond: 503."""
+    """Requests of one edge process that wait for one pool; one caller has three quarters of them at most. Beyond: 503."""
     trusted_proxies: list[str] = field(default_factory=list)
-    """Networks whose X-Forwarded-For is believed."""
+    """Networks whose X-Forwarded-For is trusted."""
     metrics_token: Secret | None = None
-    """Bearer token for /metrics. Unset: they are for this machine alone, its functions included."""
+    """Bearer token for /metrics. Unset: only this machine can read them, including its functions."""
     rate_limit: RateLimit = field(default_factory=RateLimit)
 
 
 class Inbucket(Struct, frozen=True):
-    """[inbucket], also spelled [local_smtp]: the mail catcher, where letters and codes are seen in development.
+    """[inbucket], also named [local_smtp]: the mail catcher, which shows emails and codes in development.
 
-    It listens on loopback only. Letters go there while `auth.email.smtp` names no server, text messages while
+    It listens on loopback only. Emails go there while `auth.email.smtp` names no server, text messages while
     `auth.sms` names no sender.
     """
 
     enabled: bool = True
     port: Port = 54324
-    """Port of its pages and its JSON."""
+    """Port of its pages and its JSON API."""
     smtp_port: Port = 54325
     pop3_port: Port = 54326
-    """Known, and not served."""
+    """Accepted and not served."""
     admin_email: str = "admin@email.com"
-    """Sender of caught letters, where `auth.email.smtp.admin_email` names none."""
+    """Sender of these emails, where `auth.email.smtp.admin_email` names none."""
     sender_name: str = "Admin"
     max_letters: Count = 500
-    """Letters kept in memory; the oldest go first."""
+    """Emails in memory; the oldest are dropped first."""
     max_bytes: Bytes = 64 * 1024 * 1024
-    """Bytes of all letters kept in memory."""
+    """Bytes of all emails in memory."""
 
 
 class Broker(Struct, frozen=True):
     """[broker]: NATS with JetStream."""
 
     url: Secret | None = None
-    """An outside server or cluster, comma separated. Unset: the embedded server. Also read from `NATS_URL`."""
+    """An external server or cluster, comma separated. Unset: the embedded server. Also read from `NATS_URL`."""
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
     max_reconnect_wait: Seconds = 1.0
     replicas: Count = 1
-    """Servers of a cluster that keep each stream; 3 lets one of three be lost. The embedded server is one."""
+    """Servers of a cluster that store each stream; with 3, one of three may be lost. The embedded server is one."""
 
 
 class Pools(Struct, frozen=True):
     """[pools]: worker pools."""
 
     concurrency: Count = 64
-    """Requests one worker process works on at a time in each pool. One caller has three quarters of them at most."""
+    """Requests that one worker process works on at a time in each pool. One caller has three quarters of them at most."""
     queue: Amount = 1024
-    """Requests that may wait beyond those, those of one caller three quarters of them at most; further ones are refused with 503."""
+    """Requests that may wait beyond those; one caller has three quarters of them at most. Further ones get 503."""
     longest_wait: Seconds = 10.0
-    """How long a request may wait to be begun; one that would wait longer is refused with 503 and Retry-After, at once where that shows."""
+    """Longest wait of a request before a worker starts on it; one that would wait longer gets 503 with Retry-After, at once if that is predictable."""
     drain_timeout: Seconds = 20.0
-    """Seconds a process may take to finish what it has begun."""
+    """Seconds a process may take to finish its requests when it is stopped."""
 
 
 class Log(Struct, frozen=True):
@@ -303,12 +311,12 @@ class Settings(Struct, frozen=True):
 
 
 def catches_mail(settings: Settings) -> bool:
-    """Tell whether the mail catcher belongs to a platform with these settings."""
+    """Return whether a platform with these settings runs the mail catcher."""
     return settings.inbucket.enabled and settings.auth.enabled
 
 
 def gateway_scheme(settings: Settings) -> str:
-    """Give what the gateway speaks on its port."""
+    """Return the URL scheme of the gateway's port."""
     return "https" if settings.api.tls.enabled else "http"
 
 

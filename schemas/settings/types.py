@@ -1,7 +1,7 @@
-"""Types of settings: bounds on numbers, and the texts that stand for something else (durations, quotas, sizes).
+"""Types of settings: bounds of numbers, and texts in a notation of their own (durations, quotas, sizes).
 
-`Duration`, `Quota` and `Size` are made where the settings are read, so that what the tree holds can be used as it is. Their
-`FORM` says in words what a key of the type takes; it is what a refusal shows.
+`Duration`, `Quota` and `Size` are converted when the settings are read, so that the tree contains usable values. Their `FORM`
+describes the accepted notation in error texts.
 """
 
 import math
@@ -41,21 +41,21 @@ _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 
 
 class Duration(float):
-    """A span of time in seconds, 0 or more; read from `24h0m0s`, `1h30m`, `500ms`, or a bare number of seconds."""
+    """A time span in seconds, 0 or more; read from `24h0m0s`, `1h30m`, `500ms`, or a bare number of seconds."""
 
     FORM: ClassVar[str] = "a duration such as 90s or 1h30m, or a number of seconds"
 
     def __new__(cls, value: Any) -> "Duration":
-        """Read a duration. Raises: ValueError if the value is none, or longer than a century."""
+        """Parse a duration. Raises: ValueError if it is not one, or is longer than a century."""
         seconds = _seconds(value) if isinstance(value, str) else value
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise ValueError("not a duration")
-        if not 0 <= seconds <= _LONGEST_S:  # also refuses what is no number
+        if not 0 <= seconds <= _LONGEST_S:  # rejects NaN as well
             raise ValueError("not a duration")
         return super().__new__(cls, seconds)
 
     def __str__(self) -> str:
-        """Spell it as settings do: `1h30m`, `5s`, `500ms`."""
+        """Return it in the notation of settings: `1h30m`, `5s`, `500ms`."""
         whole = int(self)
         if not self.is_integer():
             return f"{self * 1000:g}ms" if self < 1 else f"{float(self):g}s"
@@ -64,17 +64,17 @@ class Duration(float):
 
 
 class Quota(str):
-    """How many messages may be sent: `30` in each hour, or `100/24h`, a bucket that refills evenly."""
+    """Number of messages that may be sent: `30` in each hour, or `100/24h`, a bucket that refills evenly."""
 
     FORM: ClassVar[str] = "a whole number for each hour, or one with a time, such as 100/24h"
     __slots__ = ("most", "over_s")
     most: int
     """Messages."""
     over_s: float
-    """Seconds they are counted over."""
+    """Seconds over which they are counted."""
 
     def __new__(cls, value: Any) -> "Quota":
-        """Read a quota. Raises: ValueError if the value is none."""
+        """Parse a quota. Raises: ValueError."""
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError("not a quota")
         if isinstance(value, float) and not (math.isfinite(value) and value == int(value)):
@@ -84,26 +84,26 @@ class Quota(str):
         over = Duration(span) if slash else Duration(3600)
         if not _COUNT.fullmatch(number) or over <= 0:
             raise ValueError("not a quota")
-        made = super().__new__(cls, text)
-        made.most, made.over_s = int(number), float(over)
-        return made
+        quota = super().__new__(cls, text)
+        quota.most, quota.over_s = int(number), float(over)
+        return quota
 
     @property
     def refills(self) -> bool:
-        """Say whether it refills evenly, rather than starting anew each hour."""
+        """Whether it refills evenly, instead of starting again each hour."""
         return "/" in self
 
 
 class Size(int):
-    """A count of bytes above 0; read from `50MiB`, `50MB`, `1.5g`, or a bare number.
+    """A number of bytes above 0; read from `50MiB`, `50MB`, `1.5g`, or a bare number.
 
-    All units are powers of 1024, with or without the `i`: the official tool reads them so.
+    All units are powers of 1024, with or without the `i`, as in the official command line.
     """
 
     FORM: ClassVar[str] = "a size such as 50MiB, or a whole number of bytes above 0"
 
     def __new__(cls, value: Any) -> "Size":
-        """Read a size. Raises: ValueError if the value is none."""
+        """Parse a size. Raises: ValueError."""
         size = _bytes(value) if isinstance(value, str) else value
         if isinstance(size, bool) or not isinstance(size, int | float):
             raise ValueError("not a size")
@@ -112,25 +112,25 @@ class Size(int):
         return super().__new__(cls, int(size))
 
     def __str__(self) -> str:
-        """Spell it as settings do: `50MiB`, `1GiB`, or the bytes where no unit fits."""
-        power = next((each for each in (5, 4, 3, 2, 1) if self % 1024**each == 0), 0)
+        """Return it in the notation of settings: `50MiB`, `1GiB`, or the bytes where no unit fits."""
+        power = next((exponent for exponent in (5, 4, 3, 2, 1) if self % 1024**exponent == 0), 0)
         return f"{int(self) // 1024**power}{_UNITS[power]}"
 
     __repr__ = __str__
 
 
 def _bytes(text: str) -> float:
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
         raise ValueError("not a size")
-    number, power = found[1], _POWERS[found[2].lower()]
+    number, power = match[1], _POWERS[match[2].lower()]
     if "." in number:
         return float(number) * float(1024**power)
-    return int(number[:_DIGITS]) * int(1024**power)  # what is longer is refused as it is
+    return int(number[:_DIGITS]) * int(1024**power)  # a longer number is out of range in any case
 
 
 def _digits(number: int) -> str:
-    """Spell a number; one that is far too long to be a count is not worth spelling, and Python refuses to."""
+    """Return a number as text; empty for one that is too long for a count, which Python would not convert."""
     return str(number) if 0 <= number <= MOST else ""
 
 

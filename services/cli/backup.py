@@ -14,13 +14,13 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
-from services.supervisor.addresses import libpq_environment, own_url
-from services.supervisor.binaries import own_version, postgres_tool
+from services.supervisor.addresses import gateway_url, libpq_environment
+from services.supervisor.binaries import headwater_version, postgres_tool
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.data_folder.state import State
+from services.supervisor.data_folder.state import PlatformState
 from services.supervisor.errors import SupervisorError
 from services.supervisor.ports import Ports
-from services.supervisor.project.work import project_of, recovered, work_environment
+from services.supervisor.project.work import project_of_state, with_recovery, work_environment
 
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,7 +34,7 @@ def backup(data: Path | None, project: Path | None, folder: Path) -> None:
 
     Requests go on meanwhile. What is saved fits together: the rows of one moment, and the bytes of the objects that they
     name; deployed functions too. Keys and passwords are not among it: keep .env and signing keys as well. Uploads that
-    are not finished are left out. A backup that was interrupted is no backup: the same command makes it anew.
+    are not finished are left out. An interrupted backup is incomplete: run the same command again to replace it.
 
     \b
     headwater backup backups/$(date +%F)
@@ -87,12 +87,12 @@ def restore(data: Path | None, project: Path | None, folder: Path, force: bool) 
 
 
 def _is_interrupted(folder: Path) -> bool:
-    """Return whether a folder has a backup that was begun by us and not finished (workers/backup/manifest.py)."""
+    """Return whether a folder contains a backup that we began and did not finish (workers/backup/manifest.py)."""
     return (folder / "UNFINISHED.txt").exists() and not (folder / "manifest.json").exists()
 
 
 def _empty(folder: Path) -> None:
-    """Remove what an interrupted backup wrote; its mark goes last."""
+    """Remove the files of an interrupted backup; its mark goes last."""
     for name in ("blobs", "database.dump", "roles.sql", "blobs.jsonl", ".manifest.json", "UNFINISHED.txt"):
         path = folder / name
         if path.is_dir():
@@ -101,13 +101,13 @@ def _empty(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _is_ready(folder: DataFolder, state: State) -> bool:
-    """Wait until the gateway, if there is one here, says that all pools have found the new database."""
+def _is_ready(folder: DataFolder, state: PlatformState) -> bool:
+    """Wait until the gateway, if one runs here, reports that all pools use the new database."""
     ports = Ports(**state.ports)
     if not ports.api:
         return True
-    url = f"{own_url(project_of(state).settings, ports)}/health/ready"
-    # Our own address: the certificate is for the name that the world knows it by.
+    url = f"{gateway_url(project_of_state(state).settings, ports)}/health/ready"
+    # The certificate is for the gateway's public name, not for this loopback address.
     context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
     deadline = time.monotonic() + _READY_S
     while time.monotonic() < deadline:
@@ -120,15 +120,15 @@ def _is_ready(folder: DataFolder, state: State) -> bool:
 def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
     folder, state = running_platform(data, project)
     try:
-        environment = work_environment(project_of(state), folder, state)
+        environment = work_environment(project_of_state(state), folder, state)
         tools = postgres_tool("pg_dump", libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    return {**environment, "HEADWATER_POSTGRES_TOOLS": str(tools), "HEADWATER_VERSION": own_version()}
+    return {**environment, "HEADWATER_POSTGRES_TOOLS": str(tools), "HEADWATER_VERSION": headwater_version()}
 
 
-def _work(what: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
+def _work(command: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    argv = [sys.executable, "-P", "-m", "workers", what, str(folder.absolute()), *more]
+    argv = [sys.executable, "-P", "-m", "workers", command, str(folder.absolute()), *more]
     code = subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves
-    return code if what == "backup" else recovered(code, environment)
+    return code if command == "backup" else with_recovery(code, environment)

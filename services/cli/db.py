@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from schemas.project_tasks import Apply, Diff, Lint, Reset
+from schemas.project_tasks import ApplyTask, DiffTask, LintTask, ResetTask
 from services.cli.after_reset import refill_buckets
 from services.cli.dump import dump
 from services.cli.migration import make_migration
@@ -42,7 +42,7 @@ def push(
     finish(
         data,
         project,
-        Apply(include_all=include_all, seeds=include_seed, roles=include_roles, dry_run=dry_run),
+        ApplyTask(include_all=include_all, seeds=include_seed, roles=include_roles, dry_run=dry_run),
     )
 
 
@@ -51,7 +51,7 @@ def push(
 @click.option("--version", "up_to", metavar="VERSION", help="Apply migrations up to this one only.")
 @click.option("--no-seed", is_flag=True, help="Leave the seeds out.")
 def reset(data: Path | None, project: Path | None, up_to: str | None, no_seed: bool) -> None:
-    """Make the embedded database anew: schemas of the platform, roles.sql, migrations, seeds, buckets.
+    """Create the embedded database again: schemas of the platform, roles.sql, migrations, seeds, buckets.
 
     All data of the database are lost, users too; all connections are cut off. If a file fails, the database is as
     it was. Roles stay: they belong to the server.
@@ -59,10 +59,10 @@ def reset(data: Path | None, project: Path | None, up_to: str | None, no_seed: b
     \b
     Exit codes: 0 made, 1 a file failed, or nothing runs; 2 refused: an outside database, a broken folder
     """
-    code = work(data, project, Reset(up_to, not no_seed))
+    code = work(data, project, ResetTask(up_to, not no_seed))
     if code == 0:
-        folder, state = running_platform(data, project)
-        asyncio.run(refill_buckets(folder, state))
+        state = running_platform(data, project)[1]
+        asyncio.run(refill_buckets(state))
         click.echo("The database is new.", err=True)
     sys.exit(code)
 
@@ -82,7 +82,7 @@ def reset(data: Path | None, project: Path | None, up_to: str | None, no_seed: b
 def diff(
     data: Path | None, project: Path | None, schemas: tuple[str, ...], name: str | None, against: str
 ) -> None:
-    """Show as SQL what the migrations lack to make the schema that is wanted.
+    """Show as SQL what the migrations lack to make the wanted schema.
 
     Wanted is what supabase/schemas/*.sql declare; where there is none, what the database has now. The migrations run
     on a server of their own, which is gone afterwards, and the SQL is tried there before it is shown.
@@ -94,14 +94,14 @@ def diff(
     \b
     Exit codes: 0 compared, 1 a file failed, or nothing runs; 2 the folder cannot be used
     """
-    wanted = [each.strip() for one in schemas for each in one.split(",") if each.strip()]
-    task = Diff(
-        wanted, "database" if against == "database" else "declared" if against == "declared" else "auto"
+    chosen = [name.strip() for one in schemas for name in one.split(",") if name.strip()]
+    task = DiffTask(
+        chosen, "database" if against == "database" else "declared" if against == "declared" else "auto"
     )
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as found:
-        code = work(data, project, task, output=found.fileno() if name else None)
-        found.seek(0)
-        text = found.read()
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as difference:
+        code = work(data, project, task, output=difference.fileno() if name else None)
+        difference.seek(0)
+        text = difference.read()
     if code == 0 and name and text.strip():
         root = Path(running_platform(data, project)[1].project)
         click.echo(f"Made {make_migration(root, name, text)}", err=True)
@@ -129,9 +129,9 @@ def lint(
     \b
     Exit codes: 0 looked, 1 findings of --fail-on, or nothing runs
     """
-    wanted = [each.strip() for one in schemas for each in one.split(",") if each.strip()]
-    task = Lint(
-        wanted,
+    chosen = [name.strip() for one in schemas for name in one.split(",") if name.strip()]
+    task = LintTask(
+        chosen,
         "error" if level == "error" else "warning",
         "error" if fail_on == "error" else "warning" if fail_on == "warning" else "none",
         "json" if form == "json" else "pretty",

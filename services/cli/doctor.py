@@ -1,4 +1,4 @@
-"""`headwater doctor`: what is wrong with an installation or a platform, and the cure of each."""
+"""`headwater doctor`: find what is wrong with an installation or a platform, and print how to fix it."""
 
 import json
 import sys
@@ -6,12 +6,16 @@ from pathlib import Path
 
 import click
 
-from services.cli.intact import overwritten_files
+from services.cli.installed_files import overwritten_files
 from services.cli.options import data_folder, platform_options
-from services.doctor.finding import Finding, Level
-from services.doctor.look import look_at_platform
+from services.doctor.checks import look_at_platform
+from services.doctor.finding import DoctorFinding, FindingLevel
 
-_MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("look", "yellow"), Level.ERROR: ("wrong", "red")}
+_MARKS = {
+    FindingLevel.OK: ("ok", "green"),
+    FindingLevel.WARNING: ("look", "yellow"),
+    FindingLevel.ERROR: ("wrong", "red"),
+}
 
 
 @click.command()
@@ -21,36 +25,36 @@ _MARKS = {Level.OK: ("ok", "green"), Level.WARNING: ("look", "yellow"), Level.ER
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as -o json.")
 def doctor(data: Path | None, project: Path | None, form: str, as_json: bool) -> None:
-    """Look for what is wrong, and say how each is cured.
+    """Look for what is wrong, and print how to fix each problem.
 
     It changes nothing. Of a platform that runs, its servers are asked; of one that does not, what a start would meet.
 
     \b
     Exit codes: 0 nothing is wrong, 1 something is, 2 there are only warnings
     """
-    found = [_intact(), *look_at_platform(data_folder(data, project), project)]
+    findings = [_intact(), *look_at_platform(data_folder(data, project), project)]
     if as_json or form == "json":
-        click.echo(json.dumps([each.as_dict() for each in found], indent=2))
+        click.echo(json.dumps([finding.as_dict() for finding in findings], indent=2))
     else:
-        for each in found:
-            _show(each)
-    levels = {each.level for each in found}
-    sys.exit(1 if Level.ERROR in levels else 2 if Level.WARNING in levels else 0)
+        for finding in findings:
+            _show(finding)
+    levels = {finding.level for finding in findings}
+    sys.exit(1 if FindingLevel.ERROR in levels else 2 if FindingLevel.WARNING in levels else 0)
 
 
-def _show(each: Finding) -> None:
-    word, color = _MARKS[each.level]
-    click.echo(f"{click.style(f'{word:>6}', fg=color)}  {each.title}: {each.told}")
-    if each.cure:
-        click.echo(f"        {each.cure}")
+def _show(finding: DoctorFinding) -> None:
+    word, color = _MARKS[finding.level]
+    click.echo(f"{click.style(f'{word:>6}', fg=color)}  {finding.title}: {finding.text}")
+    if finding.cure:
+        click.echo(f"        {finding.cure}")
 
 
-def _intact() -> Finding:
+def _intact() -> DoctorFinding:
     if changed := overwritten_files():
-        return Finding(
+        return DoctorFinding(
             "installation",
-            Level.ERROR,
+            FindingLevel.ERROR,
             f"{len(changed)} files of headwater were changed by another package, first {changed[0]}",
             "Install headwater again, in an environment of its own (`uv tool install headwater`).",
         )
-    return Finding("installation", Level.OK, "the files are those that were installed")
+    return DoctorFinding("installation", FindingLevel.OK, "the files are those that were installed")

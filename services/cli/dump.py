@@ -16,7 +16,7 @@ from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres import dump_text
 
 _OPTIONS = "-c role=none -c search_path=pg_catalog,pg_temp"
-"""For an outside database, whose URL may be a superuser's: settings stored for the database must not make it another role."""
+"""For an external database, whose URL may be a superuser's: settings stored for the database must not change the role."""
 
 
 @click.command()
@@ -59,21 +59,21 @@ def dump(
     """
     if data_only and role_only:
         refuse("--data-only and --role-only exclude one another.", code=2)
-    names = [name.strip() for each in schemas for name in each.split(",") if name.strip()]
+    names = [name.strip() for names_text in schemas for name in names_text.split(",") if name.strip()]
     if role_only:
-        what, options, text = "pg_dumpall", dump_text.role_options(), dump_text.role_text
+        tool, options, text = "pg_dumpall", dump_text.role_options(), dump_text.role_text
     elif data_only:
         options = dump_text.data_options(names, exclude, use_copy=use_copy)
-        what, text = "pg_dump", dump_text.data_text
+        tool, text = "pg_dump", dump_text.data_text
     else:
-        what, options, text = "pg_dump", dump_text.schema_options(names), dump_text.schema_text
+        tool, options, text = "pg_dump", dump_text.schema_options(names), dump_text.schema_text
     _, state = running_platform(data, project)
     url = state.values.get("DB_URL")
     if url is None:
         refuse("This platform runs no database, only edges. Name one that does with --data.", code=1)
     environment = {**os.environ, **libpq_environment(url), "PGOPTIONS": _OPTIONS}
     try:
-        program = postgres_tool(what, environment)
+        program = postgres_tool(tool, environment)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     _write([str(program), *options], environment, text, file)
@@ -85,19 +85,19 @@ def _write(
     text: Callable[[Iterable[str]], Iterator[str]],
     file: Path | None,
 ) -> None:
-    """Run the tool and write its text; a tool that fails leaves the file as it was."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as kept, tempfile.TemporaryFile("w+") as said:
-        done = subprocess.run(argv, env=environment, stdout=kept, stderr=said, check=False)  # noqa: S603 - Postgres' own tool
+    """Run the tool and write its text; if the tool fails, the file stays as it was."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as dumped, tempfile.TemporaryFile("w+") as errors:
+        done = subprocess.run(argv, env=environment, stdout=dumped, stderr=errors, check=False)  # noqa: S603 - Postgres' own tool
         if done.returncode != 0:
-            said.seek(0)
-            refuse(f"Postgres' tool failed:\n{said.read().strip()}", code=1)
-        kept.seek(0)
+            errors.seek(0)
+            refuse(f"Postgres' tool failed:\n{errors.read().strip()}", code=1)
+        dumped.seek(0)
         if file is None:
-            sys.stdout.writelines(text(kept))
+            sys.stdout.writelines(text(dumped))
             return
         try:
             with file.open("w", encoding="utf-8") as target:
-                target.writelines(text(kept))
+                target.writelines(text(dumped))
         except OSError as error:
             refuse(f"{file} cannot be written: {error.strerror}", code=2)
     click.echo(f"Written to {file}", err=True)

@@ -1,4 +1,4 @@
-"""`headwater functions`: hosted functions, from the first line to the running version."""
+"""`headwater functions`: hosted functions, from the first file to the running version."""
 
 import contextlib
 import re
@@ -15,10 +15,10 @@ import click
 
 from schemas.functions.deployments import FUNCTION_NAME
 from schemas.settings.dotenv import parse_dotenv
-from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
+from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
 from services.cli.options import data_folder, platform_options, refuse
+from services.cli.output import json_text
 from services.cli.remote import Remote, remote_of, remote_options
-from services.cli.show import json_text
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
 from services.supervisor.project.settings import CONFIG, load_project
@@ -43,7 +43,7 @@ def functions() -> None:
 @click.argument("name")
 @click.option("--no-verify-jwt", is_flag=True, help="Callers need no token.")
 def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool) -> None:
-    """Lay the folder of a new function.
+    """Create the folder of a new function.
 
     Makes index.ts and deno.json in supabase/functions/NAME, and enters [functions.NAME] in config.toml if that is there.
 
@@ -67,9 +67,9 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
         if config.is_file() and not re.search(
             rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(), re.M
         ):
-            wanted = "false" if no_verify_jwt else "true"
+            verify_jwt = "false" if no_verify_jwt else "true"
             with config.open("a") as open_file:
-                open_file.write(f"\n[functions.{name}]\nverify_jwt = {wanted}\n")
+                open_file.write(f"\n[functions.{name}]\nverify_jwt = {verify_jwt}\n")
             click.echo(f"Entered [functions.{name}] in {config}")
     except OSError as error:
         refuse(f"The function could not be made: {error.strerror}: {error.filename}", code=2)
@@ -101,7 +101,7 @@ def serve(data: Path | None, project: Path | None, env_file: Path | None, no_ver
     session = {"env": env, "verify_jwt": False if no_verify_jwt else None}
     with _running(data, project), contextlib.suppress(KeyboardInterrupt):
         remote = remote_of(data, project, None, None)
-        remote.ask("GET", f"{_ADMIN}/functions")  # a worker that waits wakes
+        remote.ask("GET", f"{_ADMIN}/functions")  # starts a worker that waits for its first request
         click.echo(f"Functions are at {remote.url}/functions/v1/NAME. Press Ctrl-C to end.")
         while True:
             _show(remote, "POST", f"{_ADMIN}/session", session)
@@ -131,7 +131,9 @@ def deploy(
         if not names:
             refuse("Name the functions that shall be rolled back.", code=2)
         for name in names:
-            _tell(remote.ask("POST", f"{_path(name)}/rollback", {"version": number} if number else {}))
+            _print_deployment(
+                remote.ask("POST", f"{_path(name)}/rollback", {"version": number} if number else {})
+            )
         return
     folder = _folder(project)
     chosen = names or tuple(folder.names())
@@ -139,10 +141,10 @@ def deploy(
         refuse(f"There are no functions in {folder.root}.", code=2)
     try:
         bundles = {name: make_bundle(folder, name) for name in chosen}
-    except (CannotBundle, OSError) as error:
+    except (BundleError, OSError) as error:
         refuse(str(error), code=2)
-    for name, data_of in bundles.items():
-        _tell(remote.ask("PUT", _path(name), data_of, content="application/gzip"))
+    for name, bundle in bundles.items():
+        _print_deployment(remote.ask("PUT", _path(name), bundle, content="application/gzip"))
 
 
 @functions.command("list")
@@ -159,22 +161,22 @@ def listing(
     \b
     Exit codes: 0 listed, 1 nothing runs or it refused
     """
-    found = remote_of(data, project, url, key).ask("GET", _path(name) if name else f"{_ADMIN}/functions")
+    rows = remote_of(data, project, url, key).ask("GET", _path(name) if name else f"{_ADMIN}/functions")
     if form == "json":
-        click.echo(json_text(found))
+        click.echo(json_text(rows))
     elif name:
-        for each in found:
-            mark = "*" if each["is_active"] else " "
+        for row in rows:
+            mark = "*" if row["is_active"] else " "
             click.echo(
-                f"{mark} {each['number']:>4}  {_time(each['at'])}  {each['size']:>9}  {each['sha256'][:12]}"
+                f"{mark} {row['number']:>4}  {_time(row['at'])}  {row['size']:>9}  {row['sha256'][:12]}"
             )
     else:
-        for each in found:
-            version = f"v{each['version']}" if each["version"] else "-"
-            since = _time(each["at"]) if each["at"] else "-"
-            tokens = "" if each["verify_jwt"] else "  no token"
-            clock = f"  {each['schedule']}" if each["schedule"] else ""
-            click.echo(f"{each['name']:<24} {version:<6} {each['status']:<9} {since}{tokens}{clock}")
+        for row in rows:
+            version = f"v{row['version']}" if row["version"] else "-"
+            since = _time(row["at"]) if row["at"] else "-"
+            tokens = "" if row["verify_jwt"] else "  no token"
+            clock = f"  {row['schedule']}" if row["schedule"] else ""
+            click.echo(f"{row['name']:<24} {version:<6} {row['status']:<9} {since}{tokens}{clock}")
 
 
 @functions.command()
@@ -186,8 +188,8 @@ def delete(data: Path | None, project: Path | None, url: str | None, key: str | 
     \b
     Exit codes: 0 deleted, 1 nothing runs, or it was not deployed
     """
-    done = remote_of(data, project, url, key).ask("DELETE", _path(name))
-    rest = " The one in the project's folder is run again." if done["is_local"] else ""
+    result = remote_of(data, project, url, key).ask("DELETE", _path(name))
+    rest = " The one in the project's folder is run again." if result["is_local"] else ""
     click.echo(f"Deleted {name}.{rest}")
 
 
@@ -209,19 +211,19 @@ def logs(
     """
     remote = remote_of(data, project, url, key)
     remote.ask("GET", f"{_ADMIN}/functions")
-    asked = {"lines": lines, **({"function": name} if name else {}), **({"follow": 1} if follow else {})}
+    parameters = {"lines": lines, **({"function": name} if name else {}), **({"follow": 1} if follow else {})}
     with contextlib.suppress(KeyboardInterrupt):
-        _show(remote, "GET", f"{_ADMIN}/logs?{urlencode(asked)}")
+        _show(remote, "GET", f"{_ADMIN}/logs?{urlencode(parameters)}")
         while follow:
             time.sleep(_AGAIN_S)
-            _show(remote, "GET", f"{_ADMIN}/logs?{urlencode({**asked, 'lines': 0})}")
+            _show(remote, "GET", f"{_ADMIN}/logs?{urlencode({**parameters, 'lines': 0})}")
 
 
 def _show(remote: Remote, method: str, path: str, body: object = None) -> None:
-    """Show lines until there are no more, or the connection ends."""
+    """Print lines until the response ends, or the connection is lost."""
     try:
-        for each in remote.lines(method, path, body):
-            _show_line(each)
+        for line in remote.lines(method, path, body):
+            _show_line(line)
     except OSError as error:
         if isinstance(error, ConnectionRefusedError):
             refuse("The platform is gone.", code=1)
@@ -235,7 +237,7 @@ def _show_line(line: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _running(data: Path | None, project: Path | None) -> Iterator[None]:
-    """Have the platform run: one that was started here is stopped at the end."""
+    """Start the platform if it does not run, and stop it again at the end."""
     folder = data_folder(data, project)
     if running_state(folder) is not None:
         yield
@@ -250,17 +252,17 @@ def _running(data: Path | None, project: Path | None) -> Iterator[None]:
         subprocess.run([*program, "stop", "--data", str(folder.path)], check=False)  # noqa: S603 - ourselves
 
 
-def _folder(project: Path | None) -> Folder:
+def _folder(project: Path | None) -> FunctionsFolder:
     try:
         return folder_of(load_project(project, None, None, {}))
     except StartRefused as error:
         refuse(str(error), code=2)
 
 
-def _tell(done: dict[str, Any]) -> None:
-    for warning in done.get("warnings") or []:
-        click.secho(f"{done['name']}: {warning}", fg="yellow", err=True)
-    click.echo(f"{done['name']} runs in version {done['version']['number']}.")
+def _print_deployment(deployment: dict[str, Any]) -> None:
+    for warning in deployment.get("warnings") or []:
+        click.secho(f"{deployment['name']}: {warning}", fg="yellow", err=True)
+    click.echo(f"{deployment['name']} runs in version {deployment['version']['number']}.")
 
 
 def _path(name: str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from schemas.project_tasks import Types
+from schemas.project_tasks import TypesTask
 from services.cli.options import platform_options
 from services.cli.project_work import finish
 
@@ -40,7 +40,7 @@ def types(
     \b
     Exit codes: 0 written, 1 nothing runs, 2 there is no such schema
     """
-    del local  # there is no other than the running platform
-    wanted = [name.strip() for each in schemas for name in each.split(",") if name.strip()]
+    del local  # an option of the official command line; types always come from the running platform
+    names = [name.strip() for names_text in schemas for name in names_text.split(",") if name.strip()]
     chosen = lang or language
-    finish(data, project, Types("python" if chosen == "python" else "typescript", wanted))
+    finish(data, project, TypesTask("python" if chosen == "python" else "typescript", names))

@@ -1,4 +1,4 @@
-"""`headwater init`: lay a new project folder."""
+"""`headwater init`: create a new project folder."""
 
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,7 @@ _IGNORED = (f"{DATA_FOLDER}/", ".env", ".env.local", "supabase/.temp/", "supabas
 @click.command()
 @platform_options
 def init(data: Path | None, project: Path | None) -> None:
-    """Lay a new project folder.
+    """Create a new project folder.
 
     Makes supabase/config.toml, supabase/migrations/ and supabase/seed.sql, and enters the data folder in .gitignore.
     Nothing that is there is overwritten.
@@ -23,7 +23,7 @@ def init(data: Path | None, project: Path | None) -> None:
     \b
     Exit codes: 0 made, 2 there is a project already, or the folder cannot be written
     """
-    del data  # taken by every command; the data folder is made by `start`
+    del data  # every command has this option; `start` creates the data folder
     root = (project or Path()).resolve()
     config = root / CONFIG
     if config.exists():
@@ -32,13 +32,13 @@ def init(data: Path | None, project: Path | None) -> None:
             code=2,
         )
     try:
-        _lay(root, config)
+        _create(root, config)
     except OSError as error:
         refuse(f"The project could not be made: {error.strerror}: {error.filename}", code=2)
     click.echo("Start the platform with `headwater start`.")
 
 
-def _lay(root: Path, config: Path) -> None:
+def _create(root: Path, config: Path) -> None:
     (config.parent / "migrations").mkdir(parents=True, exist_ok=True)
     template = resources.files("services.cli").joinpath("config.toml").read_text()
     config.write_text(template.replace("PROJECT", _project_id(root)))
@@ -53,7 +53,7 @@ def _lay(root: Path, config: Path) -> None:
 
 
 def _ignore(path: Path) -> list[str]:
-    """Enter what does not belong in version control; give what was missing."""
+    """Add what does not belong in version control to `.gitignore`; return the entries that were missing."""
     text = path.read_text() if path.exists() else ""
     present = {line.strip().strip("/") for line in text.splitlines()}
     missing = [entry for entry in _IGNORED if entry.strip("/") not in present]
@@ -64,7 +64,7 @@ def _ignore(path: Path) -> list[str]:
 
 
 def _project_id(root: Path) -> str:
-    """Give the folder's name as far as it can be an id."""
+    """Return the folder's name with `-` for characters that an id cannot have."""
     return (
         "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in root.name)
         or "headwater"

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import refuse
-from services.supervisor.deployment import NATS_HOSTS, SINGLE, Places, deployment_secrets
+from services.supervisor.deployment import NATS_HOSTS, SINGLE, ServerAddresses, deployment_secrets
 
 
 @click.command()
@@ -25,36 +25,36 @@ def files(folder: Path, database: str, nats: tuple[str, ...]) -> None:
     headwater keys files deploy/secrets
 
     The folder is for its owner alone; the files in it are readable, because processes in containers run as other users.
-    Files that are there stay as they are; passwords of single logins that are missing are made.
+    Existing files stay as they are; missing passwords of single logins are created.
 
     \b
-    Exit codes: 0 made, 2 the folder cannot be written
+    Exit codes: 0 created, 2 the folder cannot be written
     """
-    places = Places(database, [f"{host}:4222" for host in nats], [f"{host}:6222" for host in nats])
+    places = ServerAddresses(database, [f"{host}:4222" for host in nats], [f"{host}:6222" for host in nats])
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        wanted = deployment_secrets(places)
-        there = {name for name in wanted if (folder / name).exists()}
-        missing = wanted.keys() - there
-        if there and (tied := missing - SINGLE):
+        contents = deployment_secrets(places)
+        present = {name for name in contents if (folder / name).exists()}
+        missing = contents.keys() - present
+        if present and (dependent := missing - SINGLE):
             refuse(
-                f"{folder} has a part of the secrets; {', '.join(sorted(tied))} would not fit to them. "
+                f"{folder} has a part of the secrets; {', '.join(sorted(dependent))} would not fit to them. "
                 "Bring them back, or begin in an empty folder.",
                 code=2,
             )
         for name in sorted(missing):
-            _write(folder / name, wanted[name])
+            _write(folder / name, contents[name])
     except OSError as error:
         refuse(f"{folder} cannot be written: {error.strerror}", code=2)
-    made = f"Made {len(missing)}" if missing else ""
-    kept = f"{'kept' if made else 'Kept'} {len(there)}" if there else ""
-    click.echo(f"{', '.join(filter(None, (made, kept)))} secrets in {folder}")
+    created = f"Made {len(missing)}" if missing else ""
+    unchanged = f"{'kept' if created else 'Kept'} {len(present)}" if present else ""
+    click.echo(f"{', '.join(filter(None, (created, unchanged)))} secrets in {folder}")
     _warn_of_shared(folder)
 
 
 def _warn_of_shared(folder: Path) -> None:
-    """Say what to do where the data pools' login has the password of role postgres, as versions before made it."""
+    """Warn where the data pools' login has the password of role postgres, as earlier versions generated it."""
     if (folder / "db_password").read_text() in (folder / "db_url").read_text():
         click.secho(
             f"{folder / 'db_url'} holds the password of role postgres. Remove {folder / 'db_password'} and run this again: "

@@ -1,4 +1,4 @@
-"""`headwater logs`: show or follow the log files of a platform's parts."""
+"""`headwater logs`: print or follow the log files of a platform's parts."""
 
 import contextlib
 import os
@@ -39,12 +39,14 @@ def logs(
     """Show or follow what the parts of a platform wrote.
 
     Also after it was stopped. Parts are supervisor, postgres, nats, migrate, pools and edges. The files lie in the folder `logs` of the data
-    folder and are turned over at 10 MB; three older ones are kept.
+    folder and are rotated at 10 MB; three older ones are kept.
     """
     folder = data_folder(data, project)
     files = _files(folder, services)
     with contextlib.ExitStack() as opened:
-        tails = [opened.enter_context(contextlib.closing(Tail(path, named=len(files) > 1))) for path in files]
+        tails = [
+            opened.enter_context(contextlib.closing(Tail(path, with_name=len(files) > 1))) for path in files
+        ]
         for tail in tails:
             tail.show_last(lines)
         while follow:
@@ -53,12 +55,12 @@ def logs(
 
 
 class Tail:
-    """One log file that is being shown. It is opened anew when the supervisor has turned it over."""
+    """One log file that is being printed. It is opened again when the supervisor has rotated it."""
 
-    def __init__(self, path: Path, *, named: bool) -> None:
+    def __init__(self, path: Path, *, with_name: bool) -> None:
         self._path = path
         self._file = path.open("rb")
-        self._prefix = f"{path.stem:<10} | " if named else ""
+        self._prefix = f"{path.stem:<10} | " if with_name else ""
         self._rest = b""
 
     def close(self) -> None:
@@ -66,22 +68,22 @@ class Tail:
         self._file.close()
 
     def show_last(self, count: int) -> None:
-        """Show the last lines and stand at the end."""
+        """Print the last lines and stay at the end of the file."""
         size = self._file.seek(0, os.SEEK_END)
-        at, found = size, b""
-        while at > 0 and found.count(b"\n") <= count:
+        at, data = size, b""
+        while at > 0 and data.count(b"\n") <= count:
             step = min(_READ_SIZE, at)
             at -= step
             self._file.seek(at)
-            found = self._file.read(step) + found
+            data = self._file.read(step) + data
         self._file.seek(size)
-        for line in found.splitlines()[-count:] if count else []:
+        for line in data.splitlines()[-count:] if count else []:
             self._show(line)
 
     def show_new(self) -> bool:
-        """Show what was written since; give whether there was anything."""
+        """Print what was written since; return whether there was anything."""
         piece = self._file.read(_READ_SIZE)
-        if not piece and self._was_turned_over():
+        if not piece and self._was_rotated():
             self._file.close()
             self._file = self._path.open("rb")
             return True
@@ -93,7 +95,7 @@ class Tail:
     def _show(self, line: bytes) -> None:
         click.echo(self._prefix + line.decode(errors="replace"))
 
-    def _was_turned_over(self) -> bool:
+    def _was_rotated(self) -> bool:
         try:
             return self._path.stat().st_ino != os.fstat(self._file.fileno()).st_ino
         except OSError:
@@ -101,10 +103,10 @@ class Tail:
 
 
 def _files(folder: DataFolder, services: tuple[str, ...]) -> list[Path]:
-    found = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
-    if not found:
+    logs = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
+    if not logs:
         refuse(f"There are no logs in {folder.path}. Name another data folder with --data.", code=1)
     for name in services:
-        if name not in found:
-            refuse(f"There is no log of '{name}'. Choose of {', '.join(found)}.", code=2)
-    return [path for name, path in found.items() if not services or name in services]
+        if name not in logs:
+            refuse(f"There is no log of '{name}'. Choose of {', '.join(logs)}.", code=2)
+    return [path for name, path in logs.items() if not services or name in services]

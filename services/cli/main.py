@@ -1,4 +1,4 @@
-"""The command line `headwater`: one command a module, listed here in the order of their use."""
+"""The command line `headwater`: one module a command, listed here in the order of their use."""
 
 import click
 
@@ -22,15 +22,17 @@ from services.cli.upgrade import upgrade
 from services.cli.version import version
 
 
-class InOrder(click.Group):
+class OrderedGroup(click.Group):
     """A group that lists its commands in the order they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names in order."""
+        """Return the names in order."""
         return list(self.commands)
 
 
-@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=OrderedGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 def main() -> None:
     """Headwater: a complete backend over one Postgres database, on this machine.
 

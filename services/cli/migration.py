@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from schemas.project_tasks import Apply, ListMigrations, Repair
+from schemas.project_tasks import ApplyTask, ListMigrationsTask, RepairTask
 from services.cli.options import platform_options, refuse
 from services.cli.project_work import finish
 
@@ -42,13 +42,13 @@ def new(data: Path | None, project: Path | None, name: str) -> None:
 
 
 def make_migration(root: Path, name: str, text: str) -> Path:
-    """Make a migration of this moment, later than all others, and give its path. Raises: OSError."""
+    """Create a migration with the present time as its version, later than all others; return its path. Raises: OSError."""
     folder = root / "supabase" / "migrations"
     folder.mkdir(parents=True, exist_ok=True)
     short = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "migration"
     now = datetime.now(UTC)
-    taken = {path.name.partition("_")[0] for path in folder.glob("*.sql")}
-    while (version := now.strftime(_VERSION)) in taken:
+    versions = {path.name.partition("_")[0] for path in folder.glob("*.sql")}
+    while (version := now.strftime(_VERSION)) in versions:
         now += timedelta(seconds=1)
     path = folder / f"{version}_{short}.sql"
     path.write_text(text, encoding="utf-8")
@@ -66,7 +66,7 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
     \b
     Exit codes: 0 listed, 1 nothing runs, 2 the folder cannot be used
     """
-    finish(data, project, ListMigrations("json" if form == "json" else "pretty"))
+    finish(data, project, ListMigrationsTask("json" if form == "json" else "pretty"))
 
 
 @migration.command()
@@ -78,7 +78,7 @@ def up(data: Path | None, project: Path | None, include_all: bool) -> None:
     \b
     Exit codes: 0 applied, or none was pending; 1 a file failed, or nothing runs; 2 the history disagrees
     """
-    finish(data, project, Apply(include_all=include_all))
+    finish(data, project, ApplyTask(include_all=include_all))
 
 
 @migration.command()
@@ -100,4 +100,4 @@ def repair(data: Path | None, project: Path | None, versions: tuple[str, ...], s
     for version in versions:
         if not version.isascii() or not version.isdigit():
             refuse(f"'{version}' is no version: the digits that a migration's name begins with.", code=2)
-    finish(data, project, Repair("applied" if status == "applied" else "reverted", list(versions)))
+    finish(data, project, RepairTask("applied" if status == "applied" else "reverted", list(versions)))

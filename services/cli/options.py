@@ -1,4 +1,4 @@
-"""Options that several commands share, and how a refusal ends a command."""
+"""Options that several commands share, and how a command exits with an error."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.data_folder.state import State, running_state
+from services.supervisor.data_folder.state import PlatformState, running_state
 from services.supervisor.project.settings import find_data
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -16,7 +16,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def platform_options(function: F) -> F:
-    """Add `--data` and `--project`, which name the platform that is meant."""
+    """Add `--data` and `--project`, which name the platform."""
     data = click.option(
         "--data",
         type=_FOLDER,
@@ -31,12 +31,12 @@ def platform_options(function: F) -> F:
 
 
 def data_folder(data: Path | None, project: Path | None) -> DataFolder:
-    """Give the data folder that the options mean."""
+    """Return the data folder that the options name."""
     return DataFolder(find_data(data, project))
 
 
-def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolder, State]:
-    """Give the running platform that the options mean; end the command with one sentence if it does not run."""
+def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolder, PlatformState]:
+    """Return the running platform that the options name; exit with an error if it does not run."""
     folder = data_folder(data, project)
     state = running_state(folder)
     if state is None:
@@ -49,6 +49,6 @@ def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolde
 
 
 def refuse(sentence: str, *, code: int) -> NoReturn:
-    """End the command with a sentence on standard error and an exit code."""
+    """Exit with a sentence on standard error and an exit code."""
     click.secho(sentence, fg="red", err=True)
     raise click.exceptions.Exit(code)

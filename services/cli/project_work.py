@@ -1,34 +1,34 @@
-"""How a command has work done on the project of a running platform."""
+"""Run a task on the project of a running platform."""
 
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from schemas.project_tasks import Diff, Task
-from services.cli.after_reset import Said
+from schemas.project_tasks import DiffTask, Task
+from services.cli.after_reset import StderrReporter
 from services.cli.options import refuse, running_platform
 from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres.shadow import shadow_server
-from services.supervisor.project.work import do_work, project_of, work_environment
+from services.supervisor.project.work import do_work, project_of_state, work_environment
 
 
 def work(data: Path | None, project: Path | None, task: Task, output: int | None = None) -> int:
-    """Do a task on the running platform that is meant; give its exit code. Ends the command where none runs.
+    """Run a task on the platform that the options name; return its exit code. Exits with an error if none runs.
 
     `output` is a descriptor that gets its standard output instead of the terminal.
     """
     folder, state = running_platform(data, project)
     try:
-        found = project_of(state)
-        environment = work_environment(found, folder, state)
-        if not isinstance(task, Diff):
+        loaded = project_of_state(state)
+        environment = work_environment(loaded, folder, state)
+        if not isinstance(task, DiffTask):
             return do_work(task, environment, output)
-        with shadow_server(folder, found.settings.db.shadow_port, Said()) as url:
+        with shadow_server(folder, loaded.settings.db.shadow_port, StderrReporter()) as url:
             return do_work(task, environment | {"HEADWATER_SHADOW_URL": url}, output)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
 
 
 def finish(data: Path | None, project: Path | None, task: Task) -> NoReturn:
-    """Do a task and end the command with its exit code."""
+    """Run a task and exit with its exit code."""
     sys.exit(work(data, project, task))

@@ -1,4 +1,4 @@
-"""The platform that a command speaks to, here or elsewhere: its address, its service key, requests to it."""
+"""The platform that a command sends requests to, here or elsewhere: its address and its service key."""
 
 import json
 import time
@@ -21,7 +21,7 @@ _AGAIN_S = 0.3
 
 
 class NoWorker(Exception):
-    """No functions worker answers behind the gateway: what the platform said."""
+    """No functions worker answers behind the gateway; the text is the platform's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Remote:
     key: str = field(repr=False)
 
     def ask(self, method: str, path: str, body: object = None, *, content: str = "application/json") -> Any:
-        """Ask as the service role and give the answer's JSON; end the command with what the platform refuses."""
+        """Send a request as the service role and return the answer's JSON; exit with the platform's error text if it fails."""
         try:
             return self.try_ask(method, path, body, content=content)
         except NoWorker as error:
@@ -47,44 +47,44 @@ class Remote:
         content: str = "application/json",
         awake_s: float = _AWAKE_S,
     ) -> Any:
-        """Ask as `ask` does. Raises: NoWorker if functions are switched off, or no worker answers in time.
+        """Send a request as `ask` does. Raises: NoWorker if functions are switched off, or no worker answers in time.
 
         A platform without functions needs a moment until it has a worker for the first one.
         """
-        sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        until = time.monotonic() + awake_s
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        deadline = time.monotonic() + awake_s
         while True:
             try:
-                with self._open(method, path, sent, content) as answer:
+                with self._open(method, path, data, content) as answer:
                     return json.loads(answer.read() or b"null")
             except urllib.error.HTTPError as error:
                 with error:
-                    said = error.read()
-                if error.code == 501 or (error.code == 503 and b"STORE_" not in said):
-                    if error.code == 501 or time.monotonic() > until:
-                        raise NoWorker(_message(said)) from None
+                    answer_body = error.read()
+                if error.code == 501 or (error.code == 503 and b"STORE_" not in answer_body):
+                    if error.code == 501 or time.monotonic() > deadline:
+                        raise NoWorker(_message(answer_body)) from None
                 else:
-                    refuse(f"The platform refused: {_message(said)}", code=1)
+                    refuse(f"The platform refused: {_message(answer_body)}", code=1)
                 time.sleep(_AGAIN_S)
             except (OSError, ValueError) as error:
                 refuse(f"The platform does not answer: {error}", code=1)
 
     def lines(self, method: str, path: str, body: object = None) -> Iterator[dict[str, Any]]:
-        """Give the objects of an answer that comes line by line. Raises: OSError when it breaks off."""
-        sent = None if body is None else json.dumps(body).encode()
-        with self._open(method, path, sent, "application/json") as answer:
+        """Yield the objects of a response that arrives line by line. Raises: OSError when the connection is lost."""
+        data = None if body is None else json.dumps(body).encode()
+        with self._open(method, path, data, "application/json") as answer:
             for line in answer:
                 if line.strip():
                     yield json.loads(line)
 
     def _open(self, method: str, path: str, body: bytes | None, content: str) -> Any:
         headers = {"apikey": self.key, "Authorization": f"Bearer {self.key}", "Content-Type": content}
-        asked = urllib.request.Request(self.url.rstrip("/") + path, body, headers, method=method)  # noqa: S310 - http or https: `remote_of`
-        return urllib.request.urlopen(asked, timeout=_TIMEOUT_S)  # noqa: S310 - as above
+        request = urllib.request.Request(self.url.rstrip("/") + path, body, headers, method=method)  # noqa: S310 - http or https: `remote_of`
+        return urllib.request.urlopen(request, timeout=_TIMEOUT_S)  # noqa: S310 - as above
 
 
 def remote_options(function: F) -> F:
-    """Add `--url` and `--key`, which name a platform elsewhere, to those that name one here."""
+    """Add `--url` and `--key`, which name a platform elsewhere, to the options that name one here."""
     url = click.option(
         "--url", envvar="HEADWATER_URL", metavar="URL",
         help="A platform elsewhere, by the address of its gateway.  [default: the one that runs here]",
@@ -97,7 +97,7 @@ def remote_options(function: F) -> F:
 
 
 def remote_of(data: Path | None, project: Path | None, url: str | None, key: str | None) -> Remote:
-    """Give the platform that the options mean; end the command if they mean none."""
+    """Return the platform that the options name; exit with an error if they name none."""
     if url:
         if not url.startswith(("http://", "https://")):
             refuse("--url must begin with http:// or https://.", code=2)

@@ -1,4 +1,4 @@
-"""`headwater secrets`: variables of all functions that stand in no file, kept encrypted by the platform."""
+"""`headwater secrets`: variables of all functions that are in no file, stored encrypted by the platform."""
 
 import contextlib
 import sys
@@ -12,15 +12,15 @@ import click
 from schemas.functions.deployments import secret_fault
 from schemas.settings.dotenv import parse_dotenv
 from services.cli.options import data_folder, refuse
+from services.cli.output import json_text
 from services.cli.remote import NoWorker, Remote, remote_of, remote_options
-from services.cli.show import json_text
 from services.cli.stored_secrets import do_in_store
 from services.supervisor.data_folder.state import running_state
 
 _PATH = "/functions/v1/_internal/secrets"
 _METHODS = {"set": "PUT", "unset": "DELETE", "list": "GET"}
 _AWAKE_S, _ELSEWHERE_S = 30.0, 3.0
-"""Seconds that a worker of this platform, and one of another machine, may take to wake."""
+"""Seconds that a worker of this platform, and one of another machine, may take to start."""
 
 
 @click.group()
@@ -66,8 +66,8 @@ def set_(
     for name, value in values.items():
         if fault := secret_fault(name, value):
             refuse(f"{fault[:1].upper()}{fault[1:]}.", code=2)
-    _, told = _Place(data, project, url, key).do("set", values)
-    click.echo(f"Set {', '.join(sorted(values))}.{told}")
+    _, note = _SecretStore(data, project, url, key).do("set", values)
+    click.echo(f"Set {', '.join(sorted(values))}.{note}")
 
 
 @secrets.command("list")
@@ -81,13 +81,13 @@ def listing(data: Path | None, project: Path | None, url: str | None, key: str |
     \b
     Exit codes: 0 listed, 1 it refused or there is no platform
     """
-    found, _ = _Place(data, project, url, key).do("list")
+    rows, _ = _SecretStore(data, project, url, key).do("list")
     if form == "json":
-        click.echo(json_text(found))
+        click.echo(json_text(rows))
         return
-    for each in found:
-        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["at"]))
-        click.echo(f"{each['name']:<40} {each['digest'][:12]}  {at}")
+    for row in rows:
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["at"]))
+        click.echo(f"{row['name']:<40} {row['digest'][:12]}  {at}")
 
 
 @secrets.command()
@@ -101,13 +101,13 @@ def unset(
     \b
     Exit codes: 0 unset, 1 it refused or there is no platform
     """
-    _, told = _Place(data, project, url, key).do("unset", list(names))
-    click.echo(f"Unset {', '.join(names)}.{told}")
+    _, note = _SecretStore(data, project, url, key).do("unset", list(names))
+    click.echo(f"Unset {', '.join(names)}.{note}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """The platform that is meant: its worker, or its store where none answers."""
+class _SecretStore:
+    """The platform of the options: its worker, or its blob store while no worker answers."""
 
     data: Path | None
     project: Path | None
@@ -115,7 +115,7 @@ class _Place:
     key: str | None = field(repr=False)
 
     def do(self, task: str, body: object = None) -> tuple[Any, str]:
-        """Do a task; give what was found, and what else to tell, behind a blank."""
+        """Run a task; return its result, and a sentence for the user that begins with a blank."""
         if self.url:
             return self._elsewhere(task, body), ""
         state = running_state(data_folder(self.data, self.project))
@@ -125,8 +125,8 @@ class _Place:
             with contextlib.suppress(NoWorker):
                 awake_s = _AWAKE_S if is_here else _ELSEWHERE_S
                 return remote.try_ask(_METHODS[task], _PATH, body, awake_s=awake_s), ""
-        found, told = do_in_store(self.data, self.project, task, body)
-        return found, f" {told}"
+        result, note = do_in_store(self.data, self.project, task, body)
+        return result, f" {note}"
 
     def _elsewhere(self, task: str, body: object) -> Any:
         try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from schemas.project_tasks import RunSeeds
+from schemas.project_tasks import SeedTask
 from services.cli.options import platform_options
 from services.cli.project_work import finish
 
@@ -20,4 +20,4 @@ def seed(data: Path | None, project: Path | None, again: bool) -> None:
     \b
     Exit codes: 0 they ran, or none was waiting; 1 a file failed, or nothing runs; 2 the folder cannot be used
     """
-    finish(data, project, RunSeeds(again))
+    finish(data, project, SeedTask(again))

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options
+from services.cli.output import Terminal
 from services.cli.s3_pair import with_s3_pair
-from services.cli.show import Terminal
 from services.supervisor.errors import SupervisorError
 from services.supervisor.launch import launch
 from services.supervisor.processes import plan
@@ -99,7 +99,7 @@ def start(
 
     def run(report: Reporter) -> int:
         try:
-            choice = plan.choose(edge, pool)
+            choice = plan.select_parts(edge, pool)
             launch(with_s3_pair(load_project(project, config, data, overrides), choice), choice, report)
         except SupervisorError as error:
             report.warn(str(error))
@@ -114,7 +114,7 @@ def start(
 
 
 def _unusable(error: OSError) -> str:
-    """Say what the machine refused, and what to do."""
+    """Return an error text for what the system rejected, with advice."""
     place = f": {error.filename}" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full{place}. Free some space and start again."

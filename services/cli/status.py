@@ -1,19 +1,19 @@
-"""`headwater status`: the addresses and keys of a running platform, and how its parts fare."""
+"""`headwater status`: addresses and keys of a running platform, and the state of its parts."""
 
 import contextlib
 from pathlib import Path
 
 import click
 
-from services.cli.intact import overwritten_files
+from services.cli.installed_files import overwritten_files
 from services.cli.options import platform_options, running_platform
+from services.cli.output import env_lines, json_text, table
 from services.cli.s3_pair import s3_values
-from services.cli.show import env_lines, json_text, table
-from services.doctor.finding import Level
+from services.doctor.finding import FindingLevel
 from services.doctor.readiness import look_at_readiness
-from services.supervisor.data_folder.state import ChildState, State, uptime
+from services.supervisor.data_folder.state import ChildState, PlatformState, uptime
 from services.supervisor.errors import SupervisorError
-from services.supervisor.project.work import project_of
+from services.supervisor.project.work import project_of_state
 
 
 @click.command()
@@ -41,14 +41,14 @@ def status(data: Path | None, project: Path | None, form: str) -> None:
         _show(state, values)
 
 
-def _show(state: State, values: dict[str, str]) -> None:
+def _show(state: PlatformState, values: dict[str, str]) -> None:
     click.echo(f"Headwater {state.version}, {state.status}, process {state.pid}, data folder {state.data}\n")
     click.echo(table(values))
     click.echo()
     for child in state.children:
-        click.echo(f"{child.name:>18}  {fares(child)}")
-    for title, told in _faults(state).items():
-        click.secho(f"{'not ready':>18}  {title} {told}", fg="yellow")
+        click.echo(f"{child.name:>18}  {state_text(child)}")
+    for title, fault in _faults(state).items():
+        click.secho(f"{'not ready':>18}  {title} {fault}", fg="yellow")
     if changed := overwritten_files():
         click.secho(
             f"\n{len(changed)} files of headwater were changed by another package, first {changed[0]}. "
@@ -58,26 +58,28 @@ def _show(state: State, values: dict[str, str]) -> None:
         )
 
 
-def _faults(state: State) -> dict[str, str]:
-    """Return what does not work: by the gateway's own account, and by that of the parts. A full disk keeps the latter old."""
-    told = {part: reason for child in state.children for part, reason in child.faults.items()}
+def _faults(state: PlatformState) -> dict[str, str]:
+    """Return what does not work, as the gateway and the parts report. While the disk is full, the state file of the parts is old."""
+    faults = {part: reason for child in state.children for part, reason in child.faults.items()}
     with contextlib.suppress(SupervisorError):
-        asked = look_at_readiness(project_of(state).settings, state)
-        told |= {each.title: each.told for each in asked if each.level is Level.ERROR}
-    return told
+        readiness = look_at_readiness(project_of_state(state).settings, state)
+        faults |= {
+            finding.title: finding.text for finding in readiness if finding.level is FindingLevel.ERROR
+        }
+    return faults
 
 
-def fares(child: ChildState) -> str:
-    """Return how a part fares, for people."""
-    times = (
+def state_text(child: ChildState) -> str:
+    """Return the state of a part in words."""
+    restarts = (
         f", started again {child.restarts} {'time' if child.restarts == 1 else 'times'}"
         if child.restarts
         else ""
     )
-    place = f", process {child.pid}" if child.pid else ""
+    process = f", process {child.pid}" if child.pid else ""
     if child.status == "silent":
-        return f"does not answer since {_span(uptime(child))}{place}{times}"
-    return f"{child.status} for {_span(uptime(child))}{place}{times}"
+        return f"does not answer since {_span(uptime(child))}{process}{restarts}"
+    return f"{child.status} for {_span(uptime(child))}{process}{restarts}"
 
 
 def _span(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`headwater stop`: end a running platform, in order."""
+"""`headwater stop`: stop a running platform, in order."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from services.supervisor.data_folder.folder import DataFolder, is_locked
 from services.supervisor.data_folder.state import read_state
 
 _POLL_S = 0.02
-_PATIENCE_S = 5.0
+_REPORT_EVERY_S = 5.0
 
 
 @click.command()
@@ -38,7 +38,7 @@ def stop(data: Path | None, project: Path | None, timeout: float) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     began = time.monotonic()
-    told = began
+    reported_at = began
     while is_locked(folder.lock):
         now = time.monotonic()
         if now - began > timeout:
@@ -46,15 +46,15 @@ def stop(data: Path | None, project: Path | None, timeout: float) -> None:
                 f"It still runs after {timeout:.0f} s (process {pid}). Wait longer with --timeout, or kill it.",
                 code=1,
             )
-        if now - told > _PATIENCE_S:
+        if now - reported_at > _REPORT_EVERY_S:
             click.echo(f"Waiting for it to finish ({now - began:.0f} s)")
-            told = now
+            reported_at = now
         time.sleep(_POLL_S)
     click.echo(f"Stopped after {time.monotonic() - began:.1f} s.")
 
 
 def _holder(folder: DataFolder) -> int | None:
-    """Give the process that holds the lock of a data folder; a start that is not ready yet counts."""
+    """Return the process that holds the lock of a data folder, also of a start that is not ready yet."""
     if not is_locked(folder.lock):
         return None
     with contextlib.suppress(ValueError, OSError):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
-from services.cli.show import env_lines, json_text
+from services.cli.output import env_lines, json_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +26,7 @@ def storage() -> None:
 
 @storage.group()
 def keys() -> None:
-    """Access keys of the S3 endpoint, besides the pair of the settings.
+    """Access keys of the S3 endpoint, in addition to the pair of the settings.
 
     Each has claims of its own, as an access token has: the database role that it takes, and for row policies who it is.
     The database keeps their secrets encrypted with the platform's JWT secret: with another one, they hold no longer.
@@ -54,12 +54,15 @@ def create(data: Path | None, project: Path | None, role: str, subject: str | No
     A key of service_role may do everything; any other is held to the policies of its role.
 
     \b
-    Exit codes: 0 made, 1 nothing runs or it refused
+    Exit codes: 0 created, 1 nothing runs or it refused
     """
     claims = {"role": role, **({"sub": subject} if subject else {})}
-    made = _ask(data, project, "POST", _PATH, {"claims": claims})
-    pair = {"AWS_ACCESS_KEY_ID": made["access_key_id"], "AWS_SECRET_ACCESS_KEY": made["secret_access_key"]}
-    click.echo(env_lines(pair) if form == "env" else json_text(made))
+    created = _send(data, project, "POST", _PATH, {"claims": claims})
+    pair = {
+        "AWS_ACCESS_KEY_ID": created["access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": created["secret_access_key"],
+    }
+    click.echo(env_lines(pair) if form == "env" else json_text(created))
 
 
 @keys.command("list")
@@ -73,12 +76,12 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
     \b
     Exit codes: 0 listed, 1 nothing runs or it refused
     """
-    found = _ask(data, project, "GET", _PATH)
+    rows = _send(data, project, "GET", _PATH)
     if form == "json":
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(rows, indent=2))
         return
-    for each in found:
-        click.echo(f"{each['access_key_id']}  {each['created_at'][:19]}  {json.dumps(each['claims'])}")
+    for row in rows:
+        click.echo(f"{row['access_key_id']}  {row['created_at'][:19]}  {json.dumps(row['claims'])}")
 
 
 @keys.command()
@@ -90,21 +93,21 @@ def delete(data: Path | None, project: Path | None, id: str) -> None:
     \b
     Exit codes: 0 taken away, 1 nothing runs, or there is no such key
     """
-    _ask(data, project, "DELETE", f"{_PATH}/{quote(id, safe='')}")
+    _send(data, project, "DELETE", f"{_PATH}/{quote(id, safe='')}")
     click.echo(f"The key {id} holds no longer.")
 
 
-def _ask(data: Path | None, project: Path | None, method: str, path: str, body: object = None) -> Any:
-    """Ask the running platform as the service role; end the command with what it refuses."""
+def _send(data: Path | None, project: Path | None, method: str, path: str, body: object = None) -> Any:
+    """Send a request as the service role; exit with the platform's error text if it fails."""
     _, state = running_platform(data, project)
     if "API_URL" not in state.values:
         refuse("This platform runs no gateway here; ask where it does.", code=1)
     key = state.values["SERVICE_ROLE_KEY"]
     headers = {"apikey": key, "Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     sent = None if body is None else json.dumps(body).encode()
-    asked = urllib.request.Request(state.values["API_URL"] + path, sent, headers, method=method)  # noqa: S310 - our own address
+    request = urllib.request.Request(state.values["API_URL"] + path, sent, headers, method=method)  # noqa: S310 - our own address
     try:
-        with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - our own address
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - our own address
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:

@@ -1,6 +1,6 @@
-"""Secrets of functions where no worker answers: they are put into the blob store, where a worker finds them when it starts.
+"""Secrets of functions while no worker answers: written to the blob store, where a worker finds them when it starts.
 
-The work is a child of its own (`python -P -m workers secrets`); values go to it by a pipe, never as its arguments.
+A child process does the work (`python -P -m workers secrets`); values go to it through a pipe, never as its arguments.
 """
 
 import json
@@ -12,18 +12,18 @@ from typing import Any
 
 from services.cli.options import data_folder, refuse
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.data_folder.state import State, running_state
+from services.supervisor.data_folder.state import PlatformState, running_state
 from services.supervisor.errors import SupervisorError
 from services.supervisor.project.settings import Project, load_project
-from services.supervisor.project.work import project_of
+from services.supervisor.project.work import project_of_state
 
 _FOLDERS = ("HEADWATER_DATA", "HEADWATER_CONFIG")
 
 
 def do_in_store(data: Path | None, project: Path | None, task: str, body: object = None) -> tuple[Any, str]:
-    """Set, unset or list secrets in the store of a platform of this machine; give the list, and what else to tell.
+    """Set, unset or list secrets in the store of a platform on this machine; return the list, and a sentence for the user.
 
-    Ends the command where there is no such platform, or the store refuses.
+    Exits with an error if the platform does not exist, or the store rejects the request.
     """
     folder = data_folder(data, project)
     state = running_state(folder)
@@ -34,35 +34,35 @@ def do_in_store(data: Path | None, project: Path | None, task: str, body: object
             code=1,
         )
     try:
-        found = project_of(state) if state else load_project(project, None, folder.path, {})
+        loaded = project_of_state(state) if state else load_project(project, None, folder.path, {})
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    done = subprocess.run(  # noqa: S603 - ourselves
+    result = subprocess.run(  # noqa: S603 - ourselves
         [sys.executable, "-P", "-m", "workers", "secrets", task],
-        env=_environment(found, folder, state),
+        env=_environment(loaded, folder, state),
         input=json.dumps(body).encode(),
         stdout=subprocess.PIPE,
         check=False,
     )
-    if done.returncode != 0:
-        raise SystemExit(1)  # it has said why
-    return json.loads(done.stdout or b"null"), _told(found, state)
+    if result.returncode != 0:
+        raise SystemExit(1)  # it has printed the reason
+    return json.loads(result.stdout or b"null"), _effect_text(loaded, state)
 
 
-def _environment(project: Project, folder: DataFolder, state: State | None) -> dict[str, str]:
-    """Give the settings of the platform; the secret that seals is that of the one which runs."""
+def _environment(project: Project, folder: DataFolder, state: PlatformState | None) -> dict[str, str]:
+    """Return the settings of the platform. A running platform's JWT secret is used, because it encrypts the secrets."""
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    kept = {name: value for name, value in project.environment.items() if name not in _FOLDERS}
+    settings = {name: value for name, value in project.environment.items() if name not in _FOLDERS}
     chosen = {"HEADWATER_DATA": str(folder.path)}
     if project.config:
         chosen["HEADWATER_CONFIG"] = str(project.config)
     if state is not None and "JWT_SECRET" in state.values:
         chosen["HEADWATER_AUTH_JWT_SECRET"] = state.values["JWT_SECRET"]
-    return {**inherited, **kept, **chosen}
+    return {**inherited, **settings, **chosen}
 
 
-def _told(project: Project, state: State | None) -> str:
-    """Say when what was stored takes effect."""
+def _effect_text(project: Project, state: PlatformState | None) -> str:
+    """Return a sentence about when the change takes effect."""
     if not project.settings.edge_runtime.enabled:
         return (
             "Functions are switched off: it takes effect when they start with `edge_runtime.enabled = true`."

@@ -1,4 +1,4 @@
-"""`headwater upgrade`: bring the platform's own schemas up to date, or say what that would change."""
+"""`headwater upgrade`: bring the platform's own schemas up to date, or print what that would change."""
 
 import os
 import subprocess
@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from services.cli.options import data_folder, platform_options, refuse
-from services.supervisor.binaries import own_version
+from services.supervisor.binaries import headwater_version
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import SupervisorError
 from services.supervisor.project.settings import load_project
-from services.supervisor.project.work import project_of, work_environment
+from services.supervisor.project.work import project_of_state, work_environment
 
 
 @click.command()
@@ -37,7 +37,7 @@ def upgrade(data: Path | None, project: Path | None, dry_run: bool) -> None:
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     argv = [sys.executable, "-P", "-m", "workers", *words]
     code = subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves
-    if code == 0 and version not in ("", own_version()) and not dry_run:
+    if code == 0 and version not in ("", headwater_version()) and not dry_run:
         click.echo(
             f"The platform that runs is still {version}: end it with `headwater stop` and start it again."
         )
@@ -45,20 +45,20 @@ def upgrade(data: Path | None, project: Path | None, dry_run: bool) -> None:
 
 
 def _environment(data: Path | None, project: Path | None) -> tuple[Mapping[str, str], str]:
-    """Give the environment of the work, and the version of the platform if it runs."""
+    """Return the environment of the work, and the version of the platform if it runs."""
     folder = data_folder(data, project)
     state = running_state(folder)
     try:
         if state is not None:
-            return work_environment(project_of(state), folder, state), state.version
-        found = load_project(project, None, folder.path, {})
+            return work_environment(project_of_state(state), folder, state), state.version
+        loaded = load_project(project, None, folder.path, {})
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    if found.settings.db.url is None:
+    if loaded.settings.db.url is None:
         refuse(
             f"No platform is running in {folder.path}, so its database cannot be asked. "
             "`headwater start` brings it up to date by itself.",
             code=1,
         )
-    config = {"HEADWATER_CONFIG": str(found.config)} if found.config else {}
-    return {**found.environment, **config}, ""
+    config = {"HEADWATER_CONFIG": str(loaded.config)} if loaded.config else {}
+    return {**loaded.environment, **config}, ""

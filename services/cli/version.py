@@ -1,4 +1,4 @@
-"""`headwater version`: which versions of what."""
+"""`headwater version`: versions of headwater and its servers."""
 
 import platform
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from services.cli.options import data_folder, platform_options
-from services.supervisor.binaries import nats_version, own_version, postgres_version
+from services.supervisor.binaries import headwater_version, nats_version, postgres_version
 from services.supervisor.data_folder.state import running_state
 
 
@@ -14,7 +14,7 @@ from services.supervisor.data_folder.state import running_state
 @platform_options
 def version(data: Path | None, project: Path | None) -> None:
     """Show the versions in use."""
-    ours = own_version()
+    ours = headwater_version()
     click.echo(f"headwater {ours}")
     click.echo(f"Postgres {postgres_version()}, NATS {nats_version()}, Python {platform.python_version()}")
     state = running_state(data_folder(data, project))

@@ -1,1 +1,1 @@
-"""Finds out what is wrong with a platform, without changing it."""
+"""Find what is wrong with a platform, without changing it."""

@@ -1,11 +1,11 @@
-"""One thing that was looked at, and how it fares."""
+"""One check of the doctor and its result."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Level(StrEnum):
-    """How it fares."""
+class FindingLevel(StrEnum):
+    """Result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -13,14 +13,14 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was looked at, how it fares, what was found, and what to do about it."""
+class DoctorFinding:
+    """What was checked, the result, its description, and how to fix it."""
 
     title: str
-    level: Level
-    told: str
+    level: FindingLevel
+    text: str
     cure: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        """Give it as JSON has it."""
-        return {"title": self.title, "level": str(self.level), "told": self.told, "cure": self.cure}
+        """Return the finding as the JSON output has it."""
+        return {"title": self.title, "level": str(self.level), "told": self.text, "cure": self.cure}

@@ -1,4 +1,4 @@
-"""What the gateway itself says of the platform's parts: the answer of `/health/ready`, part by part."""
+"""The gateway's report about the platform's parts: the answer of `/health/ready`, part by part."""
 
 import json
 import ssl
@@ -6,48 +6,56 @@ import urllib.error
 import urllib.request
 
 from schemas.settings.tree import Settings
-from services.doctor.finding import Finding, Level
-from services.supervisor.addresses import own_url
-from services.supervisor.data_folder.state import State
+from services.doctor.finding import DoctorFinding, FindingLevel
+from services.supervisor.addresses import gateway_url
+from services.supervisor.data_folder.state import PlatformState
 from services.supervisor.ports import Ports
 
 _ANSWER_S = 5.0
 _LONGEST = 64 * 1024
 
 
-def look_at_readiness(settings: Settings, state: State) -> list[Finding]:
-    """Ask the gateway of a running platform whether all parts can work; nothing where no gateway runs here."""
+def look_at_readiness(settings: Settings, state: PlatformState) -> list[DoctorFinding]:
+    """Request `/health/ready` from the gateway of a running platform; empty if no gateway runs here."""
     ports = Ports(**state.ports)
     if not ports.api:
         return []
-    url = f"{own_url(settings, ports)}/health/ready"
-    # Our own address: the certificate is for the name that the world knows it by.
+    url = f"{gateway_url(settings, ports)}/health/ready"
+    # The certificate is for the gateway's public name, not for this loopback address.
     context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
     try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_S, context=context) as answer:  # noqa: S310 - our own address
-            return read_readiness(answer.read(_LONGEST))
+        with urllib.request.urlopen(url, timeout=_ANSWER_S, context=context) as response:  # noqa: S310 - our own address
+            return read_readiness(response.read(_LONGEST))
     except urllib.error.HTTPError as error:
         with error:
             return read_readiness(error.read(_LONGEST))
     except OSError as error:
         cure = "Read why: `headwater logs edges`; a part that hangs is killed and started again after ten seconds."
         reason = getattr(error, "reason", None) or error
-        return [Finding("gateway", Level.ERROR, f"it does not answer: {reason}", cure)]
+        return [DoctorFinding("gateway", FindingLevel.ERROR, f"it does not answer: {reason}", cure)]
 
 
-def read_readiness(body: bytes) -> list[Finding]:
+def read_readiness(body: bytes) -> list[DoctorFinding]:
     """Return the findings of an answer of `/health/ready` (pure)."""
     try:
-        told = json.loads(body)
-        status, parts = told["status"], dict(told["parts"])
+        report = json.loads(body)
+        status, parts = report["status"], dict(report["parts"])
     except (ValueError, KeyError, TypeError):
-        return [Finding("gateway", Level.ERROR, "its answer to /health/ready is not one of a gateway")]
+        return [
+            DoctorFinding(
+                "gateway", FindingLevel.ERROR, "its answer to /health/ready is not one of a gateway"
+            )
+        ]
     if status == "leaving":
-        return [Finding("gateway", Level.WARNING, "it is about to stop")]
+        return [DoctorFinding("gateway", FindingLevel.WARNING, "it is about to stop")]
     faulty = {part: str(state) for part, state in parts.items() if state != "ok"}
     if not faulty:
-        return [Finding("ready", Level.OK, f"the gateway answers, and so do {', '.join(sorted(parts))}")]
-    return [Finding(part, Level.ERROR, state, _cure(part)) for part, state in faulty.items()]
+        return [
+            DoctorFinding(
+                "ready", FindingLevel.OK, f"the gateway answers, and so do {', '.join(sorted(parts))}"
+            )
+        ]
+    return [DoctorFinding(part, FindingLevel.ERROR, state, _cure(part)) for part, state in faulty.items()]
 
 
 def _cure(part: str) -> str:

@@ -1,7 +1,7 @@
-"""TLS at the door: the certificate and its key from files, read anew when they change, so that a renewal needs no restart.
+"""TLS at the gateway: the certificate and its key are read from files, and read again when they change, without a restart.
 
-Connections that are open keep the certificate they began with. A pair that cannot be used changes nothing, and is told.
-Who gets certificates by ACME has a proxy do it, or writes them to these files.
+Open connections keep the certificate of their handshake. If the new files cannot be used, the previous certificate stays and an error is
+logged. With ACME, either a proxy handles TLS or a client writes the files.
 """
 
 import ssl
@@ -12,16 +12,16 @@ from typing import ClassVar
 from broker.file_watch import FileWatch
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
-from schemas.settings.files import find_file, setting_folders
+from broker.processes.setting_files import find_file, setting_folders
 from schemas.settings.tree import SettingsError, Tls
 
 
 class CertificateRead(Observation, frozen=True):
-    """The certificate has changed and holds for new connections."""
+    """The certificate has changed and is used for new connections."""
 
 
 class CertificateRefused(Observation, frozen=True):
-    """The files of the certificate cannot be used; the one read before holds on."""
+    """The files of the certificate cannot be used; the previous one stays in use."""
 
     level: ClassVar[str] = "error"
     reason: str
@@ -48,7 +48,7 @@ class Certificate:
         await self._watches[0].stop()
 
     def look(self) -> bool:
-        """Read the files anew if one of them has changed; tell whether what they hold is served now."""
+        """Read the files again if one of them has changed; return whether their certificate is served now."""
         if not any([watch.has_changed() for watch in self._watches]):  # each has to look
             return False
         if reason := self._fault():
@@ -59,7 +59,7 @@ class Certificate:
         return True
 
     def _fault(self) -> str:
-        """Say why the files cannot be used; nothing if they can. A context of its own is tried: ours stays whole."""
+        """Return why the files cannot be used, empty if they can. They are loaded into a new context, so that ours stays intact."""
         for path in self._paths:
             if fault := _unreadable(path):
                 return fault
@@ -85,10 +85,10 @@ def _no_password() -> bytes:
 
 
 def _context() -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
-    made.set_alpn_protocols(["http/1.1"])
-    return made
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _unreadable(path: Path) -> str:

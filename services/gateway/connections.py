@@ -1,6 +1,6 @@
 """How many connections there are, in all and by address, so that one client cannot take them all.
 
-Counted are sockets as the kernel gives them, before a byte of HTTP or TLS is read: the address is that of the peer. A proxy
+Sockets are counted when the kernel accepts them, before a byte of HTTP or TLS is read; the address is the peer's. A proxy
 in front brings the connections of all its clients, so those of `gateway.trusted_proxies` count in all and not by address.
 A connection beyond a limit is cut off without an answer: an answer would cost what the limit is there to save.
 """
@@ -29,7 +29,7 @@ class ConnectionsRefused(Observation, frozen=True):
     """Connections cut off since the last time that this was logged."""
 
 
-class Connections:
+class ConnectionLimits:
     """The open connections of one edge process. A limit of 0 is none."""
 
     def __init__(self, most: int, most_of_address: int, trusted: Sequence[Network] = ()) -> None:
@@ -53,7 +53,7 @@ class Connections:
         return name
 
     def leave(self, name: str) -> None:
-        """Count a connection no more."""
+        """Remove a connection from the counts."""
         self.count -= 1
         self._by_address[name] -= 1
         if not self._by_address[name]:

@@ -1,45 +1,29 @@
-"""HTTP -> Request -> call -> Response -> HTTP: the way of every request through the door. Hot path.
+"""HTTP -> Request -> call -> Response -> HTTP: how a request reaches a pool and its response the client. Hot path.
 
-Bodies that fit ride inside the message; longer ones are streamed both ways with flat memory. A client that leaves
-cancels its call (aiohttp cancels the handler), and with it the statement in the database.
+A body of up to `INLINE_LIMIT` bytes with a Content-Length is part of the message. A longer body, or one of unknown length, is
+streamed in chunks with flat memory; so is a long response. When the client disconnects, aiohttp cancels the handler; that
+cancels the call, and the worker cancels the statement in the database.
 """
 
-import re
 from collections.abc import AsyncIterator
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
-from broker.requests.call import Answer, Calls
-from broker.subjects import IDEMPOTENCY_REPLAYED
-from schemas.caller import Caller
+from broker.requests.call import PoolReply, Calls
+from broker.subjects import IDEMPOTENCY_REPLAYED, Subject
+from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
-from services.gateway.pace import Pace, Patience, TooSlow
-from services.gateway.routes import Route
-
-_HOP_BY_HOP = frozenset({
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade",
-})  # fmt: skip
-
+from services.gateway.request import FRAMING, UNSENDABLE, GatewayRequest
+from services.gateway.transfer_rate import BodyTooSlow, TransferLimits, TransferRate
 
 _SERVER = ("server", "Headwater")
-_FRAMING = _HOP_BY_HOP | {"content-length", "server"}
-"""Headers of an answer that are the door's alone."""
-_UNSENDABLE = re.compile("[\0-\x08\x0a-\x1f\x7f]")
-"""What may not stand in a header: aiohttp refuses to send it."""
-_USUAL_CONNECTION = (b"keep-alive", b"close")
-_NOT_OF_A_HOP = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
-"""What proxies say of a client: it cannot have that taken away by naming it in Connection."""
-_names: dict[bytes, str] = {}
-_MOST_NAMES = 1024
-_LONGEST_NAME = 64
 
 
-class BodyRefused(Exception):
-    """The body of a request is too long, too slow or broken: status and message."""
+class BodyRejected(Exception):
+    """The body of a request is too long, too slow or malformed: status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -47,150 +31,110 @@ class BodyRefused(Exception):
 
 
 class Forwarder:
-    """Carries requests to pools."""
+    """Sends requests to pools. `max_body` in bytes, `request_timeout` in seconds."""
 
-    def __init__(self, calls: Calls, *, max_body: int, patience: Patience, request_timeout: float) -> None:
+    def __init__(
+        self, calls: Calls, *, max_body: int, limits: TransferLimits, request_timeout: float
+    ) -> None:
         self._calls = calls
         self._max_body = max_body
-        self._patience = patience
+        self._limits = limits
         self._budget_ms = int(request_timeout * 1000)
 
-    def head(
+    def message(
         self,
-        id: str,
-        method: str,
-        path: str,
+        request: GatewayRequest,
         query: str,
         headers: Headers,
-        caller: Caller,
-        client: str = "",
-        caller_key: str = "",
+        client: str,
+        caller_key: str,
+        body: bytes = b"",
     ) -> Request:
-        """Make a request without its body."""
+        """Return the message that a pool receives."""
         return Request(
-            id=id,
-            method=method,
-            path=path,
-            query=query,
-            headers=headers,
-            caller=caller,
-            budget_ms=self._budget_ms,
-            client=client,
-            caller_key=caller_key,
-        )
-
-    async def ask(
-        self,
-        route: Route,
-        path: str,
-        query: str,
-        request: web.BaseRequest,
-        id: str,
-        caller: Caller,
-        headers: Headers,
-        client: str = "",
-        caller_key: str = "",
-    ) -> Answer:
-        """Ask the pool of a route. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
-        assert route.subject is not None  # routes without one are answered before
-        length = request.content_length
-        if length is not None and length > self._max_body:
-            raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
-        body, rest = b"", None
-        if request.can_read_body:
-            await let_go_on(request)
-            if length is not None and length <= INLINE_LIMIT:
-                body = await self._whole(request, length)
-            else:
-                rest = self._pieces(request)
-        asked = Request(
-            id=id,
+            id=request.id,
             method=request.method,
-            path=path,
+            path=request.below,
             query=query,
             headers=headers,
-            caller=caller,
+            caller=request.caller or AnonymousCaller(),
             budget_ms=self._budget_ms,
             body=body,
             client=client,
             caller_key=caller_key,
         )
-        return await self._calls.call(route.subject, asked, body=rest)
+
+    async def call(
+        self,
+        subject: Subject,
+        request: GatewayRequest,
+        query: str,
+        headers: Headers,
+        client: str,
+        caller_key: str,
+    ) -> PoolReply:
+        """Call the pool of a subject. Raises: BodyRejected, Unavailable, DeadlineExceeded."""
+        http = request.http
+        length = http.content_length
+        if length is not None and length > self._max_body:
+            raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
+        body, rest = b"", None
+        if http.can_read_body:
+            await send_continue(http)
+            if length is not None and length <= INLINE_LIMIT:
+                body = await self._inline_body(http, length)
+            else:
+                rest = self._pieces(http)
+        message = self.message(request, query, headers, client, caller_key, body)
+        return await self._calls.call(subject, message, body=rest)
 
     async def read(self, request: web.BaseRequest) -> bytes:
-        """Give the whole body, for what the door answers itself. Raises: BodyRefused."""
+        """Return the whole body, for requests that the gateway answers itself. Raises: BodyRejected."""
         if not request.can_read_body:
             return b""
         if request.content_length is not None and request.content_length > self._max_body:
-            raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
-        await let_go_on(request)
+            raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
+        await send_continue(request)
         return b"".join([piece async for piece in self._pieces(request)])
 
-    async def _whole(self, request: web.BaseRequest, length: int) -> bytes:
+    async def _inline_body(self, request: web.BaseRequest, length: int) -> bytes:
         content = request.content
-        if content.is_eof() and content.exception() is None:  # it came with the head: no wait, no clock
+        if content.is_eof() and content.exception() is None:  # it arrived with the head: no wait, no timer
             body = content.read_nowait()
         else:
             body = b"".join([piece async for piece in self._pieces(request)])
         if len(body) != length:
-            raise BodyRefused(400, "The body is shorter than its Content-Length says")
+            raise BodyRejected(400, "The body is shorter than its Content-Length says")
         return body
 
     async def _pieces(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
-        """Give the body as it arrives. Raises: BodyRefused."""
-        size, pace = 0, Pace(self._patience)
+        """Return the body as it arrives. Raises: BodyRejected."""
+        size, rate = 0, TransferRate(self._limits)
         while True:
             try:
-                piece = await pace.wait(request.content.readany())
-            except TooSlow as error:
-                raise BodyRefused(408, str(error)) from None
+                piece = await rate.wait(request.content.readany())
+            except BodyTooSlow as error:
+                raise BodyRejected(408, str(error)) from None
             except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
-                raise BodyRefused(400, f"The body is malformed: {error}") from None
+                raise BodyRejected(400, f"The body is malformed: {error}") from None
             if not piece:
                 return
             size += len(piece)
             if size > self._max_body:
-                raise BodyRefused(413, f"The body is longer than {self._max_body} bytes")
+                raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
             yield piece
 
 
-async def let_go_on(request: web.BaseRequest) -> None:
-    """Tell a client that asked whether its body is wanted that it is. Source: RFC 9110, 10.1.1."""
+async def send_continue(request: web.BaseRequest) -> None:
+    """Send `100 Continue` to a client that waits for it before it sends the body. Source: RFC 9110, 10.1.1."""
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request.writer.output_size = 0  # the answer itself has not begun
+        request.writer.output_size = 0  # the final response has not started
 
 
-def received_headers(request: web.BaseRequest) -> Headers:
-    """Give the client's headers, names in lower case, without those that end at this hop or that Connection names."""
-    headers: Headers = []
-    nominated: set[str] = set()
-    for raw_name, value in request.raw_headers:
-        name = _names.get(raw_name)
-        if name is None:
-            name = _learn_name(raw_name)
-        if name:
-            headers.append((name, value.decode("utf-8", "replace")))
-        elif value.lower() not in _USUAL_CONNECTION and raw_name.lower() == b"connection":
-            nominated |= {each.strip().lower() for each in value.decode("latin-1").split(",")}
-    if nominated:
-        headers = [pair for pair in headers if pair[0] not in nominated - _NOT_OF_A_HOP]
-    return headers
-
-
-def _learn_name(raw: bytes) -> str:
-    """Give a header's name in lower case, empty for those that end at this hop; clients send the same few ones."""
-    name = raw.decode("latin-1").lower()
-    if name in _HOP_BY_HOP:
-        name = ""
-    if len(_names) < _MOST_NAMES and len(raw) <= _LONGEST_NAME:
-        _names[raw] = name
-    return name
-
-
-def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Response:
-    """Turn an answer into HTTP. Headers set by the pool win over those of the door."""
-    headers = headers_out(response.headers, extra)
+def http_response(response: Response, extra: Headers, *, is_head: bool) -> web.Response:
+    """Return a response as aiohttp sends it. A header of the pool wins over one of the gateway."""
+    headers = response_headers(response.headers, extra)
     sent = web.Response(
         status=response.status, reason=_reason(response), body=response.body or None, headers=headers
     )
@@ -201,13 +145,13 @@ def outgoing(response: Response, extra: Headers, *, is_head: bool) -> web.Respon
     return sent
 
 
-async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.StreamResponse:
-    """Send an answer whose body follows in pieces. One that breaks off ends the connection: that is how clients see it."""
+async def stream_response(request: web.BaseRequest, answer: PoolReply, extra: Headers) -> web.StreamResponse:
+    """Send a response whose body arrives in chunks. If the chunks break off, the connection is aborted, so that the client notices."""
     response = answer.response
     sent = web.StreamResponse(
         status=response.status,
         reason=_reason(response),
-        headers=headers_out(response.headers, extra),
+        headers=response_headers(response.headers, extra),
     )
     if response.stream is not None and response.stream.size >= 0:
         sent.content_length = response.stream.size
@@ -226,21 +170,22 @@ async def stream_out(request: web.BaseRequest, answer: Answer, extra: Headers) -
 
 
 def _reason(response: Response) -> str | None:
-    return _UNSENDABLE.sub(" ", response.reason) if response.reason else None
+    return UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
 _REPLAYED_EXPOSED = ("access-control-expose-headers", IDEMPOTENCY_REPLAYED)
-"""For pages of other origins, in a line of its own: the lines count as one list, and the other one is the reference's."""
+"""Exposes the header to pages of other origins. It is a line of its own (lines of one name are one list), because the other line is the reference's."""
 
 
-def headers_out(headers: Headers, extra: Headers) -> CIMultiDict[str]:
-    """Give the headers of an answer as they are sent: those of the pool, the door's where it has none, nothing unsendable."""
-    own = {name for name, _ in headers}
-    if not own.isdisjoint(_FRAMING):
-        headers = [each for each in headers if each[0] not in _FRAMING]
-    every = [*headers, *(each for each in extra if each[0] not in own), _SERVER]
-    if IDEMPOTENCY_REPLAYED in own:
-        every.append(_REPLAYED_EXPOSED)
-    if _UNSENDABLE.search("".join([*own, *[value for _, value in every]])):
-        every = [(_UNSENDABLE.sub("", name), _UNSENDABLE.sub(" ", value)) for name, value in every]
-    return CIMultiDict(every)
+def response_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
+    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters."""
+    names = {name for name, _ in headers}
+    if not names.isdisjoint(FRAMING):
+        headers = [pair for pair in headers if pair[0] not in FRAMING]
+    pairs = [*headers, *(pair for pair in extra if pair[0] not in names), _SERVER]
+    if IDEMPOTENCY_REPLAYED in names:
+        pairs.append(_REPLAYED_EXPOSED)
+    # The names are searched as well: a pool may return any text as a name.
+    if UNSENDABLE.search("".join([*names, *[value for _, value in pairs]])):
+        pairs = [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in pairs]
+    return CIMultiDict(pairs)

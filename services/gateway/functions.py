@@ -1,10 +1,9 @@
-"""Requests to functions at the door: what they are told of their client, their preflights, and WebSockets.
+"""Calls of functions from the gateway: time limits, forwarding headers and WebSockets.
 
-- Time and length have limits of their own (`edge_runtime`): the pool says when a function is too slow, the door later.
-- `X-Forwarded-Host`, `-Proto`, `-For` and `-Prefix` are the door's finding; a client's own count only from a known proxy.
-- A preflight goes to the function; one that it does not answer well is answered here.
-- A WebSocket is a request whose body and whose answer are both streamed, behind a head with status 101: the broker carries
-  both directions at once (`broker/requests/body.py`). Each costs two transfers, so some 4 KB and 8 small messages a second.
+- The settings of `edge_runtime` limit time and length. The pool reports a function that is too slow; the gateway waits 10 s longer.
+- The gateway sets `X-Forwarded-Host`, `-Proto`, `-For` and `-Prefix`. The values of a request count only if a trusted proxy sent it.
+- A WebSocket is a request whose body and response are both streamed, after a head with status 101: the broker carries
+  both directions at once (`broker/requests/body.py`). Each socket needs two transfers: about 4 KB and 8 small messages a second.
 """
 
 import asyncio
@@ -14,90 +13,85 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from broker.requests.call import Answer, Calls
-from broker.subjects import FUNCTIONS_WANTED
-from schemas.caller import Caller, Service, User
+from broker.requests.call import PoolReply, Calls
+from broker.subjects import FUNCTIONS, FUNCTIONS_WAKE
+from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.errors import Unavailable
-from schemas.functions.errors import NameMissing, NoFunction
+from schemas.functions.errors import FunctionNameMissing, FunctionNotFound
 from schemas.http import Headers, Response
 from schemas.settings.functions import EdgeRuntime
-from services.gateway.forward import Forwarder, headers_out
-from services.gateway.pace import Patience
-from services.gateway.public_address import told_by
-from services.gateway.routes import Route
-from services.middleware.refusals import JSON
+from services.gateway.forward import Forwarder, response_headers
+from services.gateway.public_address import url_from_headers
+from services.gateway.request import GatewayRequest
+from services.gateway.transfer_rate import TransferLimits
+from services.middleware.errors import JSON
 
 PREFIX = "/functions/v1"
 _ADMIN = "/_internal/"
-"""Where functions are administered (workers/functions/admin.py)."""
+"""Prefix of the administration of functions (workers/functions/admin.py)."""
 _HEALTH = "/_internal/health"
 _GRACE_S = 10.0
-"""Seconds that the door waits longer than the pool."""
-_OURS = frozenset(
+"""Seconds that the gateway waits longer than the pool."""
+_FORWARDING = frozenset(
     {"x-forwarded-host", "x-forwarded-proto", "x-forwarded-for", "x-forwarded-prefix", "x-forwarded-port"}
 )
 _HIGH_WATER = 256 * 1024
 
 
-class Functions:
-    """The way of requests to functions."""
+class FunctionCaller:
+    """Calls functions."""
 
-    def __init__(self, calls: Calls, runtime: EdgeRuntime, patience: Patience) -> None:
+    def __init__(self, calls: Calls, runtime: EdgeRuntime, limits: TransferLimits) -> None:
         def forwarder(seconds: float) -> Forwarder:
             return Forwarder(
                 calls,
                 max_body=runtime.max_body,
-                patience=patience,
+                limits=limits,
                 request_timeout=seconds + _GRACE_S,
             )
 
         self._calls = calls
-        self._usual = forwarder(max(runtime.wall_s, runtime.timeout_s))
-        self._sockets = forwarder(runtime.websocket_s)
+        self._forwarder = forwarder(max(runtime.wall_s, runtime.timeout_s))
+        self._socket_forwarder = forwarder(runtime.websocket_s)
 
-    async def ask(
-        self,
-        route: Route,
-        path: str,
-        query: str,
-        request: web.BaseRequest,
-        id: str,
-        caller: Caller,
-        headers: Headers,
-        client: str,
-        caller_key: str = "",
-    ) -> Answer:
-        """Ask the pool of functions. Raises: BodyRefused, Unavailable, DeadlineExceeded."""
-        if not wants_socket(request):
-            try:
-                return await self._usual.ask(
-                    route, path, query, request, id, caller, headers, client, caller_key
-                )
-            except Unavailable:
-                if path == _HEALTH and await self._calls.is_heard(FUNCTIONS_WANTED):
-                    return Answer(
-                        Response(200, [JSON], b'{"message":"ok"}')
-                    )  # as the worker that is waited for
-                if path.startswith(_ADMIN) and _is_service(caller):
-                    self._calls.wake(FUNCTIONS_WANTED)  # a worker may wait for the first function
-                elif await self._calls.is_heard(FUNCTIONS_WANTED):
-                    return Answer((NoFunction() if path.strip("/") else NameMissing()).response())
+    async def call(self, request: GatewayRequest, headers: Headers, client: str, caller_key: str) -> PoolReply:
+        """Call a function. `headers` are those it receives. Raises: BodyRejected, Unavailable, DeadlineExceeded."""
+        if is_websocket_request(request.http):
+            upgrade: Headers = [*headers, ("upgrade", "websocket")]
+            message = self._socket_forwarder.message(request, request.query, upgrade, client, caller_key)
+            return await self._calls.call(FUNCTIONS, message, body=_IncomingBytes(request.http))
+        try:
+            return await self._forwarder.call(FUNCTIONS, request, request.query, headers, client, caller_key)
+        except Unavailable:
+            answer = await self._answer_without_worker(request)
+            if answer is None:
                 raise
-        assert route.subject is not None  # functions have one
-        head = self._sockets.head(
-            id, request.method, path, query, [*headers, ("upgrade", "websocket")], caller, client, caller_key
-        )
-        return await self._calls.call(route.subject, head, body=_Incoming(request))
+            return answer
+
+    async def _answer_without_worker(self, request: GatewayRequest) -> PoolReply | None:
+        """Return the answer while no worker serves functions; None if that is an error.
+
+        A functions worker starts only for a project that has functions. Until then a supervisor listens on `FUNCTIONS_WAKE`:
+        while it does, the interface is healthy and every function is unknown. A request to administer functions wakes it.
+        """
+        path = request.below
+        if path == _HEALTH and await self._calls.is_heard(FUNCTIONS_WAKE):
+            return PoolReply(Response(200, [JSON], b'{"message":"ok"}'))  # as the worker would answer
+        if path.startswith(_ADMIN) and _is_service(request.caller):
+            self._calls.wake(FUNCTIONS_WAKE)
+        elif await self._calls.is_heard(FUNCTIONS_WAKE):
+            return PoolReply((FunctionNotFound() if path.strip("/") else FunctionNameMissing()).response())
+        return None
 
 
-def _is_service(caller: Caller) -> bool:
-    return isinstance(caller, Service) or (
-        isinstance(caller, User) and caller.decoded().get("role") == "service_role"
+def _is_service(caller: Caller | None) -> bool:
+    return isinstance(caller, ServiceCaller) or (
+        isinstance(caller, UserCaller) and caller.decoded().get("role") == "service_role"
     )
 
 
-def wants_socket(request: web.BaseRequest) -> bool:
-    """Tell whether a request asks for a WebSocket. Source: RFC 6455, 4.1."""
+def is_websocket_request(request: web.BaseRequest) -> bool:
+    """Return whether a request asks for a WebSocket. Source: RFC 6455, 4.1."""
     return (
         request.method == "GET"
         and request.headers.get("Upgrade", "").lower() == "websocket"
@@ -105,23 +99,23 @@ def wants_socket(request: web.BaseRequest) -> bool:
     )
 
 
-def forwarded(
+def forwarded_headers(
     headers: Headers, first: Mapping[str, str], scheme: str, client: str, *, is_trusted: bool
 ) -> Headers:
-    """Give the headers for a function, with what the door knows of the client."""
-    place = urlsplit(told_by(first, scheme, is_trusted=is_trusted))
-    told = [("x-forwarded-proto", place.scheme or scheme), ("x-forwarded-prefix", PREFIX)]
-    if place.netloc:
-        told.append(("x-forwarded-host", place.netloc))
+    """Return the headers for a function, with the forwarding headers that the gateway sets."""
+    url = urlsplit(url_from_headers(first, scheme, is_trusted=is_trusted))
+    forwarding = [("x-forwarded-proto", url.scheme or scheme), ("x-forwarded-prefix", PREFIX)]
+    if url.netloc:
+        forwarding.append(("x-forwarded-host", url.netloc))
     if client:
-        told.append(("x-forwarded-for", client))
-    return [*(each for each in headers if each[0] not in _OURS), *told]
+        forwarding.append(("x-forwarded-for", client))
+    return [*(pair for pair in headers if pair[0] not in _FORWARDING), *forwarding]
 
 
-async def join(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.StreamResponse:
-    """Tell the client that its WebSocket is open, and pass on what the function says until either side ends."""
+async def run_websocket(request: web.BaseRequest, answer: PoolReply, extra: Headers) -> web.StreamResponse:
+    """Send the 101 of a WebSocket, then pass on the function's bytes until either side closes."""
     response = answer.response
-    headers = headers_out(response.headers, extra)
+    headers = response_headers(response.headers, extra)
     headers["Connection"], headers["Upgrade"] = "upgrade", "websocket"
     sent = web.StreamResponse(status=101, headers=headers)
     sent.force_close()
@@ -138,39 +132,42 @@ async def join(request: web.BaseRequest, answer: Answer, extra: Headers) -> web.
     return sent
 
 
-class _Incoming(AsyncIterator[bytes]):
-    """The bytes that a client sends behind its request for a WebSocket; aiohttp hands them over as to a parser."""
+class _IncomingBytes(AsyncIterator[bytes]):
+    """The bytes that a client sends after its WebSocket handshake. aiohttp feeds them as it feeds a parser.
+
+    At 256 KiB of unread bytes reading from the socket is paused until the function has read below that.
+    """
 
     def __init__(self, request: web.BaseRequest) -> None:
         self._request = request
         self._pieces: deque[bytes] = deque()
         self._size = 0
-        self._is_ended = False
+        self._is_at_end = False
         self._is_paused = False
-        self._heard = asyncio.Event()
-        request.protocol.set_parser(self)  # type: ignore[arg-type]  # it asks for no more than these two methods
+        self._arrived = asyncio.Event()
+        request.protocol.set_parser(self)  # type: ignore[arg-type]  # aiohttp calls only the two methods below
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Take bytes."""
+        """Store bytes that arrived."""
         self._pieces.append(bytes(data))
         self._size += len(data)
         if self._size >= _HIGH_WATER and not self._is_paused and self._request.transport is not None:
             self._is_paused = True
             self._request.transport.pause_reading()
-        self._heard.set()
+        self._arrived.set()
         return False, b""
 
     def feed_eof(self) -> None:
-        """Take note of the end."""
-        self._is_ended = True
-        self._heard.set()
+        """Record that the client sends no more."""
+        self._is_at_end = True
+        self._arrived.set()
 
     async def __anext__(self) -> bytes:
         while not self._pieces:
-            if self._is_ended:
+            if self._is_at_end:
                 raise StopAsyncIteration
-            self._heard.clear()
-            await self._heard.wait()
+            self._arrived.clear()
+            await self._arrived.wait()
         piece = self._pieces.popleft()
         self._size -= len(piece)
         if self._is_paused and self._size < _HIGH_WATER and self._request.transport is not None:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import msgspec
 
 from broker import subjects
-from broker.nats.connection import Connection
-from broker.observability.fault_reports import KnownFaults
+from broker.nats.connection import NatsConnection
+from broker.observability.fault_reports import FaultCollector
 from broker.observability.metrics import collect
 from broker.requests.call import Calls
 from schemas.errors import ApiError
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
 from services.gateway.routes import POOLS
-from services.middleware.refusals import JSON, refusal
+from services.middleware.errors import JSON, error_response
 
 PATHS = frozenset(
     {
@@ -31,8 +31,8 @@ PATHS = frozenset(
 _BUDGET_MS = 2000
 
 
-class _Said(msgspec.Struct):
-    """What a pool that is not ready says."""
+class _PoolStatus(msgspec.Struct):
+    """The body of a pool that is not ready."""
 
     message: str = ""
 
@@ -42,7 +42,7 @@ class Health:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: NatsConnection,
         calls: Calls,
         metrics_token: Secret | None,
         pools: Sequence[str] = POOLS,
@@ -52,13 +52,13 @@ class Health:
         self._is_leaving = False
         self._token = metrics_token
         self._pools = tuple(pools)
-        self._faults = KnownFaults(connection)
+        self._faults = FaultCollector(connection)
         self._faults.start()
 
     async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
         """Answer one of the paths."""
         if path.startswith("/rest-admin/") and not _is_loopback(peer):
-            return refusal("", 403, "The administration of REST is for this machine")
+            return error_response("", 403, "The administration of REST is for this machine")
         match path:
             case "/health/live":
                 return Response(200, [JSON], b'{"status":"alive"}')
@@ -73,7 +73,7 @@ class Health:
         return await self._metrics(peer, authorization)
 
     def leave(self) -> None:
-        """Say from now on that this edge is not ready: it is about to end, and proxies should ask others."""
+        """Report from now on that this edge is not ready: it is about to stop, and proxies should use other edges."""
         self._is_leaving = True
 
     def _serving(self) -> Response:
@@ -108,15 +108,15 @@ class Health:
         if answer.response.status == 200:
             return "ok"
         try:
-            said = msgspec.json.decode(answer.response.body or b"{}", type=_Said)
+            status_body = msgspec.json.decode(answer.response.body or b"{}", type=_PoolStatus)
         except msgspec.DecodeError:
-            said = _Said()
-        return said.message or str(answer.response.status)
+            status_body = _PoolStatus()
+        return status_body.message or str(answer.response.status)
 
     async def _metrics(self, peer: str, authorization: str | None) -> Response:
-        """Give the metrics of all processes to who has the token; where there is none, to this machine."""
+        """Return the metrics of all processes, for clients with the token; without a configured token, for this machine."""
         if not (_is_loopback(peer) if self._token is None else self._may(authorization)):
-            return refusal(
+            return error_response(
                 "",
                 403,
                 "Metrics are for `Authorization: Bearer <gateway.metrics_token>`; where none is set, for this machine",

@@ -1,10 +1,10 @@
-"""aiohttp's server with refusals of our own, a limit on the time that the head of a request may take, and one on connections.
+"""aiohttp's server with error responses of our own, a limit on the time that the head of a request may take, and one on connections.
 
 A connection waits for a head from the moment it is open: one that sends nothing, or a byte now and then, is closed after
 `header_timeout`, and the bytes that do come do not lengthen it. aiohttp alone closes it after its keep-alive time-out, which
 is meant for clients that have had an answer.
 
-What the HTTP parser refuses never reaches `Edge.handle`. aiohttp would answer it in plain text, repeat its bytes and log
+What the HTTP parser rejects never reaches `Edge.handle`. aiohttp would answer it in plain text, repeat its bytes and log
 them: they may hold a key.
 """
 
@@ -22,9 +22,9 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from broker.observability.observe import observe, traceback_of
 from broker.observability.tracing import STATE
 from broker.processes.inherited_sockets import take_sockets
-from services.gateway.connections import Connections
+from services.gateway.connections import ConnectionLimits
 from services.gateway.edge import Edge, RequestCrashed
-from services.gateway.traced import traced
+from services.gateway.request_spans import trace_requests
 
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
@@ -36,13 +36,13 @@ _LINGER_S = 10.0
 way loses the answer too, and the client never reads why. Source: RFC 9112, 9.6."""
 
 
-class Listener(web.Server):
+class GatewayListener(web.Server):
     """Makes a handler for each connection."""
 
     def __init__(
         self,
         edge: Edge,
-        connections: Connections,
+        connections: ConnectionLimits,
         *,
         max_url: int,
         max_headers: int,
@@ -50,7 +50,7 @@ class Listener(web.Server):
         keepalive_timeout: float,
     ) -> None:
         super().__init__(
-            edge.handle if STATE.tracing is None else traced(STATE.tracing, edge.handle),
+            edge.handle if STATE.tracing is None else trace_requests(STATE.tracing, edge.handle),
             handler_cancellation=True,
             keepalive_timeout=keepalive_timeout,
             max_line_size=max_url + _SPARE,
@@ -107,17 +107,17 @@ class Site(web.TCPSite):
             host, port = self._where
             self._server = await listen(host, port, reuse_port=True)
             return
-        self._server, *self._others = [await listen(sock=each) for each in self._inherited]
+        self._server, *self._others = [await listen(sock=inherited) for inherited in self._inherited]
 
     async def stop(self) -> None:
-        """Listen no more.
+        """Stop listening.
 
-        The supervisor holds the inherited sockets open too, and connections would wait there for an edge that does not come.
-        `shutdown` ends the listening for every holder (Linux); the next edge begins it again with `listen`.
+        The supervisor keeps the inherited sockets open as well, so connections would queue there without an edge to accept them.
+        `shutdown` stops the listening for every process that has the socket (Linux); the next edge starts it again with `listen`.
         """
-        for each in self._inherited:
+        for inherited in self._inherited:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                inherited.shutdown(socket.SHUT_RDWR)
         for server in self._others:
             server.close()
         await super().stop()
@@ -128,7 +128,7 @@ class _Handler(web.RequestHandler):
 
     __slots__ = ("_edge", "_entered", "_head_timer", "_header_timeout", "_listener")
 
-    def __init__(self, server: Listener, edge: Edge, header_timeout: float, **options: Any) -> None:
+    def __init__(self, server: GatewayListener, edge: Edge, header_timeout: float, **options: Any) -> None:
         super().__init__(server, **options)
         self._listener = server
         self._edge = edge
@@ -159,7 +159,7 @@ class _Handler(web.RequestHandler):
             self._head_timer = self._loop.call_later(self._header_timeout, self.force_close)
 
     def _is_without_request(self) -> bool:
-        """Tell whether neither a request is worked on nor one waits.
+        """Return whether no request is being handled and none is queued.
 
         Between the parsing of a request and its handler aiohttp shows neither: then its waiter is done, or gone. Only before the
         first request the waiter may be missing because the task of the connection has not run yet.
@@ -171,7 +171,7 @@ class _Handler(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send an answer. Who may not come back is told so, or would be cut off on its next request."""
+        """Send a response. While the edge shuts down, it says `Connection: close`, or the client's next request would be cut off."""
         if self._listener.is_leaving and not resp.prepared:
             resp.force_close()
         return await super().finish_response(request, resp, start_time)
@@ -199,10 +199,10 @@ class _Handler(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer what the parser refused, and what cannot be sent. Source: RFC 9112, 3; RFC 6585, 5."""
         if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
-            raise ConnectionError("the answer has begun, or nobody is there to hear it")
+            raise ConnectionError("the answer has begun, or the client is gone")
         if exc is not None and not isinstance(exc, HttpProcessingError):
             observe(RequestCrashed("", traceback_of(exc)))
-        answer = self._edge.refuse(*self._words(status, exc))
+        answer = self._edge.reject(*self._words(status, exc))
         answer.force_close()
         return answer
 

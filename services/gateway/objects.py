@@ -1,11 +1,11 @@
-"""The storage area's own way through the door: bytes of objects go between the client and the blob store, never by NATS.
+"""Uploads and downloads of objects: their bytes pass between the client and the blob store, never through NATS.
 
-    upload      ask the pool with the head -> `wanted` -> the body becomes a blob -> ask again with `stored` -> the answer
-    download    ask the pool -> `claim` -> the blob is sent
-    else        as every request
+    upload      call the pool with the head -> `wanted` -> the body becomes a blob -> call it again with `stored` -> the answer
+    download    call the pool -> `claim` -> the blob is sent
+    else        the pool answers alone
 
-Once a blob is complete its commit is finished, also if the client goes away: then nobody hears the answer.
-Source: architecture, "Claim check for storage objects".
+Once a blob is complete, its commit runs to the end, also if the client disconnects; the response is dropped then.
+The pattern is known as "claim check": a message carries a reference to a large payload.
 """
 
 import asyncio
@@ -17,21 +17,21 @@ import msgspec
 from aiohttp import web
 
 from broker.blobs.errors import BlobStoreDown, BlobTooLarge
-from broker.blobs.model import Staged
+from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
-from broker.requests.call import Answer, Calls
+from broker.requests.call import PoolReply, Calls
 from broker.subjects import STORAGE
-from schemas.blobs import Form, Stored, Wanted
+from schemas.blobs import FormHead, StoredBody, UploadGrant
 from schemas.http import Headers, Request, Response
-from services.gateway.forward import let_go_on
-from services.gateway.pace import Pace, Patience
-from services.gateway.resuming import Resuming, is_resumable
-from services.gateway.s3_body import object_bytes
-from services.gateway.s3_chunks import Spoilt
-from services.gateway.s3_refusals import PREFIX, sent_in_xml
-from services.gateway.serving import Server, place_of
+from services.gateway.blob_responses import BlobSender, blob_name_of
+from services.gateway.forward import send_continue
+from services.gateway.resumable.uploads import ResumableUploads, is_resumable
+from services.gateway.s3.body import object_bytes
+from services.gateway.s3.chunks import InvalidS3Body
+from services.gateway.s3.errors import PREFIX, sent_error_as_xml
 from services.gateway.store_errors import store_unavailable
-from services.gateway.uploading import Body, open_body
+from services.gateway.transfer_rate import TransferLimits, TransferRate
+from services.gateway.upload_body import UploadBody, open_upload_body
 
 T = TypeVar("T")
 
@@ -40,8 +40,8 @@ _NO_BYTES = frozenset({"list", "list-v2", "move", "copy", "sign", "public", "aut
 
 
 def carries_object(method: str, path: str) -> bool:
-    """Tell whether the body of a request to storage is the bytes of an object. `path` is below the area's prefix. Pure."""
-    if is_resumable(path):  # a body may be there, and addresses are the door's to tell
+    """Return whether the body of a request to storage is the bytes of an object. `path` is below the area's prefix. Pure."""
+    if is_resumable(path):  # any method may carry a body, and the gateway makes `Location` absolute
         return True
     if method not in ("POST", "PUT"):
         return False
@@ -55,56 +55,58 @@ def carries_object(method: str, path: str) -> bool:
     return rest[0] not in _NO_BYTES and len(rest) > 1
 
 
-class Objects:
+class ObjectTransfers:
     """Answers requests of the storage area that are more than a message."""
 
-    def __init__(self, calls: Calls, blobs: BlobStore, resuming: Resuming, patience: Patience) -> None:
+    def __init__(
+        self, calls: Calls, blobs: BlobStore, resuming: ResumableUploads, patience: TransferLimits
+    ) -> None:
         self._calls = calls
         self._resuming = resuming
         self._blobs = blobs
-        self._server = Server(blobs)
+        self._server = BlobSender(blobs)
         self._patience = patience
         self._under_way: set[asyncio.Task[Any]] = set()
 
-    async def receive(self, request: web.BaseRequest, asked: Request) -> Answer:
-        """Put the body of an upload into the store and give the pool's answer. Raises: BodyRefused, Unavailable."""
-        if is_resumable(asked.path):
-            return await self._resuming.answer(request, asked)
-        await let_go_on(request)
-        is_s3 = asked.path.startswith("/s3/")
-        body = await open_body(request, Pace(self._patience), takes_forms=not is_s3)
+    async def receive(self, request: web.BaseRequest, message: Request) -> PoolReply:
+        """Write the body of an upload to the store and return the pool's answer. Raises: BodyRejected, Unavailable."""
+        if is_resumable(message.path):
+            return await self._resuming.answer(request, message)
+        await send_continue(request)
+        is_s3 = message.path.startswith("/s3/")
+        body = await open_upload_body(request, TransferRate(self._patience), takes_forms=not is_s3)
         head = b""
         if body.is_form and body.has_file:
-            head = msgspec.msgpack.encode(Form(dict(body.fields), body.content_type))
-        answer = await self._calls.call(STORAGE, msgspec.structs.replace(asked, body=head))
-        wanted = answer.response.wanted
-        if wanted is None:
+            head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
+        answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, body=head))
+        expected = answer.response.wanted
+        if expected is None:
             return answer
-        asked = msgspec.structs.replace(asked, body=head)
+        message = msgspec.structs.replace(message, body=head)
         if is_s3:
-            body.pieces = object_bytes(body.pieces, dict(reversed(asked.headers)), asked.query, wanted)
+            body.pieces = object_bytes(body.pieces, dict(reversed(message.headers)), message.query, expected)
         try:
-            staged = await self._staged(body, wanted)
-        except Spoilt as error:
-            told = Stored(wanted.ticket, 0, is_complete=False, fields={"refusal": error.code})
-            return await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=told))
+            staged = await self._staged(body, expected)
+        except InvalidS3Body as error:
+            report = StoredBody(expected.ticket, 0, is_complete=False, fields={"refusal": error.code})
+            return await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=report))
         except BlobTooLarge:
-            told = Stored(wanted.ticket, 0, is_too_long=True, fields=body.fields)
-            return await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=told))
+            report = StoredBody(expected.ticket, 0, is_too_long=True, fields=body.fields)
+            return await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=report))
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
-        return await self._finish(self._commit(asked, wanted, staged, body.fields))
+        return await self._finish(self._commit(message, expected, staged, body.fields))
 
     async def send(
-        self, request: web.BaseRequest, response: Response, asked: Mapping[str, str], extra: Headers
+        self, request: web.BaseRequest, response: Response, message: Mapping[str, str], extra: Headers
     ) -> web.StreamResponse:
         """Send the blob of an answer's claim. Raises: Unavailable."""
-        assert response.claim is not None  # whoever calls has looked
+        assert response.claim is not None  # checked by the caller
         try:
-            sent = await self._server.send(request, response, response.claim, asked, extra)
+            sent = await self._server.send(request, response, response.claim, message, extra)
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
-        return sent_in_xml(sent) if request.path.startswith(PREFIX) else sent
+        return sent_error_as_xml(sent) if request.path.startswith(PREFIX) else sent
 
     async def close(self) -> None:
         """Wait for commits that are under way."""
@@ -113,23 +115,25 @@ class Objects:
             await asyncio.wait(self._under_way)
         await self._blobs.close()
 
-    async def _staged(self, body: Body, wanted: Wanted) -> Staged:
-        """Have the body lie at its place as a blob; leave nothing if that fails."""
-        async with self._blobs.stage(place_of(wanted.blob), limit=wanted.most) as staging:
+    async def _staged(self, body: UploadBody, expected: UploadGrant) -> StagedBlob:
+        """Write the body as a blob under its final name. If that fails, nothing remains."""
+        async with self._blobs.stage(blob_name_of(expected.blob), limit=expected.most) as staging:
             async for piece in body.pieces:
                 await staging.write(piece)
             return await staging.finish_in_place()
 
-    async def _commit(self, asked: Request, wanted: Wanted, staged: Staged, fields: dict[str, str]) -> Answer:
-        """Have the row of a blob written. A refusal leaves neither.
+    async def _commit(
+        self, message: Request, expected: UploadGrant, staged: StagedBlob, fields: dict[str, str]
+    ) -> PoolReply:
+        """Commit the row of a blob. If the pool rejects it (4xx), the blob is removed as well.
 
-        Where nobody knows whether the row was written (the worker died, the database did not answer), the blob stays: the
-        sweep removes it if it has no row.
+        If it is unknown whether the row was written (the worker died, the database did not answer), the blob stays: the
+        sweep later removes blobs without a row.
         """
-        stored = Stored(wanted.ticket, staged.size, staged.md5, fields=fields)
-        answer = await self._calls.call(STORAGE, msgspec.structs.replace(asked, stored=stored))
+        stored = StoredBody(expected.ticket, staged.size, staged.md5, fields=fields)
+        answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=stored))
         if 400 <= answer.response.status < 500:
-            with contextlib.suppress(BlobStoreDown):  # then the sweep finds it
+            with contextlib.suppress(BlobStoreDown):  # the sweep removes it later
                 await self._blobs.discard(staged)
         return answer
 
@@ -142,4 +146,4 @@ class Objects:
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._under_way.discard(task)
         if not task.cancelled():
-            task.exception()  # told to who waits, if anybody still does
+            task.exception()  # retrieve it, or asyncio logs it: the handler that waits has it as well

@@ -1,11 +1,11 @@
-"""The URL under which a client reached the storage, for what it is sent to next. Pure but for what aiohttp tells of a request.
+"""The URL under which a client reached storage, for the `Location` of a response.
 
-    storage.public_url, else api.external_url       as the operator says
-    X-Forwarded-Proto, -Host, -Port, -Prefix        as a trusted proxy says
+    storage.public_url, else api.external_url       set by the operator
+    X-Forwarded-Proto, -Host, -Port, -Prefix        set by a trusted proxy
     the request's own scheme and Host               else
 
 Of lists the first value counts: the proxy that the client spoke to. What is malformed is passed over.
-Source: reference page "storage", section 15.6.
+Source: docs/reference/storage.md, section 15.6.
 """
 
 import re
@@ -32,32 +32,34 @@ class PublicAddress:
     trusted: Sequence[Network] = ()
 
     def of(self, request: web.BaseRequest, headers: Mapping[str, str]) -> str:
-        """Give the URL of the storage, without a slash at its end. `headers` have names in lower case."""
+        """Return the URL of the storage, without a slash at its end. `headers` have names in lower case."""
         if self.url:
             return with_prefix(self.url)
         is_trusted = is_in_networks(request.remote or "", self.trusted)
-        return told_by(headers, request.scheme, is_trusted=is_trusted)
+        return url_from_headers(headers, request.scheme, is_trusted=is_trusted)
 
 
-def told_by(headers: Mapping[str, str], scheme: str, *, is_trusted: bool) -> str:
-    """Give the URL of the storage as the headers of a request tell it; its path alone if they name no host."""
-    told = headers if is_trusted else {}
-    proto = _first(told, "x-forwarded-proto").lower()
+def url_from_headers(headers: Mapping[str, str], scheme: str, *, is_trusted: bool) -> str:
+    """Return the URL of storage from the headers of a request; the path alone if they contain no host."""
+    forwarding = headers if is_trusted else {}
+    proto = _first(forwarding, "x-forwarded-proto").lower()
     scheme = proto if proto in _USUAL else scheme
-    forwarded = _HOST.fullmatch(_first(told, "x-forwarded-host"))
+    forwarded = _HOST.fullmatch(_first(forwarding, "x-forwarded-host"))
     host = forwarded or _HOST.fullmatch(headers.get("host", ""))
     if host is None:
         return PREFIX
-    port = _first(told, "x-forwarded-port")
+    port = _first(forwarding, "x-forwarded-port")
     if (forwarded and forwarded["port"]) or not _PORT.fullmatch(port):
         port = host["port"] or ""
-    shown = f":{port}" if port and port != _USUAL[scheme] else ""
-    folders = _first(told, "x-forwarded-prefix").rstrip("/")
-    return with_prefix(f"{scheme}://{host['name']}{shown}{folders if _FOLDERS.fullmatch(folders) else ''}")
+    port_suffix = f":{port}" if port and port != _USUAL[scheme] else ""
+    folders = _first(forwarding, "x-forwarded-prefix").rstrip("/")
+    return with_prefix(
+        f"{scheme}://{host['name']}{port_suffix}{folders if _FOLDERS.fullmatch(folders) else ''}"
+    )
 
 
 def with_prefix(url: str) -> str:
-    """Give the URL of the storage below that of the platform; one that has its path already is left as it is."""
+    """Append the prefix of storage to a URL, unless the URL ends with it already."""
     bare = url.rstrip("/")
     return bare if urlsplit(bare).path.endswith(PREFIX) else f"{bare}{PREFIX}"
 

@@ -1,45 +1,70 @@
-"""The routing table: which subject answers a prefix, and what is demanded before. One line a route.
+"""The route table: which handler answers a path prefix, which pool is behind it, and whether an API key is required.
 
-Source: reference page "platform", section 1 ("Routing"). Clients of the OAuth server know no API key, so its endpoints
-demand none.
+One row is one route. The longest matching prefix wins. A new interface is a row here and a handler in `handlers.py`.
+Source: docs/reference/platform.md, section 1 ("Routing"). The endpoints of the OAuth server require no API key, because
+its clients do not have one.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from urllib.parse import parse_qs
 
 from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REALTIME, REST, STORAGE, Subject
 from schemas.settings.tree import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """An area behind the gateway. `subject` is None when nothing is asked over the broker.
+class HandlerName(StrEnum):
+    """The handlers that routes name; `handlers.build_handlers` makes one of each."""
 
-    The pool sees the path below `mount`; below the prefix where there is none.
-    """
+    REST = "rest"
+    GRAPHQL = "graphql"
+    AUTH = "auth"
+    STORAGE = "storage"
+    S3 = "s3"
+    RESUMABLE_UPLOAD = "resumable upload"
+    REALTIME = "realtime"
+    FUNCTIONS = "functions"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRoute:
+    """One route. The pool receives the path below `mount`; without a mount, the path below the prefix."""
 
     area: str
+    """Decides the shape of error responses and the setting that switches the route off."""
     prefix: str
-    subject: Subject | None
+    subject: Subject
+    handler: HandlerName
     needs_key: bool = True
-    is_built: bool = False
     mount: str | None = None
     takes_token: bool = False
-    """An access token will do without a key."""
+    """An access token is accepted without an API key."""
     methods: frozenset[str] = frozenset()
-    """Methods that are open to everybody here, where a wrong key does no harm either; others go by the next longest prefix. Empty: no such thing."""
+    """Methods that are public here, also with an invalid key. Other methods match the next shorter prefix. Empty: all methods match, and an invalid key is rejected."""
+    has_xml_errors: bool = False
+    """Error responses are XML, as S3 clients expect them."""
+    has_websockets: bool = False
+    """A request may become a WebSocket whose bytes the gateway passes on."""
 
-    @property
-    def tells_client(self) -> bool:
-        """Whether the pool is told the client's address: REST, on the hottest path, has no use for it."""
-        return self.area != "rest"
+
+def _auth(prefix: str, mount: str = "/auth/v1") -> GatewayRoute:
+    """Return the route of an endpoint of auth that requires no key."""
+    return GatewayRoute("auth", prefix, AUTH, HandlerName.AUTH, needs_key=False, mount=mount)
 
 
-def _open_objects(path: str, methods: frozenset[str]) -> Route:
-    """Give the route of what is read by everybody, or opened by a token in the URL. `path` is below the storage's prefix."""
-    prefix = f"/storage/v1{path}"
-    return Route(
-        "storage", prefix, STORAGE, is_built=True, needs_key=False, mount="/storage/v1", methods=methods
+def _storage(
+    path: str, handler: HandlerName = HandlerName.STORAGE, methods: frozenset[str] = frozenset()
+) -> GatewayRoute:
+    """Return the route of a path of storage that requires no key: public objects, and URLs that carry a token."""
+    return GatewayRoute(
+        "storage",
+        f"/storage/v1{path}",
+        STORAGE,
+        handler,
+        needs_key=False,
+        mount="/storage/v1",
+        methods=methods,
+        has_xml_errors=handler is HandlerName.S3,
     )
 
 
@@ -47,58 +72,52 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITES = frozenset({"PUT", "OPTIONS"})
 
 ROUTES = (
-    Route("rest", "/rest/v1", REST, is_built=True),
-    Route("graphql", "/graphql/v1", GRAPHQL, is_built=True),
-    Route("auth", "/auth/v1/verify", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/callback", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/.well-known", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/oauth/authorize", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/oauth/token", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/oauth/clients/register", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/oauth/userinfo", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/auth/v1/sso/saml", AUTH, is_built=True, needs_key=False, mount="/auth/v1"),
-    Route("auth", "/sso/saml", AUTH, is_built=True, needs_key=False, mount=""),
-    Route("auth", "/.well-known/oauth-authorization-server", AUTH, is_built=True, needs_key=False, mount=""),
-    Route("auth", "/.well-known/openid-configuration", AUTH, is_built=True, needs_key=False, mount=""),
-    Route("auth", "/auth/v1", AUTH, is_built=True),
-    Route("storage", "/storage/v1/s3", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route(
-        "storage",
-        "/storage/v1/upload/resumable",
-        STORAGE,
-        is_built=True,
+    GatewayRoute("rest", "/rest/v1", REST, HandlerName.REST),
+    GatewayRoute("graphql", "/graphql/v1", GRAPHQL, HandlerName.GRAPHQL),
+    _auth("/auth/v1/verify"),
+    _auth("/auth/v1/callback"),
+    _auth("/auth/v1/authorize"),
+    _auth("/auth/v1/.well-known"),
+    _auth("/auth/v1/oauth/authorize"),
+    _auth("/auth/v1/oauth/token"),
+    _auth("/auth/v1/oauth/clients/register"),
+    _auth("/auth/v1/oauth/userinfo"),
+    _auth("/auth/v1/sso/saml"),
+    _auth("/sso/saml", mount=""),
+    _auth("/.well-known/oauth-authorization-server", mount=""),
+    _auth("/.well-known/openid-configuration", mount=""),
+    GatewayRoute("auth", "/auth/v1", AUTH, HandlerName.AUTH),
+    _storage("/s3", HandlerName.S3),
+    _storage("/upload/resumable", HandlerName.RESUMABLE_UPLOAD),
+    _storage("/object/public", methods=_READS),
+    _storage("/object/info/public", methods=_READS),
+    _storage("/object/sign", methods=_READS),
+    _storage("/object/upload/sign", methods=_WRITES),
+    _storage("/render/image/public", methods=_READS),
+    _storage("/render/image/sign", methods=_READS),
+    _storage("/status"),
+    _storage("/version"),
+    GatewayRoute("storage", "/storage/v1", STORAGE, HandlerName.STORAGE, takes_token=True),
+    GatewayRoute("realtime", "/realtime/v1", REALTIME, HandlerName.REALTIME, takes_token=True),
+    GatewayRoute(
+        "functions",
+        "/functions/v1",
+        FUNCTIONS,
+        HandlerName.FUNCTIONS,
         needs_key=False,
-        mount="/storage/v1",
+        has_websockets=True,
     ),
-    _open_objects("/object/public", _READS),
-    _open_objects("/object/info/public", _READS),
-    _open_objects("/object/sign", _READS),
-    _open_objects("/object/upload/sign", _WRITES),
-    _open_objects("/render/image/public", _READS),
-    _open_objects("/render/image/sign", _READS),
-    Route("storage", "/storage/v1/status", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1/version", STORAGE, is_built=True, needs_key=False, mount="/storage/v1"),
-    Route("storage", "/storage/v1", STORAGE, is_built=True, takes_token=True),
-    Route("realtime", "/realtime/v1", REALTIME, is_built=True, takes_token=True),
-    Route("functions", "/functions/v1", FUNCTIONS, is_built=True, needs_key=False),
 )
 
-POOLS = tuple(
-    dict.fromkeys(
-        route.subject.pool
-        for route in ROUTES
-        if route.is_built and route.subject and route.area != "functions"
-    )
-)
-"""Pools that must be ready for the platform to be, unless their area is switched off; a project may have no functions."""
+POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.subject is not FUNCTIONS))
+"""Pools that must be ready for the platform to be ready, unless their area is switched off. A project may have no functions."""
 
 
 _SECTIONS = {"rest": "api", "functions": "edge_runtime"}
 
 
 def areas_off(settings: Settings) -> frozenset[str]:
-    """Give the areas that are switched off."""
+    """Return the areas that are switched off."""
     switches = {
         "rest": settings.api.enabled,
         "graphql": settings.api.enabled and settings.graphql.enabled,
@@ -111,34 +130,34 @@ def areas_off(settings: Settings) -> frozenset[str]:
 
 
 def switch_of(area: str) -> str:
-    """Name the setting that switches an area off."""
+    """Return the name of the setting that switches an area off."""
     return f"{_SECTIONS.get(area, area)}.enabled"
 
 
 def pools_of(settings: Settings) -> tuple[str, ...]:
-    """Give the pools of the areas that are switched on."""
+    """Return the pools of the areas that are switched on."""
     off = areas_off(settings)
     return tuple(pool for pool in POOLS if pool not in off)
 
 
 def names_version(method: str, path: str, query: str) -> bool:
-    """Tell whether a version of an object is to be read by its id. `path` is below the storage's prefix."""
+    """Return whether a request reads a version of an object by its id. `path` is below the prefix of storage."""
     if not query or method not in ("GET", "HEAD"):
         return False
     is_object = path.startswith(("/object/", "/render/"))
     return is_object and "versionId" in parse_qs(query, keep_blank_values=True)
 
 
-_BY_FIRST = {
+_ROUTES_BY_FIRST_SEGMENT = {
     first: tuple(route for route in ROUTES if route.prefix.split("/")[1] == first)
     for first in {route.prefix.split("/")[1] for route in ROUTES}
 }
 
 
-def route_of(path: str, method: str = "GET") -> tuple[Route, str] | None:
-    """Find the route of a request, the longest prefix first, and the path below it (`/` at least)."""
-    best: tuple[Route, str] | None = None
-    for route in _BY_FIRST.get(path[1:].partition("/")[0], ()):
+def route_of(path: str, method: str = "GET") -> tuple[GatewayRoute, str] | None:
+    """Return the route of a request, the longest prefix first, and the path below it (at least `/`)."""
+    best: tuple[GatewayRoute, str] | None = None
+    for route in _ROUTES_BY_FIRST_SEGMENT.get(path[1:].partition("/")[0], ()):
         prefix = route.prefix
         is_below = path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/")
         if not is_below or (route.methods and method not in route.methods):

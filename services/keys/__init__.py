@@ -1,1 +1,1 @@
-"""The keys that verify access tokens at the door: ours, and those of foreign issuers."""
+"""The keys that verify access tokens in the gateway: the platform's own, and those of third-party issuers."""

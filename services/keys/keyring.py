@@ -1,51 +1,56 @@
-"""All keys that verify tokens, kept up to date for the doorkeeper: what changes them, and who is told."""
+"""Keep all keys that verify tokens up to date in the gateway's authenticator.
 
-from broker.events import Following, follow
-from broker.nats.connection import Connection
+Keys change when the file of signing keys changes, when the auth pool announces new keys, and when an issuer publishes others.
+"""
+
+from broker.events import EventSubscription, subscribe_events
+from broker.nats.connection import NatsConnection
 from broker.subjects import KEYS_CHANGED
 from schemas.events import KeysChanged
-from services.gateway.doorkeeper import Doorkeeper
-from services.keys.foreign import ForeignKeys
-from services.keys.own import OwnKeys
+from services.gateway.authentication import Authenticator
+from services.keys.platform_keys import PlatformKeys
+from services.keys.third_party_keys import ThirdPartyKeys
 
 
-class Keyring:
-    """Our own keys and those of foreign issuers."""
+class GatewayKeyring:
+    """The platform's own keys and those of third-party issuers."""
 
-    def __init__(self, keeper: Doorkeeper, own: OwnKeys, foreign: ForeignKeys) -> None:
-        self._keeper = keeper
-        self._own = own
-        self._foreign = foreign
-        self._following: Following | None = None
-        keeper.learn = self.learn
+    def __init__(
+        self, authenticator: Authenticator, platform_keys: PlatformKeys, third_party: ThirdPartyKeys
+    ) -> None:
+        self._authenticator = authenticator
+        self._platform_keys = platform_keys
+        self._third_party = third_party
+        self._following: EventSubscription | None = None
+        authenticator.learn = self.learn
 
-    async def start(self, connection: Connection) -> None:
-        """Follow the file and the issuers from now on. Raises: Unavailable."""
-        self._following = await follow(connection, KEYS_CHANGED, KeysChanged, self._hear)
-        if self._own.watch is not None:
-            self._own.watch.start(self.look)
-        await self._foreign.start()
+    async def start(self, connection: NatsConnection) -> None:
+        """Start watching the file, the auth pool's events and the issuers. Raises: Unavailable."""
+        self._following = await subscribe_events(connection, KEYS_CHANGED, KeysChanged, self._on_keys_changed)
+        if self._platform_keys.watch is not None:
+            self._platform_keys.watch.start(self.look)
+        await self._third_party.start()
 
     async def close(self) -> None:
-        """Follow nothing more."""
+        """Stop watching."""
         if self._following is not None:
             await self._following.close()
-        if self._own.watch is not None:
-            await self._own.watch.stop()
-        await self._foreign.close()
+        if self._platform_keys.watch is not None:
+            await self._platform_keys.watch.stop()
+        await self._third_party.close()
 
     async def learn(self, issuer: str) -> bool:
-        """See whether there are new keys of an issuer, or of ours (the empty text); tell whether there are."""
-        return await self._foreign.learn(issuer) if issuer else self.look()
+        """Look for new keys of an issuer, or of ours (the empty text); return whether there are any."""
+        return await self._third_party.learn(issuer) if issuer else self.look()
 
     def look(self) -> bool:
-        """See whether our own keys have changed; the doorkeeper has them then."""
-        has_changed = self._own.look()
+        """Check whether our own keys have changed, and pass new ones to the authenticator."""
+        has_changed = self._platform_keys.look()
         if has_changed:
-            self._keeper.use(self._own.keys)
+            self._authenticator.use(self._platform_keys.keys)
         return has_changed
 
-    async def _hear(self, _: KeysChanged) -> None:
-        """The accounts have new keys: whatever was verified is verified anew."""
+    async def _on_keys_changed(self, _: KeysChanged) -> None:
+        """Discard all verified tokens, because the auth pool has new keys."""
         if not self.look():
-            self._keeper.use(self._own.keys)
+            self._authenticator.use(self._platform_keys.keys)

@@ -1,4 +1,4 @@
-"""Whose share of the workers a request takes (`broker/requests/fair_queue.py`): the key by which requests of one caller are known together.
+"""The key of a caller for the fair queue of the workers (`broker/requests/fair_queue.py`): the key by which requests of one caller are known together.
 
 - A user, by issuer and `sub` of its verified token: users behind one address (NAT) have a share each, and a user with many
   sessions or addresses has one.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from schemas.caller import Caller, User
+from schemas.caller import Caller, UserCaller
 
 _CACHED = 10_000
 
@@ -37,12 +37,12 @@ class CallerKeys:
 
     def key_of(self, caller: Caller, api_key: str | None, address: Callable[[], str]) -> str:
         """Return the key of a caller. `api_key` is a verified one; `address` is called where the address matters."""
-        if isinstance(caller, User):
-            known = self._users.get(caller.claims)
-            if known is None:
-                known = self._learn_user(caller.claims)
-            if known:
-                return known
+        if isinstance(caller, UserCaller):
+            key = self._users.get(caller.claims)
+            if key is None:
+                key = self._learn_user(caller.claims)
+            if key:
+                return key
         other = (type(caller).__name__, api_key or "", address())
         return self._others.get(other) or self._learn_other(other)
 
@@ -50,7 +50,7 @@ class CallerKeys:
         """Return the key of a user, empty for a token that names none."""
         try:
             named = _decode(claims)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # a subject that is no text
+        except (msgspec.DecodeError, UnicodeDecodeError):  # the subject is not a text
             named = _Claims()
         key = _hash("user", named.iss, named.sub) if named.sub else ""
         if len(self._users) >= _CACHED:

@@ -1,7 +1,7 @@
 """CORS: preflight answers and the headers of every response. Pure.
 
-REST keeps its own lists (reference page "rest", section 18); the other areas have those of the gateway (page
-"platform", section 1).
+REST keeps its own lists (docs/reference/rest.md, section 18); the other areas have those of the gateway
+(docs/reference/platform.md, section 1).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ MAX_AGE_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class CorsPolicy:
     """What an area allows: methods, headers beside those asked for, headers a page may read, and origins (empty: all)."""
 
     methods: str
@@ -22,9 +22,9 @@ class Policy:
     origins: frozenset[str] = frozenset()
 
 
-def rest_policy(origins: Sequence[str]) -> Policy:
-    """Give the policy of the REST interface."""
-    return Policy(
+def rest_policy(origins: Sequence[str]) -> CorsPolicy:
+    """Return the policy of the REST interface."""
+    return CorsPolicy(
         methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
         allowed=("Accept", "Accept-Language", "Content-Language"),
         exposed="Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
@@ -33,9 +33,9 @@ def rest_policy(origins: Sequence[str]) -> Policy:
     )
 
 
-def common_policy(origins: Sequence[str]) -> Policy:
-    """Give the policy of every other area."""
-    return Policy(
+def common_policy(origins: Sequence[str]) -> CorsPolicy:
+    """Return the policy of every other area."""
+    return CorsPolicy(
         methods="GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
         allowed=(),
         exposed="Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
@@ -45,28 +45,28 @@ def common_policy(origins: Sequence[str]) -> Policy:
 
 
 def is_preflight(method: str, asked_method: str | None) -> bool:
-    """Tell whether a browser asks for permission."""
+    """Return whether a browser asks for permission."""
     return method == "OPTIONS" and asked_method is not None
 
 
-def preflight(policy: Policy, origin: str, asked_headers: str | None) -> Response:
+def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Response:
     """Answer a preflight: 200 without a body, and without permission for an origin that is not in the list."""
-    asked = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]
+    requested = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]
     headers: Headers = [
         *_origin(policy, origin),
         ("access-control-allow-methods", policy.methods),
-        ("access-control-allow-headers", ", ".join(("Authorization", *asked, *policy.allowed))),
+        ("access-control-allow-headers", ", ".join(("Authorization", *requested, *policy.allowed))),
         ("access-control-max-age", str(MAX_AGE_S)),
     ]
     return Response(200, headers)
 
 
-def response_headers(policy: Policy, origin: str | None) -> Headers:
-    """Give the headers that let a page of this origin read a response. Without an origin any page may."""
+def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:
+    """Return the headers that let a page of this origin read a response. Without an origin any page may."""
     return [*_origin(policy, origin), ("access-control-expose-headers", policy.exposed)]
 
 
-def _origin(policy: Policy, origin: str | None) -> Headers:
+def _origin(policy: CorsPolicy, origin: str | None) -> Headers:
     if not policy.origins:
         return [("access-control-allow-origin", "*")]
     if origin in policy.origins:

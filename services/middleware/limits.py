@@ -1,4 +1,4 @@
-"""Client addresses: who a request comes from where proxies stand in front. Pure."""
+"""Client addresses behind trusted proxies, and networks."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ def read_networks(texts: Sequence[str]) -> list[Network]:
 
 
 def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:
-    """Give the address of the client: the last in X-Forwarded-For that is no trusted proxy, if the peer is one.
+    """Return the client's address: if the peer is a trusted proxy, the last address in X-Forwarded-For that is not one.
 
     `forwarded` is the whole list: a header that came several times joined by commas. A hop may carry a port. One that
-    is no address names nobody: the last that is known before it counts, so that nobody can make up names.
+    is not an address is ignored together with all before it: the last valid one counts, so that clients cannot invent addresses.
     """
     if not trusted or forwarded is None:
         return peer
@@ -30,19 +30,19 @@ def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network])
     for hop in reversed(forwarded.split(",")):
         if not hop.strip():
             continue
-        found = _address(hop)
-        if found is None:
+        parsed = _address(hop)
+        if parsed is None:
             break
-        address = found
+        address = parsed
         if not _is_in(address, trusted):
             break
     return str(address)
 
 
 def is_in_networks(address: str, networks: Sequence[Network]) -> bool:
-    """Tell whether an address is in any of some networks."""
-    found = _address(address) if networks else None
-    return found is not None and _is_in(found, networks)
+    """Return whether an address is in any of some networks."""
+    parsed = _address(address) if networks else None
+    return parsed is not None and _is_in(parsed, networks)
 
 
 def _address(text: str) -> _Address | None:

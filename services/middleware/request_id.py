@@ -1,4 +1,4 @@
-"""One id from door to database: the caller's own if it is sane, else a new one."""
+"""Request ids, from the gateway to the database: the client's own id if it is valid, else a new one."""
 
 import itertools
 import os
@@ -19,7 +19,7 @@ os.register_at_fork(after_in_child=_renew)  # the ids of a forked edge are not t
 
 
 def request_id(sent: str | None) -> str:
-    """Give the id of a request: at most 128 plain characters."""
+    """Return the id of a request: at most 128 plain characters."""
     if sent is not None and _SANE.fullmatch(sent):
         return sent
     return f"{_prefix}-{next(_numbers):x}"

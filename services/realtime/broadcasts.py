@@ -3,8 +3,8 @@
     POST /api/broadcast                             {"messages": [{"topic", "event", "payload", "private"?, "id"?}]}
     POST /api/broadcast/{topic}/events/{event}      any JSON, or bytes; ?private=true
 
-202 once the messages are handed over. What may not be sent to a private room is left out of a batch, and is 403 alone.
-Source: reference page "realtime", sections 1 and 7.
+The response is 202 when the messages were handed to the broker. Messages that the caller may not send to a private topic are
+left out of a batch; a single one is rejected with 403. Source: docs/reference/realtime.md, sections 1 and 7.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from schemas.http import Headers, Response
-from services.middleware.refusals import JSON
-from services.realtime.frames import is_json
-from services.realtime.hub import Hub
-from services.realtime.limits import Rate
-from services.realtime.questions import Questions
-from services.realtime.rooms import PREFIX, Form, Message
-from services.realtime.tokens import Identity
+from services.middleware.errors import JSON
+from services.realtime.channels.pool_queries import ChannelQueries
+from services.realtime.limits import TokenBucket
+from services.realtime.protocol.frames import TOPIC_PREFIX, is_json
+from services.realtime.tokens import RealtimeIdentity
+from services.realtime.topics.hub import TopicHub
+from services.realtime.topics.messages import PayloadForm, TopicMessage
 
 _OVER_S = 10.0
 _MOST_KEYS = 10_000
@@ -28,120 +28,122 @@ _SPARE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
-    """A request as it concerns broadcasts."""
+class BroadcastRequest:
+    """The parts of a request that broadcasts read."""
 
     path: str
-    """Below the prefix of the area."""
+    """Path below the prefix of the area."""
     query: str
     content_type: str
     body: bytes
-    identity: Identity
+    identity: RealtimeIdentity
     headers: dict[str, str]
     """The `x-...` headers."""
     key: str
-    """What its rate is counted by."""
+    """The API key, by which the rate is counted."""
 
 
-class Broadcasts:
-    """Sends what comes over HTTP to rooms."""
+class HttpBroadcasts:
+    """Sends messages that arrive over HTTP to topics."""
 
-    def __init__(self, hub: Hub, questions: Questions, max_payload: int, per_s: float) -> None:
+    def __init__(self, hub: TopicHub, queries: ChannelQueries, max_payload: int, per_s: float) -> None:
         self._hub = hub
-        self._questions = questions
+        self._queries = queries
         self._max_payload = max_payload + _SPARE
         self._per_s = per_s
-        self._rates: dict[str, Rate] = {}
+        self._rates: dict[str, TokenBucket] = {}
 
-    async def answer(self, posted: Posted, now: float) -> Response:
-        """Answer a broadcast. Raises: Unavailable, DeadlineExceeded, Refused. `now` is monotonic."""
-        found: list[Message] | Response
-        single = _address(posted.path)
-        found = self._batch(posted.body) if single is None else self._one(posted, *single)
-        if isinstance(found, Response):
-            return found
-        rate = self._rate(posted.key)
-        if self._per_s > 0 and len(found) > rate.left(now):
-            is_batch = len(found) > 1 and rate.left(now) > 0
-            words = (
+    async def answer(self, request: BroadcastRequest, now: float) -> Response:
+        """Answer a broadcast. Raises: Unavailable, DeadlineExceeded, ChannelQueryRejected. `now` is monotonic."""
+        messages: list[TopicMessage] | Response
+        single = _single_address(request.path)
+        messages = self._read_batch(request.body) if single is None else self._read_single(request, *single)
+        if isinstance(messages, Response):
+            return messages
+        rate = self._rate(request.key)
+        if self._per_s > 0 and len(messages) > rate.left(now):
+            is_batch = len(messages) > 1 and rate.left(now) > 0
+            text = (
                 "Too many messages to broadcast, please reduce the batch size"
                 if is_batch
                 else "You have exceeded your rate limit"
             )
-            return _said(429, {"message": words}, self._told(rate, now))
-        allowed = await self._allowed(posted, found)
+            return _json_response(429, {"message": text}, self._rate_headers(rate, now))
+        allowed = await self._allowed(request, messages)
         if single is not None and not allowed:
-            return _said(403, {"message": "Unauthorized"}, self._told(rate, now))
+            return _json_response(403, {"message": "Unauthorized"}, self._rate_headers(rate, now))
         for message in allowed:
             rate.take(now)
             self._hub.send(message)
-        return Response(202, self._told(rate, now))
+        return Response(202, self._rate_headers(rate, now))
 
-    async def _allowed(self, posted: Posted, messages: list[Message]) -> list[Message]:
-        """Leave out what the sender may not send. Each private room is asked for once."""
+    async def _allowed(self, request: BroadcastRequest, messages: list[TopicMessage]) -> list[TopicMessage]:
+        """Return the messages that the caller may send. The pool is queried once for each private topic."""
         may: dict[str, bool] = {}
         for topic in dict.fromkeys(message.topic for message in messages if message.is_private):
-            may[topic] = await self._questions.may_write(topic, posted.identity, posted.headers, "broadcast")
-        return [each for each in messages if not each.is_private or may[each.topic]]
+            may[topic] = await self._queries.may_write(topic, request.identity, request.headers, "broadcast")
+        return [message for message in messages if not message.is_private or may[message.topic]]
 
-    def _one(self, posted: Posted, topic: str, event: str) -> list[Message] | Response:
-        kind = posted.content_type.partition(";")[0].strip().lower()
+    def _read_single(
+        self, request: BroadcastRequest, topic: str, event: str
+    ) -> list[TopicMessage] | Response:
+        kind = request.content_type.partition(";")[0].strip().lower()
         is_binary = kind == "application/octet-stream"
         if not is_binary and kind != "application/json":
-            return _said(415, {"message": "Unsupported Media Type"})
-        if len(posted.body) > self._max_payload:
+            return _json_response(415, {"message": "Unsupported Media Type"})
+        if len(request.body) > self._max_payload:
             return _invalid({"payload": ["Payload size exceeds tenant limit"]})
         if not topic or not event:
             return _invalid({"topic" if not topic else "event": ["can't be blank"]})
-        if not is_binary and not is_json(posted.body):
+        if not is_binary and not is_json(request.body):
             return _invalid({"payload": ["is invalid"]})
-        private = parse_qs(posted.query).get("private", [""])[-1].lower() == "true"
-        form = Form.BINARY if is_binary else Form.JSON
-        return [Message(topic.removeprefix(PREFIX), private, event, posted.body, form)]
+        private = parse_qs(request.query).get("private", [""])[-1].lower() == "true"
+        form = PayloadForm.BINARY if is_binary else PayloadForm.JSON
+        return [TopicMessage(topic.removeprefix(TOPIC_PREFIX), private, event, request.body, form)]
 
-    def _batch(self, body: bytes) -> list[Message] | Response:
+    def _read_batch(self, body: bytes) -> list[TopicMessage] | Response:
         try:
             body.decode()
-            read = msgspec.json.decode(body, type=dict[str, Any])
+            members = msgspec.json.decode(body, type=dict[str, Any])
             raw = msgspec.json.decode(body, type=_Raws)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return _invalid({"messages": ["is invalid"]})
-        sent = read.get("messages")
+        sent = members.get("messages")
         if not isinstance(sent, list) or not sent:
             return _invalid({"messages": ["can't be blank"]})
-        wrong = [self._wrong(each, payload) for each, payload in zip(sent, raw.messages, strict=True)]
-        if any(wrong):
-            return _invalid({"messages": wrong})
+        errors = [self._errors(item, payload) for item, payload in zip(sent, raw.messages, strict=True)]
+        if any(errors):
+            return _invalid({"messages": errors})
         return [
-            _message(each, bytes(payload["payload"]))
-            for each, payload in zip(sent, map(_members, raw.messages), strict=True)
+            _message(item, bytes(payload["payload"]))
+            for item, payload in zip(sent, map(_members, raw.messages), strict=True)
         ]
 
-    def _wrong(self, sent: Any, raw: msgspec.Raw) -> dict[str, list[str]]:
-        """Say what is wrong with a message of a batch, by member."""
+    def _errors(self, sent: Any, raw: msgspec.Raw) -> dict[str, list[str]]:
+        """Return the errors of a message of a batch, by member."""
         if not isinstance(sent, dict):
             return {"message": ["is invalid"]}
-        wrong: dict[str, list[str]] = {}
+        errors: dict[str, list[str]] = {}
         for name, kind in (("topic", str), ("event", str), ("payload", dict)):
             value = sent.get(name)
             if value is None or value == "":
-                wrong[name] = ["can't be blank"]
+                errors[name] = ["can't be blank"]
             elif not isinstance(value, kind):
-                wrong[name] = ["is invalid"]
+                errors[name] = ["is invalid"]
         if not isinstance(sent.get("id", ""), str | None):
-            wrong["id"] = ["is invalid"]
+            errors["id"] = ["is invalid"]
         if len(memoryview(raw)) > self._max_payload:
-            wrong["payload"] = ["Payload size exceeds tenant limit"]
-        return wrong
+            errors["payload"] = ["Payload size exceeds tenant limit"]
+        return errors
 
-    def _rate(self, key: str) -> Rate:
-        rate = self._rates.pop(key, None) or Rate(self._per_s, _OVER_S)
+    def _rate(self, key: str) -> TokenBucket:
+        rate = self._rates.pop(key, None) or TokenBucket(self._per_s, _OVER_S)
         if len(self._rates) >= _MOST_KEYS:
             del self._rates[next(iter(self._rates))]
         self._rates[key] = rate
         return rate
 
-    def _told(self, rate: Rate, now: float) -> Headers:
+    def _rate_headers(self, rate: TokenBucket, now: float) -> Headers:
         if self._per_s <= 0:
             return [("x-rate-rolling", "0")]
         left = rate.left(now)
@@ -159,19 +161,19 @@ class _Raws(msgspec.Struct):
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def _message(sent: dict[str, Any], payload: bytes) -> Message:
-    return Message(
-        topic=sent["topic"].removeprefix(PREFIX),
+def _message(sent: dict[str, Any], payload: bytes) -> TopicMessage:
+    return TopicMessage(
+        topic=sent["topic"].removeprefix(TOPIC_PREFIX),
         is_private=sent.get("private") is True or str(sent.get("private")).lower() == "true",
         event=sent["event"],
         payload=payload,
-        form=Form.JSON,
+        form=PayloadForm.JSON,
         id=sent.get("id") or "",
     )
 
 
-def _address(path: str) -> tuple[str, str] | None:
-    """Read `/api/broadcast/{topic}/events/{event}`; None for the batch's path."""
+def _single_address(path: str) -> tuple[str, str] | None:
+    """Return topic and event of `/api/broadcast/{topic}/events/{event}`; None for the path of batches."""
     parts = path.rstrip("/").split("/")
     if len(parts) < 4:
         return None
@@ -180,16 +182,16 @@ def _address(path: str) -> tuple[str, str] | None:
 
 
 def is_broadcast(path: str) -> bool:
-    """Tell whether a path is one of the two."""
+    """Return whether a path is one of the two."""
     parts = path.rstrip("/").split("/")
     return parts[:3] == ["", "api", "broadcast"] and (
         len(parts) == 3 or (len(parts) == 6 and parts[4] == "events")
     )
 
 
-def _said(status: int, told: dict[str, Any], headers: Headers | None = None) -> Response:
-    return Response(status, [JSON, *(headers or [])], msgspec.json.encode(told))
+def _json_response(status: int, body: dict[str, Any], headers: Headers | None = None) -> Response:
+    return Response(status, [JSON, *(headers or [])], msgspec.json.encode(body))
 
 
 def _invalid(errors: dict[str, Any]) -> Response:
-    return _said(422, {"errors": errors})
+    return _json_response(422, {"errors": errors})

@@ -1,12 +1,12 @@
-"""The realtime edge: sockets, broadcasts over HTTP, and what all of them share.
+"""The realtime edge of one process: sockets, broadcasts over HTTP, row changes as server-sent events, and their shared parts.
 
-    GET  /websocket                  the socket of the clients (`socket.py`), also under /socket/websocket
+    GET  /websocket                  the socket of the clients (`sockets/socket.py`), also under /socket/websocket
     GET  /changes                    row changes as server-sent events (`sse.py`)
     POST /api/broadcast...           broadcasts over HTTP (`broadcasts.py`)
     GET  /api/ping, /api/tenants/<name>/health
     else /api/tenants..., /api/openapi   403, empty
 
-Source: reference page "realtime", sections 1 and 12; architecture, decisions 12 to 14.
+Source: docs/reference/realtime.md, sections 1 and 12.
 """
 
 import asyncio
@@ -21,217 +21,227 @@ from urllib.parse import parse_qs
 import msgspec
 from aiohttp import web
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import gauge, observe, traceback_of
 from broker.requests.call import Calls
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
-from services.gateway.doorkeeper import Doorkeeper
-from services.middleware.refusals import JSON
+from services.gateway.authentication import Authenticator
+from services.middleware.errors import JSON
 from services.realtime import sse
-from services.realtime.broadcasts import Broadcasts, Posted, is_broadcast
+from services.realtime.broadcasts import BroadcastRequest, HttpBroadcasts, is_broadcast
 from services.realtime.changes.feed import ChangeFeed, open_feed
-from services.realtime.client_positions import EdgePositions
-from services.realtime.frames import VERSIONS
-from services.realtime.hub import Hub
-from services.realtime.join import Join
-from services.realtime.limits import Brake, Rate, Sockets, Turns
-from services.realtime.observed import SocketCrashed
-from services.realtime.outbox import Outbox
-from services.realtime.questions import Questions, Refused
-from services.realtime.seat import House
-from services.realtime.socket import JOINS_OVER_S, JoinLimits, Socket, Tally, Visitor
-from services.realtime.tokens import TokenRefused, Tokens, of_caller
-from services.realtime.tracker import Tracker
+from services.realtime.channels.client_positions import EdgePositions
+from services.realtime.channels.pool_queries import ChannelQueries, ChannelQueryRejected
+from services.realtime.channels.services import ChannelServices
+from services.realtime.limits import LongWorkLock, RejectionDelay, SocketCounts, TokenBucket
+from services.realtime.observations import SocketCrashed
+from services.realtime.protocol.frames import VERSIONS
+from services.realtime.protocol.join import JoinRequest
+from services.realtime.sockets.join_limits import JOINS_OVER_S, ProcessJoinLimits
+from services.realtime.sockets.outbox import FrameOutbox
+from services.realtime.sockets.socket import RealtimeSocket, SocketClient, SocketStatistics
+from services.realtime.tokens import RealtimeTokenRejected, Tokens, identity_of_caller
+from services.realtime.topics.hub import TopicHub
+from services.realtime.topics.tracker import PresenceTracker
 
 _SOCKETS = ("/websocket", "/socket/websocket")
 _TENANTS = "/api/tenants"
-_CLOSED = (_TENANTS, "/api/openapi")
-"""What administers tenants, of which there is one: closed to all, but for the health of it."""
-_LOOK_EVERY_S = 5.0
+_FORBIDDEN = (_TENANTS, "/api/openapi")
+"""Paths that administer tenants. There is one tenant, so they answer 403, except for its health."""
+_IDLE_CHECK_S = 5.0
 _DRAIN_S = 5.0
 _RESTARTING = "Realtime is restarting, please standby"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request as it concerns this edge."""
+class RealtimeRequest:
+    """The parts of a request that this edge reads."""
 
-    request: web.BaseRequest
+    http: web.BaseRequest
     path: str
-    """Below the prefix of the area."""
+    """Path below the prefix of the area."""
     query: str
-    first: dict[str, str]
-    """The first header of each name, in lower case."""
+    headers: dict[str, str]
+    """The first header of each name; names in lower case."""
     key: str
-    """The API key; empty where there is none."""
+    """The API key; empty if there is none."""
     address: str = ""
-    """The client's, as far as it is known."""
+    """Address of the client, if it is known."""
 
 
-class Realtime:
-    """The realtime edge of one process. Make one with `open`."""
+class RealtimeEdge:
+    """The realtime edge of one process. Created with `open`."""
 
-    def __init__(self, settings: Settings, connection: Connection, calls: Calls, keeper: Doorkeeper) -> None:
-        self._settings = own = settings.realtime
+    def __init__(self, settings: Settings, connection: NatsConnection, calls: Calls, keeper: Authenticator) -> None:
+        self._settings = limits = settings.realtime
         self._connection = connection
         self._feed: ChangeFeed | None = None
         name = secrets.token_hex(8)
-        questions = Questions(calls)
-        self._house = House(
-            hub=Hub(connection, name, own.max_payload),
-            tracker=Tracker(
+        queries = ChannelQueries(calls)
+        self._services = ChannelServices(
+            hub=TopicHub(connection, name, limits.max_payload),
+            tracker=PresenceTracker(
                 connection,
                 name,
-                own.max_presence_events_per_second,
-                most_members=own.max_presence_members,
-                most_bytes=own.max_presence_size,
+                limits.max_presence_events_per_second,
+                most_members=limits.max_presence_members,
+                most_bytes=limits.max_presence_size,
             ),
             tokens=Tokens(keeper),
-            questions=questions,
-            brake=Brake(),
-            turns=Turns(),
+            queries=queries,
+            rejection_delay=RejectionDelay(),
+            long_work=LongWorkLock(),
             feed=lambda: self._feed,
             positions=EdgePositions(
                 connection,
                 name,
-                questions,
-                min(own.replay_window, own.retention),
+                queries,
+                min(limits.replay_window, limits.retention),
                 lambda: self._sockets,
             ),
         )
-        self._broadcasts = Broadcasts(
-            self._house.hub, self._house.questions, own.max_payload, own.max_broadcasts_per_second
+        self._broadcasts = HttpBroadcasts(
+            self._services.hub, queries, limits.max_payload, limits.max_broadcasts_per_second
         )
-        self._sockets: set[Socket] = set()
-        self._count = Sockets(own.max_concurrent_users, own.max_sockets_per_key, own.max_sockets_per_address)
-        self._joins = Rate(own.max_joins_per_second, JOINS_OVER_S)
-        self._tally = Tally()
-        self._outbox = Outbox()
+        self._sockets: set[RealtimeSocket] = set()
+        self._counts = SocketCounts(
+            limits.max_concurrent_users, limits.max_sockets_per_key, limits.max_sockets_per_address
+        )
+        joins = TokenBucket(limits.max_joins_per_second, JOINS_OVER_S)
+        self._join_limits = ProcessJoinLimits(joins, self._join_rejection)
+        self._statistics = SocketStatistics()
+        self._outbox = FrameOutbox()
         self._is_draining = False
-        self._ending = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._streams = 0
-        self._looking: asyncio.Task[None] | None = None
-        self._shown = list(self._show())
+        self._idle_check: asyncio.Task[None] | None = None
+        self._gauges = list(self._register_gauges())
 
     @classmethod
     async def open(
-        cls, settings: Settings, connection: Connection, calls: Calls, keeper: Doorkeeper
-    ) -> "Realtime":
-        """Open the edge, and make it known to the others."""
-        _allow_files()
+        cls, settings: Settings, connection: NatsConnection, calls: Calls, keeper: Authenticator
+    ) -> "RealtimeEdge":
+        """Open the edge and announce it to the other edges."""
+        _raise_file_limit()
         edge = cls(settings, connection, calls, keeper)
         edge._feed = await open_feed(connection, calls, settings.realtime)
-        await edge._house.tracker.start()
-        edge._house.positions.start()
-        edge._looking = asyncio.get_running_loop().create_task(edge._look())
+        await edge._services.tracker.start()
+        edge._services.positions.start()
+        edge._idle_check = asyncio.get_running_loop().create_task(edge._close_idle_sockets())
         return edge
 
     @property
     def feed(self) -> ChangeFeed | None:
-        """Give the row changes of this process, for other edges."""
+        """Return the feed of row changes of this process, for other edges."""
         return self._feed
 
     # Requests
 
     def is_socket(self, path: str) -> bool:
-        """Tell whether a path is that of the sockets, which prove themselves otherwise than other requests."""
+        """Return whether a path is for sockets, which authenticate differently from other requests."""
         return path.rstrip("/") in _SOCKETS
 
-    async def connect(self, asked: Asked) -> web.StreamResponse | Response:
-        """Serve a socket to its end; give a refusal where there is none."""
-        refused = await self._refused(asked)
-        if isinstance(refused, Response):
-            return refused
+    async def connect(self, request: RealtimeRequest) -> web.StreamResponse | Response:
+        """Serve a socket to its end, or return the response that rejects it."""
+        client = await self._authenticate(request)
+        if isinstance(client, Response):
+            return client
         if self._is_draining:
             return _error(503, _RESTARTING)
-        place = self._count.enter(asked.key, asked.address)
-        if place is None:
-            await self._house.brake.wait()
+        counted = self._counts.add(request.key, request.address)
+        if counted is None:
+            await self._services.rejection_delay.wait()
             return _error(429, "Too many connected users")
-        limits = JoinLimits(self._joins, self._may_join)
-        socket = Socket(self._house, self._settings, refused, self._tally, limits, self._outbox)
+        socket = RealtimeSocket(
+            self._services, self._settings, client, self._statistics, self._join_limits, self._outbox
+        )
         self._sockets.add(socket)
         try:
-            return await socket.run(asked.request)
+            return await socket.run(request.http)
         except web.HTTPBadRequest:
             return _error(400, "A WebSocket handshake is needed here")
         except (ConnectionError, TimeoutError):
             raise
-        except Exception as error:  # the rim of a socket
+        except Exception as error:  # an error of our own ends this socket only
             observe(SocketCrashed(traceback_of(error)))
             raise ConnectionError("the socket crashed") from None
         finally:
             self._sockets.discard(socket)
-            self._count.leave(place)
+            self._counts.remove(counted)
 
     def is_stream(self, path: str) -> bool:
-        """Tell whether a path is that of row changes as server-sent events."""
+        """Return whether a path is that of row changes as server-sent events."""
         return path.rstrip("/") == sse.PATH
 
-    async def stream(self, asked: Asked, caller: Caller, headers: Headers) -> web.StreamResponse | Response:
-        """Send row changes to their end; give a refusal where there are none. Raises: Unavailable, DeadlineExceeded."""
-        if asked.request.method != "GET":
+    async def stream(
+        self, request: RealtimeRequest, caller: Caller, headers: Headers
+    ) -> web.StreamResponse | Response:
+        """Serve row changes until the client leaves, or return the response that rejects the request.
+
+        Raises: Unavailable, DeadlineExceeded.
+        """
+        if request.http.method != "GET":
             return Response(405, [JSON, ("allow", "GET")], b'{"message":"Method Not Allowed"}')
         try:
-            wanted = sse.read_wanted(asked.query, asked.first.get("last-event-id"))
+            changes = sse.parse_changes_request(request.query, request.headers.get("last-event-id"))
         except ValueError as error:
             return Response(400, [JSON], msgspec.json.encode({"message": str(error)}))
         if self._is_draining:
             raise Unavailable(_RESTARTING)
-        place = self._count.enter(asked.key, asked.address)
-        if place is None:
+        counted = self._counts.add(request.key, request.address)
+        if counted is None:
             return Response(429, [JSON], b'{"message":"Too many connected users"}')
         self._streams += 1
         try:
             return await sse.serve_changes(
-                asked.request,
+                request.http,
                 self._feed,
-                of_caller(caller),
-                wanted,
+                identity_of_caller(caller),
+                changes,
                 headers=headers,
                 max_unsent=self._settings.max_unsent,
-                ending=self._ending,
+                stopping=self._stopping,
             )
         finally:
             self._streams -= 1
-            self._count.leave(place)
+            self._counts.remove(counted)
 
-    async def answer(self, asked: Asked, body: bytes, caller: Caller) -> Response:
-        """Answer a request that is no socket, of a caller who was let in. Raises: Unavailable, DeadlineExceeded."""
-        method, path = asked.request.method, asked.path.rstrip("/")
+    async def answer(self, request: RealtimeRequest, body: bytes, caller: Caller) -> Response:
+        """Answer an HTTP request of an authenticated caller. Raises: Unavailable, DeadlineExceeded."""
+        method, path = request.http.method, request.path.rstrip("/")
         if is_broadcast(path):
             if method != "POST":
                 return Response(405, [JSON, ("allow", "POST")], b'{"message":"Method Not Allowed"}')
-            posted = Posted(
+            broadcast = BroadcastRequest(
                 path=path,
-                query=asked.query,
-                content_type=asked.first.get("content-type", ""),
+                query=request.query,
+                content_type=request.headers.get("content-type", ""),
                 body=body,
-                identity=of_caller(caller),
-                headers=_own_headers(asked.first),
-                key=asked.key,
+                identity=identity_of_caller(caller),
+                headers=_policy_headers(request.headers),
+                key=request.key,
             )
             try:
-                return await self._broadcasts.answer(posted, time.monotonic())
-            except Refused:
+                return await self._broadcasts.answer(broadcast, time.monotonic())
+            except ChannelQueryRejected:
                 return Response(500, [JSON], b'{"message":"Internal error"}')
         if path == "/api/ping" and method in ("GET", "HEAD"):
             return Response(200, [JSON], b'{"message":"Success"}')
         if path.startswith(f"{_TENANTS}/") and path.endswith("/health") and method in ("GET", "HEAD"):
             return Response(200, [JSON], msgspec.json.encode({"data": self._health()}))
-        if path in _CLOSED or path.startswith(f"{_TENANTS}/"):
+        if path in _FORBIDDEN or path.startswith(f"{_TENANTS}/"):
             return Response(403)
         return Response(404, [JSON], b'{"message":"Not Found"}')
 
-    # Its end
+    # The end
 
     async def drain(self) -> None:
-        """Send every client elsewhere and wait until they are gone; new ones are refused meanwhile."""
+        """Ask every client to reconnect elsewhere and wait until they are gone, `_DRAIN_S` at most; reject new ones."""
         self._is_draining = True
-        self._ending.set()
+        self._stopping.set()
         for socket in list(self._sockets):
             socket.drain()
         deadline = time.monotonic() + _DRAIN_S
@@ -239,49 +249,49 @@ class Realtime:
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
-        """End it; the sockets are gone."""
-        if self._looking is not None:
-            self._looking.cancel()
-        await self._house.positions.close()
-        await self._house.tracker.close()
+        """Close the edge. The sockets must be gone."""
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+        await self._services.positions.close()
+        await self._services.tracker.close()
         if self._feed is not None:
             await self._feed.close()
-        for remove in self._shown:
+        for remove in self._gauges:
             remove()
 
-    # What it knows
+    # Handshakes, idle sockets, metrics
 
-    async def _refused(self, asked: Asked) -> Visitor | Response:
-        """Look at the handshake: who it is, or the refusal."""
-        if not asked.key:
-            await self._house.brake.wait()
+    async def _authenticate(self, request: RealtimeRequest) -> SocketClient | Response:
+        """Return the client of a handshake, or the response that rejects it."""
+        if not request.key:
+            await self._services.rejection_delay.wait()
             return _error(401, "API key is missing")
-        options = {name: values[-1] for name, values in parse_qs(asked.query).items()}
+        options = {name: values[-1] for name, values in parse_qs(request.query).items()}
         vsn = VERSIONS.get(options.get("vsn", "1.0.0"))
         if vsn is None:
             return _error(400, "The version of the protocol (vsn) is 1.0.0 or 2.0.0")
         try:
-            identity = await self._house.tokens.connect(asked.key, time.time())
-        except TokenRefused as refused:
-            await self._house.brake.wait()
-            return _error(401, refused.text)
-        user_agent = asked.first.get("user-agent", "")
-        return Visitor(vsn, identity, _own_headers(asked.first), asked.address, user_agent)
+            identity = await self._services.tokens.connect(request.key, time.time())
+        except RealtimeTokenRejected as rejected:
+            await self._services.rejection_delay.wait()
+            return _error(401, rejected.text)
+        user_agent = request.headers.get("user-agent", "")
+        return SocketClient(vsn, identity, _policy_headers(request.headers), request.address, user_agent)
 
-    def _may_join(self, join: Join) -> str:
-        """Give the reason why a join is refused whoever asks; empty: it is not."""
+    def _join_rejection(self, join: JoinRequest) -> str:
+        """Return the reason why a join of any client is rejected, or ""."""
         if self._is_draining:
             return f"RealtimeRestarting: {_RESTARTING}"
         if self._settings.private_only and not join.is_private:
             return "PrivateOnly: This project only allows private channels"
         return ""
 
-    async def _look(self) -> None:
+    async def _close_idle_sockets(self) -> None:
         while True:
-            await asyncio.sleep(min(_LOOK_EVERY_S, self._settings.idle_timeout / 4))
+            await asyncio.sleep(min(_IDLE_CHECK_S, self._settings.idle_timeout / 4))
             now = time.monotonic()
             for socket in list(self._sockets):
-                socket.look(now)
+                socket.close_if_idle(now)
 
     def _health(self) -> dict[str, object]:
         is_connected = self._connection.is_connected
@@ -289,44 +299,48 @@ class Realtime:
             "healthy": is_connected and not self._is_draining,
             "db_connected": self._feed is not None,
             "connected_cluster": len(self._sockets),
-            "edges": len(self._house.tracker.edges) + 1,
+            "edges": len(self._services.tracker.edges) + 1,
         }
 
-    def _show(self) -> Iterator[Callable[[], None]]:
-        tally, prefix = self._tally, "headwater_realtime_"
+    def _register_gauges(self) -> Iterator[Callable[[], None]]:
+        statistics, prefix = self._statistics, "headwater_realtime_"
         yield gauge(prefix + "sockets", "Open sockets.", lambda: len(self._sockets))
         yield gauge(
             prefix + "channels",
             "Channels of all sockets.",
             lambda: sum(socket.channels for socket in self._sockets),
         )
-        yield gauge(prefix + "rooms", "Rooms with members here.", lambda: self._house.hub.size)
-        yield gauge(prefix + "deliveries", "Frames sent so far.", lambda: tally.deliveries)
-        yield gauge(prefix + "received", "Frames received so far.", lambda: tally.received)
-        yield gauge(prefix + "dropped", "Frames dropped so far for their form.", lambda: tally.dropped)
         yield gauge(
-            prefix + "slow_consumers", "Sockets closed so far for reading slowly.", lambda: tally.slow
+            prefix + "rooms", "Topics that channels of this process joined.", lambda: self._services.hub.size
+        )
+        yield gauge(prefix + "deliveries", "Frames sent so far.", lambda: statistics.deliveries)
+        yield gauge(prefix + "received", "Frames received so far.", lambda: statistics.received)
+        yield gauge(prefix + "dropped", "Malformed frames dropped so far.", lambda: statistics.dropped)
+        yield gauge(
+            prefix + "slow_consumers", "Sockets closed so far for reading slowly.", lambda: statistics.slow
         )
 
 
-def _allow_files() -> None:
-    """Let this process have as many sockets as the system lets it: what shells set is often 1024."""
+def _raise_file_limit() -> None:
+    """Raise the limit of open files to the hard limit: the soft limit of shells is often 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with contextlib.suppress(ValueError, OSError):  # a system that names no bound takes none
+        with contextlib.suppress(
+            ValueError, OSError
+        ):  # some systems report no hard limit and reject the call
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def key_of(first: dict[str, str], query: str) -> str:
-    """Give the API key of a handshake: a header wins over the query."""
+    """Return the API key of a handshake; a header has precedence over the query."""
     for name in ("x-api-key", "apikey"):
         if first.get(name):
             return first[name]
     return parse_qs(query).get("apikey", [""])[-1]
 
 
-def _own_headers(first: dict[str, str]) -> dict[str, str]:
-    """Give the headers that policies may look at."""
+def _policy_headers(first: dict[str, str]) -> dict[str, str]:
+    """Return the headers that policies may read."""
     return {name: value for name, value in first.items() if name.startswith("x-") and name != "x-api-key"}
 
 

@@ -1,7 +1,7 @@
-"""Limits of the realtime edge: rates as buckets, counts of sockets by key, and the brake on refusals.
+"""Limits of the realtime edge: rates as token buckets, counts of sockets, fair turns for long work, and a delay before rejections.
 
-Every limit counts in one edge process; 0 is no limit. Pure but for their own numbers and the brake; the clock is an argument.
-Source: reference page "realtime", section 12.
+Every limit applies to one edge process; 0: unlimited. The clock is an argument of what counts.
+Source: docs/reference/realtime.md, section 12.
 """
 
 import asyncio
@@ -11,8 +11,11 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 
-class Rate:
-    """So many events a second, on average over `over_s` seconds."""
+class TokenBucket:
+    """Allows `per_s` events a second, on average over `over_s` seconds.
+
+    The bucket holds `per_s * over_s` tokens, each event takes one, and it refills with `per_s` tokens a second.
+    """
 
     __slots__ = ("_full", "_left", "_per_s", "_since")
 
@@ -22,7 +25,7 @@ class Rate:
         self._since = 0.0
 
     def take(self, now: float, count: float = 1) -> bool:
-        """Count an event, or so many; False if that is more than there may be: then none is counted."""
+        """Take tokens for events. Return False, and take none, if there are too few."""
         if self._per_s <= 0:
             return True
         self._fill(now)
@@ -32,23 +35,23 @@ class Rate:
         return True
 
     def spend(self, count: int, now: float) -> None:
-        """Count events that happen in any case."""
+        """Take tokens for events that cannot be prevented; the bucket may go below zero."""
         self._fill(now)
         self._left = max(self._left - count, -self._full)
 
     def is_spent(self, now: float) -> bool:
-        """Tell whether there were as many events as there may be."""
+        """Return whether the bucket is empty."""
         self._fill(now)
         return self._per_s > 0 and self._left < 1
 
     def left(self, now: float) -> int:
-        """Tell how many events may come now."""
+        """Return how many events are allowed now."""
         self._fill(now)
         return int(self._left)
 
     @property
     def used(self) -> float:
-        """Events a second, as far as the bucket tells."""
+        """Return the rate of the last seconds in events a second, computed from the level of the bucket."""
         over_s = self._full / self._per_s if self._per_s > 0 else 1.0
         return round((self._full - self._left) / over_s, 2)
 
@@ -58,11 +61,11 @@ class Rate:
 
 
 Name = tuple[str, bytes]
-"""What a socket is counted by: the kind, and whose it is."""
+"""What a socket is counted by: "key" or "address", and its value."""
 
 
-class Sockets:
-    """How many sockets there are, in all, by API key and by client address."""
+class SocketCounts:
+    """Counts sockets: all, by API key, and by client address."""
 
     def __init__(self, most: int, most_of_key: int, most_of_address: int = 0) -> None:
         self._most = most
@@ -70,8 +73,8 @@ class Sockets:
         self._counts: Counter[Name] = Counter()
         self.count = 0
 
-    def enter(self, key: str, address: str = "") -> tuple[Name, Name] | None:
-        """Count a socket; give what it leaves with, or None if it is one too many."""
+    def add(self, key: str, address: str = "") -> tuple[Name, Name] | None:
+        """Count a socket; return what `remove` takes, or None if a limit is reached."""
         digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
         names = (("key", digest), ("address", address.encode(errors="surrogatepass")))
         if self.is_full or any(
@@ -82,8 +85,8 @@ class Sockets:
         self._counts.update(names)
         return names
 
-    def leave(self, names: tuple[Name, Name]) -> None:
-        """Count a socket no more."""
+    def remove(self, names: tuple[Name, Name]) -> None:
+        """Uncount a socket."""
         self.count -= 1
         for name in names:
             self._counts[name] -= 1
@@ -92,30 +95,30 @@ class Sockets:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is room for no further socket."""
+        """Whether the limit of all sockets is reached."""
         return 0 < self._most <= self.count
 
 
-class Turns:
-    """Lets one piece of long work run at a time, with an iteration of the event loop between two of them.
+class LongWorkLock:
+    """A lock for long synchronous work that yields to the event loop after each holder.
 
-    A thousand joins that arrive together then hold up other clients for the time of one, not of all. Who waits is served in
-    the order of coming, and a socket has one piece at a time, so that each socket gets its turn.
+    A thousand joins that arrive together then delay other clients for the time of one join, not of all. Waiters get the lock
+    in the order of arrival, and a socket waits with one piece of work at a time, so every socket makes progress.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     @contextlib.asynccontextmanager
-    async def take(self) -> AsyncIterator[None]:
-        """Wait for the turn; the work inside must not wait for anything else."""
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold the lock; the work inside must not await anything."""
         async with self._lock:
             yield
             await asyncio.sleep(0)
 
 
-class Brake:
-    """Makes those wait a moment who were refused, so that they do not storm back; but never many of them at a time."""
+class RejectionDelay:
+    """Delays rejections, so that rejected clients do not reconnect at once. Beyond `most` waiting ones rejections are immediate."""
 
     def __init__(self, wait_s: float = 0.2, most: int = 256) -> None:
         self._wait_s = wait_s
@@ -123,7 +126,7 @@ class Brake:
         self._waiting = 0
 
     async def wait(self) -> None:
-        """Wait before a refusal is told."""
+        """Wait before a rejection is sent."""
         if self._waiting >= self._most:
             return
         self._waiting += 1

@@ -1,8 +1,8 @@
 """The edge of GraphQL subscriptions: `GET /graphql/v1` with an upgrade to a WebSocket.
 
-Who a client is stands in headers, in the query (`?apikey=`), or, as browsers can set no headers, in the payload of
-`connection_init`: `apikey` and `Authorization` in any case of letters, by themselves or inside `headers`. The payload wins.
-Source: docs/graphql-subscriptions.md.
+The credentials of a client are in headers, in the query (`?apikey=`), or in the payload of `connection_init`, because browsers
+cannot set headers: `apikey` and `Authorization` in upper or lower case, at the top level or inside `headers`. The payload has
+precedence. Source: docs/graphql-subscriptions.md.
 """
 
 import asyncio
@@ -14,81 +14,89 @@ from aiohttp import web
 
 from broker.observability.observe import gauge
 from broker.requests.call import Calls
-from schemas.caller import Rejected, User
+from schemas.caller import RejectedCaller, UserCaller
 from schemas.http import Headers, Response
 from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD
-from services.gateway.doorkeeper import Doorkeeper
-from services.gateway.functions import wants_socket
+from services.gateway.authentication import Authenticator
+from services.gateway.functions import is_websocket_request
 from services.gateway.routes import route_of
-from services.middleware.apikey import KeyRefused
+from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.caller_key import CallerKeys
-from services.middleware.refusals import refusal
-from services.realtime.limits import Sockets
-from services.realtime.model import Feed
-from services.subscriptions.asking import Asking, Visitor
-from services.subscriptions.live import LiveQueries
-from services.subscriptions.socket import Admitted, House, Socket, Tally, VisitorRefused
-from services.subscriptions.watches import Watches
+from services.middleware.errors import error_response
+from services.realtime.changes.interface import Feed
+from services.realtime.limits import SocketCounts
+from services.subscriptions.live_queries import LiveQueries
+from services.subscriptions.pool_queries import OperationCaller, OperationQueries
+from services.subscriptions.socket import (
+    AdmittedCaller,
+    CallerRejected,
+    GraphQLSocket,
+    GraphQLSocketServices,
+    GraphQLSocketStatistics,
+)
+from services.subscriptions.table_watches import TableWatches
 
 AREA, PREFIX = "graphql", "/graphql/v1"
 _DRAIN_S = 5.0
 _LEAST_S = 0.01
-"""The log tells of a commit a moment before other transactions see it: no query runs sooner after a change."""
-_PASSED_ON = "x-"
-_KEPT_BACK = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-real-ip",
+"""Least seconds from a change to the run of a query: a commit is in the log a moment before other transactions see it."""
+_FORWARDED = "x-"
+_NOT_FORWARDED = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-real-ip",
     "x-api-key", "x-request-id"})  # fmt: skip
 
 
-class GraphQLSockets:
-    """The edge of subscriptions of one process. `feed` is None where row changes are not delivered."""
+class GraphQLSocketEdge:
+    """The subscription edge of one process. `feed` is None if row changes are not delivered."""
 
-    def __init__(self, settings: Settings, calls: Calls, keeper: Doorkeeper, feed: Feed | None) -> None:
-        self._settings = own = settings.graphql.subscriptions
+    def __init__(self, settings: Settings, calls: Calls, keeper: Authenticator, feed: Feed | None) -> None:
+        self._settings = settings.graphql.subscriptions
         self._keeper = keeper
-        asking = Asking(calls, settings.gateway.request_timeout, own.max_unsent)
-        self._watches = None if feed is None else Watches(feed)
+        queries = OperationQueries(calls, settings.gateway.request_timeout, self._settings.max_unsent)
+        self._watches = None if feed is None else TableWatches(feed)
         self._live = (
             None
             if self._watches is None
-            else LiveQueries(asking, self._watches, max(float(own.debounce), _LEAST_S), own.max_runs)
+            else LiveQueries(
+                queries, self._watches, max(float(self._settings.debounce), _LEAST_S), self._settings.max_runs
+            )
         )
-        self._house = House(asking, self._live, feed, own)
-        self._tally = Tally()
-        self._sockets: set[Socket] = set()
-        self._count = Sockets(own.max_sockets, 0, own.max_sockets_per_address)
+        self._services = GraphQLSocketServices(queries, self._live, feed, self._settings)
+        self._statistics = GraphQLSocketStatistics()
+        self._sockets: set[GraphQLSocket] = set()
+        self._counts = SocketCounts(self._settings.max_sockets, 0, self._settings.max_sockets_per_address)
         self._is_draining = False
         self._caller_keys = CallerKeys()
-        self._shown = list(self._show())
+        self._gauges = list(self._register_gauges())
 
     async def connect(
         self, request: web.BaseRequest, first: Mapping[str, str], key: str | None, address: str = ""
     ) -> web.StreamResponse | Response:
-        """Serve a socket to its end; give a refusal where there is none. `first`: the first header of each name."""
+        """Serve a socket to its end, or return the response that rejects it. `first`: the first header of each name."""
         if self._is_draining:
-            return refusal(AREA, 503, "The interface is restarting", headers=[("retry-after", "1")])
-        place = self._count.enter("", address)
-        if place is None:
-            return refusal(AREA, 429, "Too many sockets", headers=[("retry-after", "5")])
-        headers = [(name, value) for name, value in first.items() if _is_passed_on(name)]
+            return error_response(AREA, 503, "The interface is restarting", headers=[("retry-after", "1")])
+        counted = self._counts.add("", address)
+        if counted is None:
+            return error_response(AREA, 429, "Too many sockets", headers=[("retry-after", "5")])
+        headers = [(name, value) for name, value in first.items() if _is_forwarded(name)]
 
-        async def admit(payload: dict[str, object]) -> Admitted:
+        async def admit(payload: dict[str, object]) -> AdmittedCaller:
             return await self._admit(payload, first, key, headers, address)
 
-        socket = Socket(self._house, self._tally, admit)
+        socket = GraphQLSocket(self._services, self._statistics, admit)
         self._sockets.add(socket)
         try:
             return await socket.run(request)
         except web.HTTPBadRequest:
-            return refusal(AREA, 400, "A WebSocket handshake is needed here")
+            return error_response(AREA, 400, "A WebSocket handshake is needed here")
         finally:
             self._sockets.discard(socket)
-            self._count.leave(place)
+            self._counts.remove(counted)
 
     async def drain(self) -> None:
-        """Send every client elsewhere and wait until they are gone; new ones are refused meanwhile."""
+        """Ask every client to reconnect elsewhere and wait until they are gone, `_DRAIN_S` at most; reject new ones."""
         self._is_draining = True
         for socket in list(self._sockets):
             socket.drain()
@@ -97,10 +105,10 @@ class GraphQLSockets:
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
-        """End it; the sockets are gone."""
+        """Close the edge. The sockets must be gone."""
         if self._live is not None:
             await self._live.close()
-        for remove in self._shown:
+        for remove in self._gauges:
             remove()
 
     async def _admit(
@@ -110,29 +118,31 @@ class GraphQLSockets:
         key: str | None,
         headers: Headers,
         address: str,
-    ) -> Admitted:
-        """Tell whose a socket is. Raises: VisitorRefused."""
-        told = _credentials(payload)
-        key = told.get("apikey") or key
-        authorization = told.get("authorization") or first.get("authorization")
-        found = route_of(PREFIX)
-        assert found is not None  # the table of routes has it
-        route, now = found[0], time.time()
+    ) -> AdmittedCaller:
+        """Return the caller of a socket. Raises: CallerRejected."""
+        credentials = _credentials(payload)
+        key = credentials.get("apikey") or key
+        authorization = credentials.get("authorization") or first.get("authorization")
+        match = route_of(PREFIX)
+        assert match is not None  # the table of routes has it
+        route, now = match[0], time.time()
         try:
             caller = self._keeper.caller(route, key, authorization, now)
-            if isinstance(caller, Rejected):
+            if isinstance(caller, RejectedCaller):
                 caller = await self._keeper.second_look(route, key, authorization, now, caller)
-        except KeyRefused as error:
-            raise VisitorRefused(error.message) from None
-        if isinstance(caller, Rejected):
-            raise VisitorRefused(caller.message)
-        ends = caller.decoded().get("exp") if isinstance(caller, User) else None
-        ends_at = read_json_number(ends, least=0, most=FAR_S)
+        except ApiKeyRejected as error:
+            raise CallerRejected(error.message) from None
+        if isinstance(caller, RejectedCaller):
+            raise CallerRejected(caller.message)
+        expiry = caller.decoded().get("exp") if isinstance(caller, UserCaller) else None
+        expires_at = read_json_number(expiry, least=0, most=FAR_S)
         caller_key = self._caller_keys.key_of(caller, key, lambda: address)
-        return Admitted(Visitor(caller, headers, caller_key), math.inf if ends_at is None else ends_at)
+        return AdmittedCaller(
+            OperationCaller(caller, headers, caller_key), math.inf if expires_at is None else expires_at
+        )
 
-    def _show(self) -> Iterator[Callable[[], None]]:
-        prefix, tally = "headwater_graphql_", self._tally
+    def _register_gauges(self) -> Iterator[Callable[[], None]]:
+        prefix, statistics = "headwater_graphql_", self._statistics
         yield gauge(prefix + "sockets", "Open sockets of GraphQL.", lambda: len(self._sockets))
         yield gauge(
             prefix + "operations",
@@ -141,11 +151,13 @@ class GraphQLSockets:
         )
         yield gauge(
             prefix + "operations_begun",
-            "Operations that were begun over sockets so far.",
-            lambda: tally.operations,
+            "Operations that were started over sockets so far.",
+            lambda: statistics.operations,
         )
-        yield gauge(prefix + "results", "Results sent over sockets so far.", lambda: tally.results)
-        yield gauge(prefix + "slow_sockets", "Sockets closed so far for reading slowly.", lambda: tally.slow)
+        yield gauge(prefix + "results", "Results sent over sockets so far.", lambda: statistics.results)
+        yield gauge(
+            prefix + "slow_sockets", "Sockets closed so far for reading slowly.", lambda: statistics.slow
+        )
         if (live := self._live) is not None:
             yield gauge(prefix + "live_queries", "Different live queries.", lambda: live.size)
             yield gauge(prefix + "live_runs", "Runs of live queries so far.", lambda: live.runs)
@@ -156,17 +168,17 @@ class GraphQLSockets:
 
 
 def is_subscribing(request: web.BaseRequest) -> bool:
-    """Tell whether a request is for this edge: an upgrade, or the method that edges use among themselves."""
-    return wants_socket(request) or request.method == METHOD
+    """Return whether a request is for this edge: an upgrade, or the method that edges use for the pool."""
+    return is_websocket_request(request) or request.method == METHOD
 
 
-def _is_passed_on(name: str) -> bool:
-    return name.startswith(_PASSED_ON) and name not in _KEPT_BACK
+def _is_forwarded(name: str) -> bool:
+    return name.startswith(_FORWARDED) and name not in _NOT_FORWARDED
 
 
 def _credentials(payload: Mapping[str, object]) -> dict[str, str]:
-    """Give the texts of a payload by their names in lower case; those inside `headers` count as well."""
+    """Return the credentials in a payload by their names in lower case; those inside `headers` count as well."""
     inner = payload.get("headers")
     both = {**(inner if isinstance(inner, dict) else {}), **payload}
-    found = {str(name).lower(): value for name, value in both.items() if isinstance(value, str) and value}
-    return {name: value for name, value in found.items() if name in ("apikey", "authorization")}
+    texts = {str(name).lower(): value for name, value in both.items() if isinstance(value, str) and value}
+    return {name: value for name, value in texts.items() if name in ("apikey", "authorization")}

@@ -1,9 +1,9 @@
 """The messages of the protocol graphql-transport-ws, and the codes that close a socket. Pure.
 
-    connection_init ->            <- connection_ack        within a time, once; whoever the client is stands in its payload
+    connection_init ->            <- connection_ack        once, within a time limit; its payload authenticates the client
     ping <-> pong                                          at any time, in both directions
     subscribe (id) ->             <- next (id) ... complete (id), or error (id)
-    complete (id) ->                                       no more of that
+    complete (id) ->                                       ends the operation
 
 Source: the protocol's description in the repository `enisdenjo/graphql-ws`, PROTOCOL.md.
 """
@@ -21,30 +21,30 @@ _LONGEST_REASON = 123
 ACK = b'{"type":"connection_ack"}'
 
 
-class MessageRefused(Exception):
-    """A message that closes the socket with 4400: why."""
+class MessageRejected(Exception):
+    """The message is not valid: the socket is closed with 4400 and this reason."""
 
 
 class Init(Struct, frozen=True, tag_field="type", tag="connection_init"):
-    """Who the client is."""
+    """Credentials of the client."""
 
     payload: dict[str, object] | None = None
 
 
 class Ping(Struct, frozen=True, tag_field="type", tag="ping"):
-    """Wants a pong."""
+    """Requests a pong."""
 
     payload: dict[str, object] | None = None
 
 
 class Pong(Struct, frozen=True, tag_field="type", tag="pong"):
-    """Answers a ping, or comes by itself."""
+    """Answers a ping, or is sent unasked."""
 
     payload: dict[str, object] | None = None
 
 
 class Subscribe(Struct, frozen=True, tag_field="type", tag="subscribe"):
-    """Begins an operation. `payload` is the JSON of a GraphQL request."""
+    """Starts an operation. `payload` is the JSON of a GraphQL request."""
 
     id: str
     payload: Raw
@@ -71,53 +71,53 @@ _read_payload = msgspec.json.Decoder(_Payload).decode
 
 
 def read(text: str) -> Message:
-    """Read a message of a client. Raises: MessageRefused."""
+    """Parse a message of a client. Raises: MessageRejected."""
     try:
         message = _read.decode(text)
         if isinstance(message, Subscribe):
             _read_payload(message.payload)
     except (msgspec.DecodeError, UnicodeError):
-        raise MessageRefused("Invalid message") from None
+        raise MessageRejected("Invalid message") from None
     except RecursionError:
-        raise MessageRefused("The message is nested too deeply") from None
+        raise MessageRejected("The message is nested too deeply") from None
     if isinstance(message, Subscribe | Complete) and not message.id:
-        raise MessageRefused("A message needs an id")
+        raise MessageRejected("A message needs an id")
     return message
 
 
 def pong(payload: dict[str, object] | None) -> bytes:
-    """Write the answer to a ping."""
+    """Return the answer to a ping."""
     return _with_payload(b"pong", payload)
 
 
 def ping(payload: dict[str, object]) -> bytes:
-    """Write a ping that tells something."""
+    """Return a ping with a payload."""
     return _with_payload(b"ping", payload)
 
 
 def next_(id: bytes, result: bytes) -> bytes:
-    """Write a result. `id` is JSON, `result` the JSON of an execution result."""
+    """Return the message with a result. `id` is JSON, `result` the JSON of an execution result."""
     return b'{"id":%b,"type":"next","payload":%b}' % (id, result)
 
 
 def error(id: bytes, errors: bytes) -> bytes:
-    """Write that an operation is over because of errors, a JSON list."""
+    """Return the message that an operation ended with errors, a JSON list."""
     return b'{"id":%b,"type":"error","payload":%b}' % (id, errors)
 
 
 def complete(id: bytes) -> bytes:
-    """Write that an operation is over."""
+    """Return the message that an operation is complete."""
     return b'{"id":%b,"type":"complete"}' % id
 
 
 def errors_of(message: str, code: str | None = None) -> bytes:
-    """Give a JSON list with one error."""
+    """Return a JSON list with one error."""
     extensions = {} if code is None else {"extensions": {"code": code}}
     return msgspec.json.encode([{"message": message, **extensions}])
 
 
 def shortened(reason: str) -> bytes:
-    """Give the reason of a close as it fits into the frame."""
+    """Return the reason of a close, cut to the length that a close frame allows."""
     return reason.encode()[:_LONGEST_REASON].decode(errors="ignore").encode()
 
 

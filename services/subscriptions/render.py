@@ -1,17 +1,17 @@
-"""A row change as the result of a GraphQL operation: what the log told and what was read of the row become JSON. Pure."""
+"""Renders a row change as the result of a GraphQL operation, from the log and from what the pool read of the row. Pure."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
 
-from schemas.subscriptions import ChangeField, Changes, OldColumn
+from schemas.subscriptions import ChangeField, OldColumn, RowChangesPlan
 
 _NULL = b"null"
 
 
-class Change(Struct, frozen=True):
-    """The member `data` of a delivery (`services/realtime/changes/record.py`), as far as it is used."""
+class DeliveredChange(Struct, frozen=True):
+    """The members of `data` of a delivery (`services/realtime/changes/record.py`) that are used here."""
 
     type: str
     position: str
@@ -21,18 +21,18 @@ class Change(Struct, frozen=True):
     errors: list[str] | None = None
 
 
-read_change = msgspec.json.Decoder(Change).decode
+read_change = msgspec.json.Decoder(DeliveredChange).decode
 
 
-def key_of(change: Change, primary_key: Sequence[str]) -> list[str] | None:
-    """Give the key of the changed row as texts; None where the log does not tell it."""
+def key_of(change: DeliveredChange, primary_key: Sequence[str]) -> list[str] | None:
+    """Return the key of the changed row as texts; None if the log does not have it."""
     row = change.old_record if change.type == "DELETE" else change.record
     values = [_text(row.get(name)) for name in primary_key]
     return None if None in values else [value for value in values if value is not None]
 
 
-def result_of(plan: Changes, change: Change, nodes: Sequence[bytes]) -> bytes:
-    """Give the execution result. `nodes` are the JSON texts of the fields `node`, in their order."""
+def result_of(plan: RowChangesPlan, change: DeliveredChange, nodes: Sequence[bytes]) -> bytes:
+    """Return the execution result. `nodes` are the JSON texts of the fields `node`, in their order."""
     left = iter(nodes)
     members = [
         msgspec.json.encode(field.key)
@@ -43,7 +43,7 @@ def result_of(plan: Changes, change: Change, nodes: Sequence[bytes]) -> bytes:
     return b'{"data":{%b:{%b}}}' % (msgspec.json.encode(plan.name), b",".join(members))
 
 
-def _field(field: ChangeField, change: Change, node: bytes) -> bytes:
+def _field(field: ChangeField, change: DeliveredChange, node: bytes) -> bytes:
     match field.kind:
         case "event":
             return msgspec.json.encode(change.type)
@@ -59,7 +59,8 @@ def _field(field: ChangeField, change: Change, node: bytes) -> bytes:
             if change.type == "INSERT":
                 return _NULL
             members = [
-                msgspec.json.encode(one.key) + b":" + _old(one, change.old_record) for one in field.columns
+                msgspec.json.encode(column.key) + b":" + _old(column, change.old_record)
+                for column in field.columns
             ]
             return b"{%b}" % b",".join(members)
 
@@ -82,23 +83,23 @@ def _old(column: OldColumn, row: Mapping[str, Raw]) -> bytes:
 
 
 def _as_texts(value: bytes) -> bytes:
-    """Give a number or an object as a text; the numbers of a list one by one."""
+    """Return a number or an object as a JSON string; of a list, each number."""
     if value.startswith(b"["):
         return b"[%b]" % b",".join(
-            bytes(one) if bytes(one)[:1] in (b'"', b"n") else msgspec.json.encode(bytes(one).decode())
-            for one in msgspec.json.decode(value, type=list[Raw])
+            bytes(item) if bytes(item)[:1] in (b'"', b"n") else msgspec.json.encode(bytes(item).decode())
+            for item in msgspec.json.decode(value, type=list[Raw])
         )
     return msgspec.json.encode(value.decode())
 
 
 def _renamed(value: object, labels: Mapping[str, str]) -> object:
     if isinstance(value, list):
-        return [_renamed(one, labels) for one in value]
+        return [_renamed(item, labels) for item in value]
     return labels.get(value, value) if isinstance(value, str) else value
 
 
 def _text(raw: Raw | None) -> str | None:
-    """Give a value as Postgres reads it: a string without its quotes, everything else as it is written."""
+    """Return a value as the text that Postgres reads: a string without quotes, any other value as it is written."""
     if raw is None:
         return None
     value = bytes(raw).strip()

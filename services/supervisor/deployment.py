@@ -1,4 +1,4 @@
-"""The secrets of a platform on many machines (pure): one text a file, as `docker-compose.yml` reads them."""
+"""Generate the secrets of a platform on many machines (pure): one text a file, as `docker-compose.yml` reads them."""
 
 import json
 import secrets
@@ -12,13 +12,13 @@ from services.supervisor.api_keys import random_keys
 SINGLE = frozenset({
     "db_password", "db_auth_admin_password", "db_storage_admin_password", "db_scheduler_password", "db_replication_password",
 })  # fmt: skip
-"""Passwords of one login each that stand in no other secret: one that is missing is made by itself."""
+"""Passwords of one login each that no other secret contains, so a missing one can be generated alone."""
 NATS_HOSTS = ("nats-1", "nats-2", "nats-3")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where the servers are: host and port, or the host alone where the port is the usual one."""
+class ServerAddresses:
+    """Addresses of the servers: host and port, or the host alone for the default port."""
 
     database: str = "db:5432"
     nats: Sequence[str] = ("nats-1:4222", "nats-2:4222", "nats-3:4222")
@@ -26,21 +26,21 @@ class Places:
     cluster_port: int = 6222
 
 
-def deployment_secrets(places: Places) -> dict[str, str]:
-    """Make all secrets anew: name of a file -> what stands in it."""
+def deployment_secrets(addresses: ServerAddresses) -> dict[str, str]:
+    """Generate all secrets: file name -> content."""
     keys = random_keys()
     owner, login = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     single = {name: secrets.token_urlsafe(24) for name in sorted(SINGLE)}
-    wings = {wing: secrets.token_urlsafe(24) for wing in ("door", "pool", "changes")}
+    users = {user: secrets.token_urlsafe(24) for user in ("door", "pool", "changes")}
     return {
         "db_owner_password": owner,
         **single,
-        "db_url": _database_url("authenticator", login, places),
-        "migrate_url": _database_url("supabase_admin", owner, places),
-        "nats_secrets.conf": nats_secrets(wings, secrets.token_urlsafe(24), places),
-        "edge_broker_url": _broker_url("door", wings["door"], places),
-        "pool_broker_url": _broker_url("pool", wings["pool"], places),
-        "changes_broker_url": _broker_url("changes", wings["changes"], places),
+        "db_url": _database_url("authenticator", login, addresses),
+        "migrate_url": _database_url("supabase_admin", owner, addresses),
+        "nats_secrets.conf": nats_secrets(users, secrets.token_urlsafe(24), addresses),
+        "edge_broker_url": _broker_url("door", users["door"], addresses),
+        "pool_broker_url": _broker_url("pool", users["pool"], addresses),
+        "changes_broker_url": _broker_url("changes", users["changes"], addresses),
         "jwt_secret": keys.jwt_secret,
         "publishable_key": keys.publishable_key,
         "secret_key": keys.secret_key,
@@ -52,14 +52,14 @@ def deployment_secrets(places: Places) -> dict[str, str]:
     }
 
 
-def nats_secrets(wings: dict[str, str], cluster: str, places: Places) -> str:
-    """Give the part of each nats-server's configuration that holds passwords: users, and the cluster's routes."""
-    routes = [f"nats://cluster:{quote(cluster, safe='')}@{place}" for place in places.routes]
+def nats_secrets(users: dict[str, str], cluster: str, addresses: ServerAddresses) -> str:
+    """Return the part of each nats-server's configuration that holds passwords: users and cluster routes."""
+    routes = [f"nats://cluster:{quote(cluster, safe='')}@{route}" for route in addresses.routes]
     return "\n".join([
-        subjects.authorization(wings),
+        subjects.authorization(users),
         "cluster {",
         "  name: headwater",
-        f"  port: {places.cluster_port}",
+        f"  port: {addresses.cluster_port}",
         f"  authorization {{ user: cluster, password: {json.dumps(cluster)} }}",
         f"  routes: {json.dumps(routes)}",
         "}",
@@ -67,9 +67,9 @@ def nats_secrets(wings: dict[str, str], cluster: str, places: Places) -> str:
     ])  # fmt: skip
 
 
-def _database_url(user: str, password: str, places: Places) -> str:
-    return f"postgresql://{user}:{quote(password, safe='')}@{places.database}/postgres"
+def _database_url(user: str, password: str, addresses: ServerAddresses) -> str:
+    return f"postgresql://{user}:{quote(password, safe='')}@{addresses.database}/postgres"
 
 
-def _broker_url(wing: str, password: str, places: Places) -> str:
-    return ",".join(f"nats://{wing}:{quote(password, safe='')}@{place}" for place in places.nats)
+def _broker_url(user: str, password: str, addresses: ServerAddresses) -> str:
+    return ",".join(f"nats://{user}:{quote(password, safe='')}@{address}" for address in addresses.nats)

@@ -1,8 +1,8 @@
 """Errors of the supervisor: one sentence that says what is wrong and what to do, and an exit code.
 
 SupervisorError
-|- StartRefused   exit 2: nothing was begun; the user changes an option, a file or a folder
-`- StartFailed    exit 1: a part of the platform did not come up
+|- StartRefused   exit 2: nothing was started; the user has to change an option, a file or a folder
+`- StartFailed    exit 1: a part of the platform did not start
 """
 
 
@@ -13,10 +13,10 @@ class SupervisorError(Exception):
 
 
 class StartRefused(SupervisorError):
-    """What was asked for cannot be started as it is: a port in use, a broken config, a locked data folder."""
+    """The requested start is impossible: a port in use, a broken config, a locked data folder."""
 
     exit_code = 2
 
 
 class StartFailed(SupervisorError):
-    """A part of the platform ended or refused while starting."""
+    """A part of the platform exited or reported an error while it started."""

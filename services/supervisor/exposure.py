@@ -1,4 +1,4 @@
-"""Who could reach the platform, and with which well-known secrets (pure)."""
+"""Check who could reach the platform from other machines, and with which published secrets (pure)."""
 
 import ipaddress
 
@@ -15,15 +15,15 @@ from services.supervisor.errors import StartRefused
 
 
 def check_exposure(settings: Settings) -> None:
-    """Refuse the published development secrets where others than this machine could use them.
+    """Reject the published development secrets where other machines could use them.
 
     Raises: StartRefused with the names of what must be set.
     """
-    found = development_secrets(settings)
-    if found and not is_loopback(settings.gateway.host):
+    published = development_secrets(settings)
+    if published and not is_loopback(settings.gateway.host):
         raise StartRefused(
             f"The host {settings.gateway.host} can be reached from outside, and these still have their well-known "
-            f"development values: {', '.join(found)}. Make random ones with `headwater keys >> .env`."
+            f"development values: {', '.join(published)}. Make random ones with `headwater keys >> .env`."
         )
     outside = settings.db.url
     weak = any(password.matches(DEVELOPMENT_DB_PASSWORD) for password in login_passwords(settings).values())
@@ -35,7 +35,7 @@ def check_exposure(settings: Settings) -> None:
 
 
 def exposure_warnings(settings: Settings) -> list[str]:
-    """Return what is no mistake on this machine alone, and one where others can reach the platform."""
+    """Return warnings about settings that are safe on this machine alone, but not where others reach the platform."""
     auth = settings.auth
     if is_loopback(settings.gateway.host) or not (auth.enabled and auth.enable_signup):
         return []
@@ -46,13 +46,13 @@ def exposure_warnings(settings: Settings) -> list[str]:
     return [
         f"Sign-ups with {what} are not confirmed, and the host {settings.gateway.host} can be reached from outside: anybody "
         f"may sign up with what belongs to somebody else. Set auth.{area}.enable_confirmations = true."
-        for is_meant, area, what in unconfirmed
-        if is_meant
+        for is_unconfirmed, area, what in unconfirmed
+        if is_unconfirmed
     ]
 
 
 def development_secrets(settings: Settings) -> list[str]:
-    """Give the environment names of the secrets that still have their published development values."""
+    """Return the environment names of the secrets that still have their published development values."""
     published = {
         "HEADWATER_AUTH_JWT_SECRET": (settings.auth.jwt_secret, DEVELOPMENT_JWT_SECRET),
         "HEADWATER_AUTH_PUBLISHABLE_KEY": (settings.auth.publishable_key, DEVELOPMENT_PUBLISHABLE_KEY),
@@ -63,7 +63,7 @@ def development_secrets(settings: Settings) -> list[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address (or the folder of a Unix socket) is reached from this machine only."""
+    """Return whether an address (or the folder of a Unix socket) is reachable from this machine only."""
     if host == "localhost" or host.startswith("/") or host == "":
         return True
     try:

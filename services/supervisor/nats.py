@@ -1,7 +1,7 @@
-"""The embedded nats-server: its configuration, and whether it answers.
+"""The embedded nats-server: its configuration, and a probe of whether it answers.
 
-It listens on the loopback address only, keeps JetStream's store in the data folder, and lets in the users of
-`broker.subjects` alone: one for each wing, each with the subjects it needs.
+It listens on the loopback address only and keeps JetStream's store in the data folder. It accepts only the users of
+`broker.subjects`: one for the edges, one for the pools, one for the process `changes`, each limited to the subjects it needs.
 """
 
 import asyncio
@@ -13,18 +13,18 @@ from services.supervisor.data_folder.folder import DataFolder, write_private
 HOST = "127.0.0.1"
 _ANSWER_TIMEOUT_S = 1.0
 _RESERVED = "64GB"
-"""What streams may promise in all. By itself the server takes three quarters of the free disk, and refuses streams on a small one."""
+"""Bytes that streams may reserve together. The server's default, three quarters of the free disk, is too little on a small one."""
 
 
 def write_nats_config(folder: DataFolder, port: int, authorization: str) -> Path:
-    """Write the server's configuration, readable by its owner only, and give its path."""
+    """Write the server's configuration, readable by its owner only, and return its path."""
     path = folder.nats / "nats.conf"
     write_private(path, nats_config(port, folder.nats / "store", authorization).encode())
     return path
 
 
 def nats_config(port: int, store: Path, authorization: str) -> str:
-    """Give the text of a nats-server configuration (pure). `authorization` names users and what they may do."""
+    """Return the text of a nats-server configuration (pure). `authorization` names users and their permissions."""
     return "\n".join([
         "# Written by headwater at each start.",
         "server_name: headwater",
@@ -39,16 +39,16 @@ def nats_config(port: int, store: Path, authorization: str) -> str:
 
 
 def nats_environment(cores: int) -> dict[str, str]:
-    """Give the variables under which the server runs on a machine with so many cores (pure).
+    """Return the variables under which the server runs on a machine with this number of cores (pure).
 
-    It needs a tenth of what a request costs in all. Go would give it threads for all cores, which look for work on the cores
-    where the other parts of the platform have theirs: 0.047 ms of CPU a request on two cores, 0.030 with one.
+    The server needs a tenth of a request's CPU time. By default Go starts threads for all cores, which then look for work on the
+    cores of the platform's other processes: 0.047 ms of CPU a request with two cores, 0.030 ms with one.
     """
     return {"GOMAXPROCS": str(max(1, cores // 4))}
 
 
-async def answers(port: int) -> bool:
-    """Tell whether a nats-server greets on this port of the loopback address."""
+async def is_answering(port: int) -> bool:
+    """Return whether a nats-server greets on this port of the loopback address."""
     try:
         async with asyncio.timeout(_ANSWER_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(HOST, port)

@@ -1,7 +1,7 @@
-"""Ports: which ones a platform listens on, and whether they are free.
+"""Choose the ports of a platform and check that they are free.
 
-The usual ports are those of the settings. When the user names the port of the API, the platform stands beside others:
-every port that nobody named is then a free one, the one of the last start if it still is.
+The default ports are those of the settings. When the user names the port of the API, other platforms run on this machine, too:
+each port without a chosen number is then any free one, preferably the one of the last start.
 """
 
 import errno
@@ -17,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of one platform; 0 for what it has not."""
+    """The ports of one platform; 0 for a part that does not run."""
 
     api: int
     db: int
@@ -27,8 +27,8 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One port as it was asked for: `number` 0 is any free one; `label` and `option` are for the user's eyes."""
+class PortRequest:
+    """A requested port: `number` 0 is any free one; `label` and `option` appear in error texts."""
 
     name: str
     label: str
@@ -37,54 +37,62 @@ class Wanted:
     number: int
 
 
-def wanted_ports(settings: Settings, named: Collection[str], *, needed: Collection[str]) -> list[Wanted]:
-    """Give the ports that are needed out of api, db, nats, mail and smtp; `named` are those the user chose by option or environment."""
-    usual, mail = Settings(), settings.inbucket
-    beside = "api" in named
+def requested_ports(
+    settings: Settings, named: Collection[str], *, needed: Collection[str]
+) -> list[PortRequest]:
+    """Return requests for the needed ports of api, db, nats, mail and smtp; `named` are those set by option or environment."""
+    defaults, mail = Settings(), settings.inbucket
+    others_run = "api" in named
 
     def number(name: str, value: int, default: int) -> int:
-        chosen = name in named or value != default or not beside
-        return value if chosen else 0
+        is_fixed = name in named or value != default or not others_run
+        return value if is_fixed else 0
 
-    every = [
-        Wanted("api", "the API", "--port", settings.gateway.host, settings.api.port),
-        Wanted("db", "Postgres", "--db-port", LOOPBACK, number("db", settings.db.port, usual.db.port)),
-        Wanted(
-            "nats", "NATS", "--nats-port", LOOPBACK, number("nats", settings.broker.port, usual.broker.port)
+    requests = [
+        PortRequest("api", "the API", "--port", settings.gateway.host, settings.api.port),
+        PortRequest(
+            "db", "Postgres", "--db-port", LOOPBACK, number("db", settings.db.port, defaults.db.port)
         ),
-        Wanted(
+        PortRequest(
+            "nats",
+            "NATS",
+            "--nats-port",
+            LOOPBACK,
+            number("nats", settings.broker.port, defaults.broker.port),
+        ),
+        PortRequest(
             "mail",
             "the mail catcher",
             "--mail-port",
             LOOPBACK,
-            number("mail", mail.port, usual.inbucket.port),
+            number("mail", mail.port, defaults.inbucket.port),
         ),
-        Wanted(
+        PortRequest(
             "smtp",
             "the mail catcher's SMTP",
             "--smtp-port",
             LOOPBACK,
-            number("smtp", mail.smtp_port, usual.inbucket.smtp_port),
+            number("smtp", mail.smtp_port, defaults.inbucket.smtp_port),
         ),
     ]
-    return [wanted for wanted in every if wanted.name in needed]
+    return [request for request in requests if request.name in needed]
 
 
-def choose_ports(wanted: list[Wanted], earlier: Mapping[str, int]) -> Ports:
-    """Settle every port; those that are not needed are 0.
+def choose_ports(requests: list[PortRequest], earlier: Mapping[str, int]) -> Ports:
+    """Choose a number for every requested port; the ports of other parts are 0.
 
-    Raises: StartRefused if a port that was asked for is in use, or two parts were given the same one.
+    Raises: StartRefused if a requested port is in use, or two parts have the same one.
     """
-    settled: dict[str, int] = {}
-    for one in sorted(wanted, key=lambda each: each.number == 0):
-        settled[one.name] = _settle(one, earlier.get(one.name, 0), settled)
-    return Ports(**{each.name: settled.get(each.name, 0) for each in fields(Ports)})
+    chosen: dict[str, int] = {}
+    for request in sorted(requests, key=lambda request: request.number == 0):  # fixed numbers first
+        chosen[request.name] = _choose(request, earlier.get(request.name, 0), chosen)
+    return Ports(**{field.name: chosen.get(field.name, 0) for field in fields(Ports)})
 
 
 def is_free(host: str, port: int) -> bool:
-    """Tell whether a server could listen there now.
+    """Return whether a server could listen on an address now.
 
-    Raises: StartRefused if the host is no address of this machine.
+    Raises: StartRefused if the host is not an address of this machine, or the port needs more rights.
     """
     try:
         _bound(host, port).close()
@@ -101,26 +109,26 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-def _settle(wanted: Wanted, earlier: int, settled: Mapping[str, int]) -> int:
-    taken = set(settled.values())
-    if wanted.number in taken and wanted.number:
+def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int]) -> int:
+    used = set(chosen.values())
+    if request.number in used and request.number:
         raise StartRefused(
-            f"Port {wanted.number} was chosen twice; give {wanted.label} another one with {wanted.option}."
+            f"Port {request.number} was chosen twice; give {request.label} another one with {request.option}."
         )
-    if wanted.number:
-        if not is_free(wanted.host, wanted.number):
+    if request.number:
+        if not is_free(request.host, request.number):
             raise StartRefused(
-                f"Port {wanted.number} for {wanted.label} is in use by another program. "
-                f"Stop that program, or choose another port with {wanted.option}."
+                f"Port {request.number} for {request.label} is in use by another program. "
+                f"Stop that program, or choose another port with {request.option}."
             )
-        return wanted.number
-    if earlier and earlier not in taken and is_free(wanted.host, earlier):
+        return request.number
+    if earlier and earlier not in used and is_free(request.host, earlier):
         return earlier
-    while True:  # the system may offer what another part was just given
-        with _bound(wanted.host, 0) as probe:
-            found = int(probe.getsockname()[1])
-        if found not in taken:
-            return found
+    while True:  # the system may offer a port that another part just got
+        with _bound(request.host, 0) as probe:
+            free = int(probe.getsockname()[1])
+        if free not in used:
+            return free
 
 
 def _bound(host: str, port: int) -> socket.socket:

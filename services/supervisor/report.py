@@ -1,4 +1,4 @@
-"""Reporter: where the supervisor says what it does. The command line decides how that looks."""
+"""Reporter: the protocol by which the supervisor reports its steps. The command line formats them."""
 
 from datetime import UTC, datetime
 from typing import Protocol
@@ -7,37 +7,37 @@ from services.supervisor.processes.log_files import LogFile
 
 
 class Reporter(Protocol):
-    """Takes short lines, without a line end. None of them holds a secret but those of `ready`."""
+    """Takes short lines without a line end. Only the values of `ready` contain secrets."""
 
-    def say(self, line: str) -> None:
-        """Tell a step that was done or is under way."""
+    def info(self, line: str) -> None:
+        """Report a step that was done or has begun."""
 
     def warn(self, line: str) -> None:
-        """Tell something the user should look at."""
+        """Report something the user should look at."""
 
     def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Tell that everything runs: what it listens on, its keys, and how long the start took."""
+        """Report that everything runs: addresses and keys, and the seconds the start took."""
 
 
-class Recorded:
-    """Passes everything on to another reporter, and writes it to the supervisor's own log, without the keys."""
+class RecordingReporter:
+    """Forwards to another reporter and writes everything but the keys to the supervisor's log."""
 
     def __init__(self, inner: Reporter, log: LogFile) -> None:
         self._inner = inner
         self._log = log
 
-    def say(self, line: str) -> None:
-        """Tell a step."""
+    def info(self, line: str) -> None:
+        """Record and forward a step."""
         self.record(line)
-        self._inner.say(line)
+        self._inner.info(line)
 
     def warn(self, line: str) -> None:
-        """Tell a warning."""
+        """Record and forward a warning."""
         self.record(f"warning: {line}")
         self._inner.warn(line)
 
     def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Tell that everything runs."""
+        """Record and forward that everything runs."""
         self.record(f"everything is ready after {seconds:.1f} s")
         self._inner.ready(values, seconds)
 

@@ -6,8 +6,8 @@ import json
 import aiohttp
 import pytest
 
-from broker.jetstream.streams import drop_stream
-from broker.nats.connection import Connection
+from broker.jetstream.streams import delete_stream
+from broker.nats.connection import NatsConnection
 from schemas.errors import DeadlineExceeded, Unavailable
 from tests.platform import Platform
 
@@ -16,15 +16,15 @@ _FORGED = ("changes.public.forged", "messages.pub.forged", "gaps.forged")
 _STREAMS = ("CHANGES", "LETTERS", "STORAGE_EVENTS", "FUNCTION_LOGS")
 
 
-async def _open(target: Platform, user: str) -> Connection:
+async def _open(target: Platform, user: str) -> NatsConnection:
     password = json.loads((target.data / "passwords.json").read_text())[user]
     port = json.loads((target.data / "ports.json").read_text())["nats"]
-    return await Connection.open(f"nats://{user}:{password}@127.0.0.1:{port}", name="attack")
+    return await NatsConnection.open(f"nats://{user}:{password}@127.0.0.1:{port}", name="attack")
 
 
-async def _is_answered(connection: Connection, subject: str, patience_s: float = 0.5) -> bool:
+async def _is_answered(connection: NatsConnection, subject: str, patience_s: float = 0.5) -> bool:
     try:
-        await connection.ask(subject, b"", patience_s)
+        await connection.request(subject, b"", patience_s)
     except (Unavailable, DeadlineExceeded):
         return False
     return True
@@ -57,10 +57,10 @@ async def test_row_changes_are_not_forged(target: Platform, user: str) -> None:
         await changes.close()
 
 
-async def _is_kept(connection: Connection, subject: str) -> bool:
+async def _is_kept(connection: NatsConnection, subject: str) -> bool:
     """Tell whether the stream of row changes has a message of a subject."""
     asked = json.dumps({"subjects_filter": subject}).encode()
-    answer = await connection.ask("$JS.API.STREAM.INFO.CHANGES", asked, 5)
+    answer = await connection.request("$JS.API.STREAM.INFO.CHANGES", asked, 5)
     return bool(json.loads(answer.payload)["state"].get("subjects"))
 
 
@@ -79,7 +79,7 @@ async def test_row_changes_go_on_after_their_stream_is_deleted(target: Platform)
             await socket.send_str(json.dumps(join))
             while "Subscribed" not in await socket.receive_str(timeout=30):
                 pass
-            await drop_stream(connection, "CHANGES")
+            await delete_stream(connection, "CHANGES")
             row = 0
             while not seen:  # changes of the moment in which the stream is made again are told as a gap
                 row += 1

@@ -10,7 +10,7 @@ import pytest
 from schemas.settings.tree import Settings
 from tests.attacks.probe import run_sql
 from tests.workers.database.server import Server, temporary_server
-from workers.database.migrate import MigrationError, migrate
+from workers.database.migrations.migrate import MigrationError, migrate
 
 _PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 

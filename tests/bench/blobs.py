@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import uvloop
 
-from broker.blobs.blob_names import Place, blob
+from broker.blobs.blob_names import BlobPath, blob
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 
@@ -27,7 +27,7 @@ _CHUNK = 128 * 1024
 _LEAST_BYTES, _MOST_BLOBS = 200 * MB, 1000
 
 
-async def write(store: BlobStore, place: Place, chunks: list[bytes]) -> None:
+async def write(store: BlobStore, place: BlobPath, chunks: list[bytes]) -> None:
     """Write one blob as an edge does."""
     async with store.stage(place, limit=1 << 40) as staging:
         for chunk in chunks:
@@ -36,14 +36,14 @@ async def write(store: BlobStore, place: Place, chunks: list[bytes]) -> None:
     await store.promote(staged)
 
 
-async def read(store: BlobStore, place: Place) -> None:
+async def read(store: BlobStore, place: BlobPath) -> None:
     """Read one blob chunk by chunk."""
     async with store.read(place) as reading:
         async for _ in reading.chunks:
             pass
 
 
-async def send(store: BlobStore, place: Place) -> None:
+async def send(store: BlobStore, place: BlobPath) -> None:
     """Send one blob into a socket from the kernel."""
     loop = asyncio.get_running_loop()
     one, other = socket.socketpair()

@@ -17,10 +17,10 @@ from contextlib import AsyncExitStack
 
 import uvloop
 
-from broker.jetstream.ordered_publisher import Ordered
+from broker.jetstream.ordered_publisher import OrderedPublisher
 from broker.jetstream.ordered_reader import StreamReader
-from broker.jetstream.streams import StreamLimits, make_stream, stream_state
-from broker.nats.connection import Connection
+from broker.jetstream.streams import StreamLimits, create_stream, stream_state
+from broker.nats.connection import NatsConnection
 from schemas.errors import ApiError
 from tests.broker.server import NatsServer, free_port, running_server
 
@@ -55,9 +55,11 @@ async def main(rounds: int) -> None:
             )
         )
         urls = ",".join(server.url for server in servers)
-        writer_link = await Connection.open(urls, name="writer", replicas=3)
-        reader_link = await Connection.open(",".join(reversed(urls.split(","))), name="reader", replicas=3)
-        watcher = await Connection.open(urls, name="watcher", replicas=3)
+        writer_link = await NatsConnection.open(urls, name="writer", replicas=3)
+        reader_link = await NatsConnection.open(
+            ",".join(reversed(urls.split(","))), name="reader", replicas=3
+        )
+        watcher = await NatsConnection.open(urls, name="watcher", replicas=3)
         await _until_ready(writer_link)
         run = _Run()
         work = [asyncio.create_task(_write(writer_link, run)), asyncio.create_task(_read(reader_link, run))]
@@ -107,12 +109,12 @@ def _config(ports: list[int], number: int) -> str:
     )
 
 
-async def _until_ready(link: Connection) -> None:
+async def _until_ready(link: NatsConnection) -> None:
     async with asyncio.timeout(60):
         while True:
             try:
                 if await stream_state(link, "CHANGES") is None:
-                    await make_stream(link, _LIMITS, {})
+                    await create_stream(link, _LIMITS, {})
                 return
             except ApiError:
                 await asyncio.sleep(0.2)
@@ -122,8 +124,8 @@ async def _until_ready(link: Connection) -> None:
                 await asyncio.sleep(0.2)
 
 
-async def _write(link: Connection, run: _Run) -> None:
-    ordered = Ordered(link, "CHANGES", order=int, last_seq=0, last_id="", confirmed=0)
+async def _write(link: NatsConnection, run: _Run) -> None:
+    ordered = OrderedPublisher(link, "CHANGES", order=int, last_seq=0, last_id="", confirmed=0)
     async with ordered:
         while True:
             await ordered.publish(
@@ -133,7 +135,7 @@ async def _write(link: Connection, run: _Run) -> None:
             await asyncio.sleep(_PAUSE_S)
 
 
-async def _read(link: Connection, run: _Run) -> None:
+async def _read(link: NatsConnection, run: _Run) -> None:
     reader = StreamReader(link, "CHANGES", ["changes.>"], 0)
     run.last = time.monotonic()
     while True:
@@ -145,14 +147,16 @@ async def _read(link: Connection, run: _Run) -> None:
         run.arrived([int(message.payload) for message in kept])
 
 
-async def _watch_leader(link: Connection, run: _Run) -> None:
+async def _watch_leader(link: NatsConnection, run: _Run) -> None:
     """Add up the time in which the stream, or the cluster that places consumers, has no leader that answers."""
     since = 0.0
     while True:
         began = time.monotonic()
         try:
-            reply = await link.ask("$JS.API.STREAM.INFO.CHANGES", b"", 0.25)
-            names = await link.ask("$JS.API.STREAM.NAMES", b"", 0.25)  # answered by the leader of the cluster
+            reply = await link.request("$JS.API.STREAM.INFO.CHANGES", b"", 0.25)
+            names = await link.request(
+                "$JS.API.STREAM.NAMES", b"", 0.25
+            )  # answered by the leader of the cluster
             has_leader = b'"error"' not in reply.payload + names.payload
         except ApiError:
             has_leader = False

@@ -17,11 +17,12 @@ import nats
 import uvloop
 from nats.aio.msg import Msg
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
-from broker.requests.serve import RequestBody, Streamed, serve
+from broker.requests.handler import RequestBody, StreamedResponse
+from broker.requests.serve import serve
 from broker.subjects import REST
-from schemas.caller import User
+from schemas.caller import UserCaller
 from schemas.http import Request, Response
 from tests.bench.cpu import spent
 from tests.broker.server import NatsServer, running_server
@@ -30,13 +31,13 @@ MIB = 1024 * 1024
 REQUEST = Request(
     "3f1c9a5e0d7b4a52", "GET", "/items", "select=id,name,price&id=eq.42&order=id.asc&limit=10",
     [("accept", "application/json"), ("x-client-info", "bench"), ("prefer", "count=exact")],
-    User(b'{"sub":"11111111-2222-3333-4444-555555555555","role":"authenticated"}'),
+    UserCaller(b'{"sub":"11111111-2222-3333-4444-555555555555","role":"authenticated"}'),
 )  # fmt: skip
 RESPONSE = Response(200, [("content-type", "application/json; charset=utf-8")], b"x" * 300)
 _PIECE = b"\0" * (256 * 1024)
 
 
-async def _answer(request: Request, body: RequestBody) -> Response | Streamed:
+async def _answer(request: Request, body: RequestBody) -> Response | StreamedResponse:
     if request.method == "GET":
         return RESPONSE
     if request.method == "POST":
@@ -44,7 +45,7 @@ async def _answer(request: Request, body: RequestBody) -> Response | Streamed:
         async for piece in body:
             size += len(piece)
         return Response(200, [], str(size).encode())
-    return Streamed(200, [], _source(int(request.query)))
+    return StreamedResponse(200, [], _source(int(request.query)))
 
 
 async def _source(size: int) -> AsyncIterator[bytes]:
@@ -53,7 +54,7 @@ async def _source(size: int) -> AsyncIterator[bytes]:
 
 
 async def _worker(url: str) -> None:
-    connection = await Connection.open(url, name="bench-worker")
+    connection = await NatsConnection.open(url, name="bench-worker")
     await serve(connection, REST, _answer, concurrency=64, queue=512)
     plain = await nats.connect(url)
 
@@ -112,7 +113,7 @@ async def _bodies(calls: Calls, size: int) -> None:
 
 
 async def _main(server: NatsServer, worker: int, seconds: float) -> None:
-    connection = await Connection.open(server.url, name="bench")
+    connection = await NatsConnection.open(server.url, name="bench")
     calls = Calls(connection)
     plain = await nats.connect(server.url)
     pids = {os.getpid(): "asker", server.pid: "server", worker: "worker"}

@@ -29,16 +29,16 @@ from broker import subjects
 from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
 from broker.codec import encode
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
-from schemas.blobs import Blob
+from schemas.blobs import BlobReference
 from schemas.http import Request
-from schemas.images.transform import Order, Output, Transform
+from schemas.images.transform import Output, RenderOrder, Transform
 from schemas.settings.storage import Storage
 from tests.broker.server import NatsServer, running_server
-from workers.images.decoders import Decoders
-from workers.images.job import Job
-from workers.images.limits import Limits
+from workers.images.decoder_messages import DecoderJob
+from workers.images.decoder_processes import DecoderProcesses
+from workers.images.limits import DecoderLimits
 from workers.images.render import prepare, render
 
 WIDTH, HEIGHT, WANTED = 4000, 3000, Transform(width=800)
@@ -92,7 +92,7 @@ def directly(source: bytes, output: Output) -> bytes:
 def in_process(source: bytes, rounds: int) -> dict[str, float]:
     """Compare the library with `render`; give the CPU milliseconds of `render` by format."""
     prepare()
-    limits, found = Limits(), {}
+    limits, found = DecoderLimits(), {}
     ways: dict[str, Callable[[Output], object]] = {
         "libvips": lambda output: directly(source, output),
         "render": lambda output: render(source, WANTED, output, limits),
@@ -115,8 +115,8 @@ def in_process(source: bytes, rounds: int) -> dict[str, float]:
 
 async def threads_and_processes(path: Path, rounds: int) -> None:
     """Compare a thread of this process with a decoder process, for a large and for a tiny picture."""
-    limits = Limits()
-    decoders = Decoders(limits, processes=1, idle_timeout=600)
+    limits = DecoderLimits()
+    decoders = DecoderProcesses(limits, processes=1, idle_timeout=600)
     tiny = path.with_name("tiny.png")
     tiny.write_bytes(pyvips.Image.black(4, 4, bands=3).copy(interpretation="srgb").pngsave_buffer())
     began = time.perf_counter()
@@ -124,12 +124,12 @@ async def threads_and_processes(path: Path, rounds: int) -> None:
         ("12 MP", path, WANTED, rounds * 3),
         ("4x4", tiny, Transform(2, 2), 300),
     ):
-        job = Job(transform, "webp")
+        job = DecoderJob(transform, "webp")
         data = source.read_bytes()
         with source.open("rb") as file, tempfile.TemporaryFile() as result:
 
             async def decoder(
-                job: Job = job, source: int = file.fileno(), result: int = result.fileno()
+                job: DecoderJob = job, source: int = file.fileno(), result: int = result.fileno()
             ) -> None:
                 async with decoders.places:
                     made = await decoders.render(job, source, result)
@@ -170,16 +170,16 @@ async def over_the_broker(source: bytes, server: NatsServer, folder: Path, count
         sys.executable, "-m", "workers", "images",
         env={**os.environ, "NATS_URL": server.url, "HEADWATER_DATA": str(folder), "HEADWATER_LOG_LEVEL": "warning"},
     )  # fmt: skip
-    store, connection = BlobStore.open(Storage(), folder), await Connection.open(server.url, name="bench")
+    store, connection = BlobStore.open(Storage(), folder), await NatsConnection.open(server.url, name="bench")
     try:
-        blob = Blob("b", str(uuid4()))
+        blob = BlobReference("b", str(uuid4()))
         await store.put_small(blob_names.blob(blob.bucket, blob.version), source)
         calls = Calls(connection)
         while (await _health(calls)) != 200:
             await asyncio.sleep(0.05)
         print(f"the pool without decoders: {_own_mb(process.pid):.0f} MB of its own")
         for output in OUTPUTS:
-            orders = [Order(blob, Transform(width=700 + at), output) for at in range(count)]
+            orders = [RenderOrder(blob, Transform(width=700 + at), output) for at in range(count)]
             await _drive(f"{output} new", calls, process.pid, server.pid, orders)
         await _drive("kept", calls, process.pid, server.pid, orders[:1] * 2000)
     finally:
@@ -189,11 +189,11 @@ async def over_the_broker(source: bytes, server: NatsServer, folder: Path, count
         await store.close()
 
 
-async def _drive(name: str, calls: Calls, worker: int, server: int, orders: list[Order]) -> None:
+async def _drive(name: str, calls: Calls, worker: int, server: int, orders: list[RenderOrder]) -> None:
     """Ask for all orders, four at a time, and print what that took."""
     line, took = iter(orders), list[float]()
 
-    async def ask(order: Order) -> None:
+    async def ask(order: RenderOrder) -> None:
         began = time.perf_counter()
         answer = await calls.call(subjects.IMAGES, Request("b", "POST", "/", body=encode(order)))
         assert answer.response.status == 200, answer.response.body

@@ -18,13 +18,15 @@ from pathlib import Path
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import CONFORMANCE, as_role, catalog_of, fresh_database
 from tests.workers.database.own_server import own_server
-from workers.database.catalog import Catalog
-from workers.rest.errors import RestError
+from workers.database.schema_cache.catalog import Catalog
+from workers.rest.errors.base import RestError
 from workers.rest.parse.query import shape_of
-from workers.rest.parse.request import is_call_path, parse_request, wanted_headers
+from workers.rest.parse.request import is_call_path, parse_request, plan_headers
 from workers.rest.plan.plan import make_plan
+from workers.rest.prepare import parse as parse_cached
+from workers.rest.prepare import plan_and_query
 from workers.rest.query.query import query_for
-from workers.rest.state import State
+from workers.rest.state import RestState
 
 _CASES = Path(__file__).parents[3] / "shared" / "conformance" / "rest" / "cases.json"
 _BUDGET_US, _CACHED_BUDGET_US = 500, 5
@@ -48,10 +50,10 @@ def _best(work: Callable[[], object], rounds: int = 7) -> float:
     return min(times) * 1e6
 
 
-def _measure(state: State, url: str) -> tuple[float, float, float] | None:
+def _measure(state: RestState, url: str) -> tuple[float, float, float] | None:
     """Give the cost of parsing, planning and rendering a read; None if it is refused."""
     path, _, query = url.partition("?")
-    wanted = wanted_headers([])
+    wanted = plan_headers([])
 
     def parse() -> object:
         return parse_request("GET", path, shape_of(query)[0], wanted, state.options)
@@ -69,28 +71,28 @@ def _measure(state: State, url: str) -> tuple[float, float, float] | None:
     )
 
 
-def _cached(state: State, url: str) -> float:
+def _cached(state: RestState, url: str) -> float:
     path, _, query = url.partition("?")
     headers = [("host", "127.0.0.1"), ("accept", "*/*"), ("apikey", "x" * 40), ("user-agent", "bench")]
 
     def work() -> None:
         for _ in range(1000):
             shape, _values = shape_of(query)
-            key, asked = state.request("GET", path, shape, wanted_headers(headers))
-            state.planned(key, asked, None)
+            key, asked = parse_cached(state, "GET", path, shape, headers)
+            plan_and_query(state, key, asked, None)
 
     return _best(work) / 1000
 
 
 def _memory_of_shapes(catalog: Catalog, count: int = 1000) -> float:
     """Give the memory of kept plans of different shapes, in MB."""
-    state = State(Api(schemas=["test"]), catalog)
+    state = RestState(Api(schemas=["test"]), catalog)
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     for number in range(count):
         shape, _ = shape_of(f"select=id,a{number}:name,clients(id,name),tasks(id,name)&id=eq.1&order=id.desc")
-        key, asked = state.request("GET", "/projects", shape, wanted_headers([]))
-        state.planned(key, asked, None)
+        key, asked = parse_cached(state, "GET", "/projects", shape, [])
+        plan_and_query(state, key, asked, None)
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return (after - before) / 1e6
@@ -104,7 +106,7 @@ async def main() -> int:
     scripts = [file.read_text() for file in sorted(CONFORMANCE.glob("*.sql"))]
     async with own_server() as server, fresh_database(server.url, *scripts) as url:
         catalog = await catalog_of(as_role(url, "postgrest_test_authenticator"), ["test"])
-    state = State(Api(schemas=["test"], aggregates_enabled=True), catalog)
+    state = RestState(Api(schemas=["test"], aggregates_enabled=True), catalog)
     measured = [(costs, each) for each in _reads() if (costs := _measure(state, each)) is not None]
     measured.sort(key=lambda entry: -sum(entry[0]))
     totals = [sum(costs) for costs, _ in measured]

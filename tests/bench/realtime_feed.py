@@ -18,17 +18,17 @@ import uvloop
 
 from broker import subjects
 from broker.codec import encode
-from broker.jetstream.ordered_publisher import Ordered
-from broker.jetstream.streams import StreamLimits, make_stream
-from broker.nats.connection import Connection
+from broker.jetstream.ordered_publisher import OrderedPublisher
+from broker.jetstream.streams import StreamLimits, create_stream
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import headers
 from broker.requests.call import Calls
 from schemas.changes import Position
-from schemas.realtime import BySql, Entry, IsClaim, Rule
-from schemas.settings.realtime import Realtime
+from schemas.realtime import ChangeEntry, ClaimRule, Rule, SqlRule
+from schemas.settings.realtime import RealtimeSettings
 from services.realtime.changes.feed import ChangeFeed, open_feed
 from services.realtime.changes.intake import admit, order
-from services.realtime.model import Delivery
+from services.realtime.changes.interface import Delivery
 from tests.broker.server import running_server
 from tests.services.realtime.changes.listener import ALL
 from tests.services.realtime.changes.log import Log, inserted
@@ -65,15 +65,15 @@ async def _measure(
 ) -> None:
     rules: dict[str, Rule | None] = {
         _FILTERED: None,
-        _OWN: IsClaim("user_id", ["sub"], "uuid"),
-        _SQL: BySql(),
+        _OWN: ClaimRule("user_id", ["sub"], "uuid"),
+        _SQL: SqlRule(),
     }
     pool.tables["authenticated", "items"] = pool.tables["anon", "items"] = table(rules[case])
-    connection = await Connection.open(url, name="bench")
-    feed = await open_feed(connection, Calls(connection), Realtime())
+    connection = await NatsConnection.open(url, name="bench")
+    feed = await open_feed(connection, Calls(connection), RealtimeSettings())
     people = [_Counter(None if case == _SQL else users[number]) for number in range(count)]
     for person, user in zip(people, users, strict=False):
-        entry = Entry("*", "public", "items", f"user_id=eq.{user}") if case == _FILTERED else ALL
+        entry = ChangeEntry("*", "public", "items", f"user_id=eq.{user}") if case == _FILTERED else ALL
         await feed.subscribe(person, [entry], [1], None)
     await _judged(feed, people, case, payloads)
     resumer = _Counter(None if case == _SQL else users[0])
@@ -97,7 +97,7 @@ async def _judged(feed: ChangeFeed, people: list[_Counter], case: str, payloads:
     before = sum(person.count for person in people)
     began, cpu = time.perf_counter(), time.process_time()
     for payload in some:
-        await live.room()
+        await live.wait_for_space()
         admit(live, feed.intake.reached + 1, payload)
     await live.reached()
     took, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -128,7 +128,7 @@ async def _live(log: Log, person: _Counter, user: str) -> None:
 
 
 async def _publish(log: Log, payloads: list[tuple[int, bytes]]) -> None:
-    async with Ordered(
+    async with OrderedPublisher(
         log.connection, subjects.CHANGES_STREAM, order=order, last_seq=0, last_id="", confirmed=0
     ) as ordered:
         for lsn, payload in payloads:
@@ -141,10 +141,10 @@ async def _publish(log: Log, payloads: list[tuple[int, bytes]]) -> None:
 async def _run(subscribers: int, changes: int) -> None:
     users = [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(subscribers)]
     async with running_server() as server, running_pool(server.url) as pool:
-        connection = await Connection.open(server.url, name="bench log")
+        connection = await NatsConnection.open(server.url, name="bench log")
         log = Log(connection)
-        await make_stream(
-            connection, StreamLimits(subjects.CHANGES_STREAM, subjects.CHANGES_KEPT, 900.0, 1 << 30), {}
+        await create_stream(
+            connection, StreamLimits(subjects.CHANGES_STREAM, subjects.CHANGES_SUBJECTS, 900.0, 1 << 30), {}
         )
         batches = [log.batch(inserted(number, random.choice(users))) for number in range(changes)]
         payloads = [encode(batch) for batch in batches]

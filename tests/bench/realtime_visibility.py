@@ -15,14 +15,15 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import psutil
 
-from schemas.realtime import TableAsked, VisibleAsked
+from schemas.realtime import TableQuery, VisibleQuery
 from schemas.realtime_rules import may_see, read_claims
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
-from workers.database.migrate import migrate
-from workers.database.pool import Pool
-from workers.realtime.numbers import Numbers
-from workers.realtime.recognition import ColumnType, Scope, recognise
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.migrations.migrate import migrate
+from workers.realtime.metrics import RealtimeMetrics
+from workers.replication.column_types import ColumnType
+from workers.realtime.recognition import PolicyScope, recognise
 from workers.realtime.tables import describe_table
 from workers.realtime.visibility import find_visible
 
@@ -42,14 +43,16 @@ async def main() -> None:
     groups, rows = (int(one) for one in (*sys.argv[1:], *("1000", "50")[len(sys.argv) - 1 :]))
     with temporary_server() as server:
         await migrate(server.url(), Settings())
-        pool = await Pool.open(server.url("authenticator", Settings().db.password.reveal()), 4)
+        pool = await ConnectionPool.open(server.url("authenticator", Settings().db.password.reveal()), 4)
         for name, policy in _POLICIES.items():
             await _measure(server, pool, name, policy, groups, rows)
         await pool.close()
     _recognition()
 
 
-async def _measure(server: Server, pool: Pool, name: str, policy: str, groups: int, rows: int) -> None:
+async def _measure(
+    server: Server, pool: ConnectionPool, name: str, policy: str, groups: int, rows: int
+) -> None:
     table, users = f"t_{uuid.uuid4().hex[:8]}", [str(uuid.uuid4()) for _ in range(groups)]
     async with connected(server.url()) as admin:
         await admin.execute(
@@ -64,10 +67,10 @@ async def _measure(server: Server, pool: Pool, name: str, policy: str, groups: i
         [b"%d" % number, b'"%b"' % users[number % groups].encode(), b'"x"'] for number in range(rows)
     ]
     callers = [("authenticated", one) for one in claims]
-    asked = VisibleAsked("public", table, ["id"], logged, callers, ["owner", "title"])
-    found = await find_visible(pool, asked, Numbers())
-    best = await _timed(server, lambda: find_visible(pool, asked, Numbers()))
-    described = await describe_table(pool, TableAsked("authenticated", "public", table), Numbers())
+    asked = VisibleQuery("public", table, ["id"], logged, callers, ["owner", "title"])
+    found = await find_visible(pool, asked, RealtimeMetrics())
+    best = await _timed(server, lambda: find_visible(pool, asked, RealtimeMetrics()))
+    described = await describe_table(pool, TableQuery("authenticated", "public", table), RealtimeMetrics())
     took, cpu = best
     print(
         f"{name:>11}: {groups} groups x {rows} rows by SQL {took * 1e3:7.1f} ms, CPU {cpu * 1e6 / groups:5.0f} us a group,"
@@ -106,7 +109,7 @@ def _cpu(server: Server) -> float:
 
 def _recognition() -> None:
     columns = {"owner": "uuid", "open": "boolean", "tenant": "text", "status": "text", "title": "text"}
-    scope = Scope({name: ColumnType(kind) for name, kind in columns.items()}, "authenticated")
+    scope = PolicyScope({name: PolicyColumn(kind) for name, kind in columns.items()}, "authenticated")
     for name, text in {"short": _POLICIES["recognised"], "long": _LONG}.items():
         began = time.perf_counter()
         for _ in range(1000):

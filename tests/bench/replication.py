@@ -22,16 +22,16 @@ import asyncpg
 import msgspec
 import psutil
 
-from broker.nats.connection import Connection
-from broker.nats.protocol import Message
-from schemas.changes import Batch
-from schemas.settings.realtime import Realtime
+from broker.nats.connection import NatsConnection
+from broker.nats.protocol import NatsMessage
+from schemas.changes import ChangeBatch
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Settings
 from tests.bench import cpu
 from tests.broker.server import running_server
 from tests.workers.database.server import connected, temporary_server
 from tests.workers.replication.house import login_url
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 _TABLE = """
 create table public.bench (
@@ -39,7 +39,7 @@ create table public.bench (
 alter publication supabase_realtime add table public.bench;
 """
 _ROW = "insert into bench values ($1::bigint, 7, 'item ' || $1::bigint, 12.50, true, '{\"a\": [1, 2]}')"
-_DECODE = msgspec.msgpack.Decoder(Batch).decode
+_DECODE = msgspec.msgpack.Decoder(ChangeBatch).decode
 
 
 class Heard:
@@ -52,7 +52,7 @@ class Heard:
         self.times: dict[int, float] = {}
         self.keeps_times = False
 
-    def hear(self, message: Message) -> None:
+    def hear(self, message: NatsMessage) -> None:
         now = time.perf_counter()
         batch = _DECODE(message.payload)
         self.count += len(batch.changes)
@@ -120,13 +120,13 @@ async def main(arguments: argparse.Namespace) -> None:
     with temporary_server(settings={"fsync": "on", "shared_buffers": "128MB"}) as server:
         async with running_server() as nats:
             await migrate(server.url(), Settings())
-            url = login_url(server.url(), Realtime().login, Settings().db.password.reveal())
+            url = login_url(server.url(), RealtimeSettings().login, Settings().db.password.reveal())
             process = await create_subprocess_exec(
                 sys.executable, "-m", "tests.workers.replication.worker", url, nats.url, stdout=PIPE
             )
             assert process.stdout is not None
             await process.stdout.readline()
-            connection = await Connection.open(nats.url, name="bench")
+            connection = await NatsConnection.open(nats.url, name="bench")
             try:
                 await _all(arguments, server.url(), connection, process)
             finally:
@@ -135,7 +135,7 @@ async def main(arguments: argparse.Namespace) -> None:
                 await connection.close()
 
 
-async def _all(arguments: argparse.Namespace, url: str, connection: Connection, process: Process) -> None:
+async def _all(arguments: argparse.Namespace, url: str, connection: NatsConnection, process: Process) -> None:
     heard, rows, bulk = Heard(), arguments.rows, arguments.bulk
     connection.subscribe("changes.public.bench", heard.hear)
     async with connected(url) as writer:

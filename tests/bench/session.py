@@ -22,8 +22,8 @@ import uvloop
 
 from tests.bench import cpu
 from tests.workers.database.own_server import own_server
-from workers.database.pool import Pool
-from workers.database.session import Statement, Work
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.model import Statement, TransactionSpec
 
 ROWS = 10_000
 OWNERS = 1_000
@@ -89,9 +89,9 @@ async def as_usual(
         connections.put_nowait(connection)
 
 
-async def in_one(pool: Pool, text: str, key: int) -> bytes:
+async def in_one(pool: ConnectionPool, text: str, key: int) -> bytes:
     """Run the query with the pipeline."""
-    work = Work(settings(key), [Statement(text, (str(key).encode(),))], read_only=True)
+    work = TransactionSpec(settings(key), [Statement(text, (str(key).encode(),))], read_only=True)
     found = (await pool.run(work))[0][0][0]
     assert found is not None
     return found
@@ -114,7 +114,7 @@ async def variants(url: str, concurrency: int) -> AsyncIterator[list[Variant]]:
     held = [await asyncpg.connect(url) for _ in range(concurrency)]
     for connection in held:
         connections.put_nowait(connection)
-    pool = await Pool.open(url, concurrency)
+    pool = await ConnectionPool.open(url, concurrency)
     try:
         yield [
             Variant("by key, asyncpg", lambda key: as_usual(connections, _BY_KEY, key), expected_item),

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 import pytest
 import pytest_asyncio
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from tests.broker.azure_server import AzureServer, running_azure
 from tests.broker.gcs_server import GcsServer, running_gcs
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import NatsServer, running_server
 
-Open = Callable[..., Awaitable[Connection]]
+Open = Callable[..., Awaitable[NatsConnection]]
 Spawn = Callable[..., Awaitable[Process]]
 
 
@@ -37,8 +37,8 @@ async def connect() -> AsyncIterator[Open]:
     """Open connections that are closed after the test."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def open_one(url: str, name: str = "test") -> Connection:
-            connection = await Connection.open(url, name=name)
+        async def open_one(url: str, name: str = "test") -> NatsConnection:
+            connection = await NatsConnection.open(url, name=name)
             stack.push_async_callback(connection.close)
             return connection
 

@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from broker.processes.lifecycle import Process, run_process
+from broker.processes.lifecycle import ManagedProcess, run_process
 from schemas.settings.tree import Pools, Settings, SettingsError
 
 
@@ -13,7 +13,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-async def main(process: Process) -> None:
+async def main(process: ManagedProcess) -> None:
     """Live as the first argument says."""
 
     async def first() -> None:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from broker.blobs.blob_names import Place, blob
+from broker.blobs.blob_names import BlobPath, blob
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 
@@ -46,7 +46,7 @@ def _peak() -> int:
     return int(lines["VmHWM"].split()[0]) * 1024
 
 
-async def _write(store: BlobStore, place: Place, size: int) -> str:
+async def _write(store: BlobStore, place: BlobPath, size: int) -> str:
     hashed = hashlib.md5(usedforsecurity=False)
     async with store.stage(place, limit=size) as staging:
         for number in range(size // _CHUNK):
@@ -58,7 +58,7 @@ async def _write(store: BlobStore, place: Place, size: int) -> str:
     return hashed.hexdigest()
 
 
-async def _read(store: BlobStore, place: Place) -> str:
+async def _read(store: BlobStore, place: BlobPath) -> str:
     hashed = hashlib.md5(usedforsecurity=False)
     async with store.read(place) as reading:
         async for chunk in reading.chunks:

@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.codec import Undecodable, decode_request, decode_response, decoder, encode
-from schemas.caller import Anonymous, Refusal, Rejected, Service, User
+from broker.codec import InvalidMessage, decode_request, decode_response, decoder, encode
+from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.events import CatalogChanged, ConfigChanged
-from schemas.http import Request, Response, Stream
+from schemas.http import BodyStream, Request, Response
 
 _TEXT = st.text(max_size=40)
 _HEADERS = st.lists(st.tuples(_TEXT, _TEXT), max_size=5)
-_STREAM = st.none() | st.builds(Stream, _TEXT, st.integers(-1, 2**62))
+_STREAM = st.none() | st.builds(BodyStream, _TEXT, st.integers(-1, 2**62))
 _CALLER = st.one_of(
-    st.just(Anonymous()),
-    st.just(Service()),
-    st.builds(User, st.binary(max_size=80)),
-    st.builds(Rejected, st.sampled_from(Refusal), _TEXT, st.none() | _TEXT),
+    st.just(AnonymousCaller()),
+    st.just(ServiceCaller()),
+    st.builds(UserCaller, st.binary(max_size=80)),
+    st.builds(RejectedCaller, st.sampled_from(TokenFault), _TEXT, st.none() | _TEXT),
 )
 _REQUESTS = st.builds(
     Request,
@@ -46,7 +46,7 @@ def test_a_response_comes_out_as_it_went_in(response: Response) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_request_or_undecodable(data: bytes) -> None:
     decoded: object = None
-    with contextlib.suppress(Undecodable):
+    with contextlib.suppress(InvalidMessage):
         decoded = decode_request(data)
 
     assert decoded is None or isinstance(decoded, Request)
@@ -57,12 +57,12 @@ def test_a_cut_request_is_undecodable(request: Request, data: st.DataObject) -> 
     whole = encode(request)
     cut = data.draw(st.integers(0, len(whole) - 1))
 
-    with pytest.raises(Undecodable):
+    with pytest.raises(InvalidMessage):
         decode_request(whole[:cut])
 
 
 def test_an_event_of_another_kind_is_undecodable() -> None:
-    with pytest.raises(Undecodable) as caught:
+    with pytest.raises(InvalidMessage) as caught:
         decoder(ConfigChanged)(encode(CatalogChanged(3)))
 
     assert caught.value.expected == "ConfigChanged"

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from broker.events import ensure_stream, follow, follow_durably, publish, publish_durably
-from broker.nats.connection import Connection
+from broker.events import consume_events, publish_event, store_event, subscribe_events
+from broker.jetstream.streams import ensure_stream
+from broker.nats.connection import NatsConnection
 from broker.subjects import CATALOG_CHANGED, Subject
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged
@@ -41,12 +42,12 @@ async def test_everyone_who_follows_hears_an_event(nats: NatsServer, connect: Op
     speaker, one, two = await connect(nats.url), await connect(nats.url), await connect(nats.url)
     heard = Heard(), Heard()
     following = [
-        await follow(one, CATALOG_CHANGED, CatalogChanged, heard[0]),
-        await follow(two, "events.*", CatalogChanged, heard[1]),
+        await subscribe_events(one, CATALOG_CHANGED, CatalogChanged, heard[0]),
+        await subscribe_events(two, "events.*", CatalogChanged, heard[1]),
     ]
 
     for version in range(5):
-        publish(speaker, CATALOG_CHANGED, CatalogChanged(version))
+        publish_event(speaker, CATALOG_CHANGED, CatalogChanged(version))
 
     assert await heard[0].until(5) == list(range(5))
     assert await heard[1].until(5) == list(range(5))
@@ -57,11 +58,11 @@ async def test_everyone_who_follows_hears_an_event(nats: NatsServer, connect: Op
 async def test_an_event_that_fails_or_cannot_be_read_is_passed_over(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
     subject, heard = Subject("events.passed"), Heard(failures=1)
-    following = await follow(connection, subject, CatalogChanged, heard)
+    following = await subscribe_events(connection, subject, CatalogChanged, heard)
 
-    publish(connection, subject, CatalogChanged(1))
-    publish(connection, subject, ConfigChanged())
-    publish(connection, subject, CatalogChanged(2))
+    publish_event(connection, subject, CatalogChanged(1))
+    publish_event(connection, subject, ConfigChanged())
+    publish_event(connection, subject, CatalogChanged(2))
 
     assert await heard.until(1) == [2]
     await following.close()
@@ -75,11 +76,11 @@ async def test_when_events_pile_up_the_oldest_are_dropped(nats: NatsServer, conn
         await gate.wait()
         await heard(event)
 
-    following = await follow(connection, subject, CatalogChanged, slowly, backlog=2)
-    publish(connection, subject, CatalogChanged(0))
+    following = await subscribe_events(connection, subject, CatalogChanged, slowly, backlog=2)
+    publish_event(connection, subject, CatalogChanged(0))
     await connection.flush()
     for version in range(1, 6):
-        publish(connection, subject, CatalogChanged(version))
+        publish_event(connection, subject, CatalogChanged(version))
     await connection.flush()
 
     gate.set()
@@ -91,10 +92,10 @@ async def test_when_events_pile_up_the_oldest_are_dropped(nats: NatsServer, conn
 async def test_a_closed_follower_hears_nothing_more(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
     subject, heard = Subject("events.closed"), Heard()
-    following = await follow(connection, subject, CatalogChanged, heard)
+    following = await subscribe_events(connection, subject, CatalogChanged, heard)
 
     await following.close()
-    publish(connection, subject, CatalogChanged(1))
+    publish_event(connection, subject, CatalogChanged(1))
     await connection.flush()
 
     assert heard.tries == 0
@@ -105,9 +106,9 @@ async def test_a_durable_follower_hears_what_was_told_before_it_came(nats: NatsS
     subject, heard = Subject("kept.before"), Heard()
     await ensure_stream(connection, "BEFORE", [subject.name])
     for version in range(100):
-        await publish_durably(connection, subject, CatalogChanged(version))
+        await store_event(connection, subject, CatalogChanged(version))
 
-    following = await follow_durably(connection, subject, CatalogChanged, heard, stream="BEFORE", durable="d")
+    following = await consume_events(connection, subject, CatalogChanged, heard, stream="BEFORE", durable="d")
 
     assert await heard.until(100) == list(range(100))
     await following.close()
@@ -117,12 +118,12 @@ async def test_an_event_whose_callback_fails_comes_again(nats: NatsServer, conne
     connection = await connect(nats.url)
     subject, heard = Subject("kept.again"), Heard(failures=2)
     await ensure_stream(connection, "AGAIN", [subject.name])
-    following = await follow_durably(
+    following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="AGAIN", durable="d", batch=1
     )
 
     for version in (1, 2):
-        await publish_durably(connection, subject, CatalogChanged(version))
+        await store_event(connection, subject, CatalogChanged(version))
 
     assert await heard.until(2) == [1, 2]
     assert heard.tries == 4
@@ -133,10 +134,10 @@ async def test_what_cannot_be_read_does_not_come_again(nats: NatsServer, connect
     connection = await connect(nats.url)
     subject, heard = Subject("kept.garbage"), Heard()
     await ensure_stream(connection, "GARBAGE", [subject.name])
-    await publish_durably(connection, subject, ConfigChanged())
-    await publish_durably(connection, subject, CatalogChanged(7))
+    await store_event(connection, subject, ConfigChanged())
+    await store_event(connection, subject, CatalogChanged(7))
 
-    following = await follow_durably(
+    following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="GARBAGE", durable="d", batch=1
     )
 
@@ -150,16 +151,16 @@ async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(
     connection = await connect(nats.url)
     subject, first, second = Subject("kept.goes-on"), Heard(), Heard()
     await ensure_stream(connection, "GOES-ON", [subject.name])
-    await publish_durably(connection, subject, CatalogChanged(1))
-    following = await follow_durably(
+    await store_event(connection, subject, CatalogChanged(1))
+    following = await consume_events(
         connection, subject, CatalogChanged, first, stream="GOES-ON", durable="d", batch=1
     )
     await first.until(1)
     await connection.flush()
     await following.close()
-    await publish_durably(connection, subject, CatalogChanged(2))
+    await store_event(connection, subject, CatalogChanged(2))
 
-    following = await follow_durably(
+    following = await consume_events(
         connection, subject, CatalogChanged, second, stream="GOES-ON", durable="d"
     )
 
@@ -172,9 +173,7 @@ async def test_an_event_of_the_same_id_is_kept_once(nats: NatsServer, connect: O
     subject = Subject("kept.once")
     await ensure_stream(connection, "ONCE", [subject.name], max_age_s=3600)
 
-    sequences = [
-        await publish_durably(connection, subject, CatalogChanged(1), id=id) for id in ("a", "a", "b")
-    ]
+    sequences = [await store_event(connection, subject, CatalogChanged(1), id=id) for id in ("a", "a", "b")]
 
     assert sequences == [1, 1, 2]
 
@@ -185,12 +184,12 @@ async def test_a_stream_can_be_ensured_again_with_other_limits(nats: NatsServer,
     for limit in (60.0, 60.0, 30.0):
         await ensure_stream(connection, "LIMITS", ["kept.limits"], max_age_s=limit)
 
-    assert await publish_durably(connection, Subject("kept.limits"), CatalogChanged(1)) == 1
+    assert await store_event(connection, Subject("kept.limits"), CatalogChanged(1)) == 1
 
 
 async def test_telling_durably_without_a_stream_is_unavailable(nats: NatsServer, connect: Open) -> None:
     with pytest.raises(Unavailable):
-        await publish_durably(await connect(nats.url), Subject("kept.nowhere"), CatalogChanged(1))
+        await store_event(await connect(nats.url), Subject("kept.nowhere"), CatalogChanged(1))
 
 
 async def test_a_durable_follower_goes_on_after_the_broker_was_killed(
@@ -199,10 +198,10 @@ async def test_a_durable_follower_goes_on_after_the_broker_was_killed(
     connection = await connect(own_nats.url)
     subject, heard = Subject("kept.restart"), Heard()
     await ensure_stream(connection, "RESTART", [subject.name])
-    following = await follow_durably(
+    following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="RESTART", durable="d"
     )
-    await publish_durably(connection, subject, CatalogChanged(1))
+    await store_event(connection, subject, CatalogChanged(1))
     await heard.until(1)
 
     own_nats.kill()
@@ -223,14 +222,14 @@ async def test_nothing_acknowledged_is_lost_when_the_broker_is_killed_again_and_
     speaker, listener = await connect(own_nats.url), await connect(own_nats.url)
     subject, heard, kept = Subject("kept.killed"), Heard(failures=3), list[int]()
     await ensure_stream(speaker, "KILLED", [subject.name])
-    following = await follow_durably(
+    following = await consume_events(
         listener, subject, CatalogChanged, heard, stream="KILLED", durable="d", ack_wait_s=3.0
     )
 
     async def speak(first: int) -> None:
         for version in range(first, first + 300):
             with contextlib.suppress(Unavailable):
-                await publish_durably(speaker, subject, CatalogChanged(version), id=str(version))
+                await store_event(speaker, subject, CatalogChanged(version), id=str(version))
                 kept.append(version)
 
     for first in (0, 300):
@@ -263,13 +262,13 @@ async def test_followers_who_share_a_name_hear_each_event_once(nats: NatsServer,
         return take
 
     following = [
-        await follow_durably(
+        await consume_events(
             each, subject, CatalogChanged, taking(share), stream="SHARED", durable="d", batch=4
         )
         for each, share in zip((one, two), shares, strict=True)
     ]
     for version in range(200):
-        await publish_durably(speaker, subject, CatalogChanged(version))
+        await store_event(speaker, subject, CatalogChanged(version))
     await heard.until(200)
     for each in following:
         await each.close()
@@ -289,11 +288,11 @@ async def test_an_event_in_hand_of_a_closed_follower_comes_to_the_next(
         begun.set()
         await asyncio.Event().wait()
 
-    first = await follow_durably(connection, subject, CatalogChanged, begin, stream="IN-HAND", durable="d")
-    await publish_durably(connection, subject, CatalogChanged(1))
+    first = await consume_events(connection, subject, CatalogChanged, begin, stream="IN-HAND", durable="d")
+    await store_event(connection, subject, CatalogChanged(1))
     await begun.wait()
     await first.close()
-    second = await follow_durably(connection, subject, CatalogChanged, heard, stream="IN-HAND", durable="d")
+    second = await consume_events(connection, subject, CatalogChanged, heard, stream="IN-HAND", durable="d")
 
     assert await heard.until(1) == [1]
     await second.close()
@@ -305,12 +304,12 @@ async def test_a_follower_that_wants_only_what_is_new_hears_nothing_older(
     connection = await connect(nats.url)
     subject, heard = Subject("kept.new"), Heard()
     await ensure_stream(connection, "NEW", [subject.name], in_memory=True)
-    await publish_durably(connection, subject, CatalogChanged(1))
+    await store_event(connection, subject, CatalogChanged(1))
 
-    following = await follow_durably(
+    following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="NEW", durable="d", only_new=True
     )
-    await publish_durably(connection, subject, CatalogChanged(2))
+    await store_event(connection, subject, CatalogChanged(2))
 
     assert await heard.until(1) == [2]
     await following.close()
@@ -320,7 +319,7 @@ async def test_following_a_stream_that_is_not_there_is_unavailable(nats: NatsSer
     connection = await connect(nats.url)
 
     with pytest.raises(Unavailable):
-        await follow_durably(
+        await consume_events(
             connection, Subject("kept.no"), CatalogChanged, Heard(), stream="NO", durable="d"
         )
 
@@ -331,8 +330,8 @@ async def test_a_durable_follower_ends_with_its_connection_and_can_still_be_clos
     connection = await connect(nats.url)
     subject, heard = Subject("kept.ends"), Heard()
     await ensure_stream(connection, "ENDS", [subject.name])
-    following = await follow_durably(connection, subject, CatalogChanged, heard, stream="ENDS", durable="d")
-    await publish_durably(connection, subject, CatalogChanged(1))
+    following = await consume_events(connection, subject, CatalogChanged, heard, stream="ENDS", durable="d")
+    await store_event(connection, subject, CatalogChanged(1))
     await heard.until(1)
 
     await connection.close()
@@ -340,15 +339,15 @@ async def test_a_durable_follower_ends_with_its_connection_and_can_still_be_clos
     await asyncio.wait_for(following.close(), 20)
 
 
-async def _until_told(connection: Connection, subject: Subject, version: int) -> None:
+async def _until_told(connection: NatsConnection, subject: Subject, version: int) -> None:
     async with asyncio.timeout(20):
         while not await _is_told(connection, subject, version):
             await asyncio.sleep(0.05)
 
 
-async def _is_told(connection: Connection, subject: Subject, version: int) -> bool:
+async def _is_told(connection: NatsConnection, subject: Subject, version: int) -> bool:
     try:
-        await publish_durably(connection, subject, CatalogChanged(version), id=str(version))
+        await store_event(connection, subject, CatalogChanged(version), id=str(version))
     except Unavailable:
         return False
     return True

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.jetstream.durable_consumer import JetStreamRefused, ensure_stream
-from broker.jetstream.errors import without_room
-from broker.jetstream.streams import StreamLimits, make_stream
-from broker.nats.connection import Connection
+from broker.jetstream.errors import JetStreamError, explain_no_space
+from broker.jetstream.streams import StreamLimits, create_stream, ensure_stream
+from broker.nats.connection import NatsConnection
 from tests.broker.server import NatsServer
 
 MIB = 1024 * 1024
@@ -16,20 +15,20 @@ _SMALL = "jetstream: { max_file_store: 10MB, max_memory_store: 1MB, store_dir: %
 
 
 @pytest.fixture
-async def connection(tmp_path: Path) -> AsyncIterator[Connection]:
+async def connection(tmp_path: Path) -> AsyncIterator[NatsConnection]:
     server = NatsServer(tmp_path, _SMALL % (tmp_path / "small"), jetstream=False)
     await server.start()
-    one = await Connection.open(server.url, name="test")
+    one = await NatsConnection.open(server.url, name="test")
     yield one
     await one.close()
     server.kill()
 
 
-async def test_a_stream_without_room_says_which_one_and_what_to_change(connection: Connection) -> None:
-    with pytest.raises(JetStreamRefused) as durable:
+async def test_a_stream_without_room_says_which_one_and_what_to_change(connection: NatsConnection) -> None:
+    with pytest.raises(JetStreamError) as durable:
         await ensure_stream(connection, "LARGE", ["large"], max_bytes=64 * MIB)
-    with pytest.raises(JetStreamRefused) as plain:
-        await make_stream(connection, StreamLimits("ALSO", ["also"], 60.0, 64 * MIB), {})
+    with pytest.raises(JetStreamError) as plain:
+        await create_stream(connection, StreamLimits("ALSO", ["also"], 60.0, 64 * MIB), {})
 
     assert "stream LARGE of 64 MiB" in str(durable.value)
     assert "stream ALSO of 64 MiB" in str(plain.value)
@@ -38,6 +37,6 @@ async def test_a_stream_without_room_says_which_one_and_what_to_change(connectio
 
 
 def test_another_refusal_stays_as_it_is() -> None:
-    refused = JetStreamRefused(10059, "stream not found")
+    refused = JetStreamError(10059, "stream not found")
 
-    assert without_room(refused, "ANY", 1) is refused
+    assert explain_no_space(refused, "ANY", 1) is refused

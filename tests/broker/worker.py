@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 
 import uvloop
 
-from broker.nats.connection import Connection
-from broker.requests.serve import RequestBody, Streamed, serve
+from broker.nats.connection import NatsConnection
+from broker.requests.handler import RequestBody, StreamedResponse
+from broker.requests.serve import serve
 from broker.subjects import REST
 from schemas.http import Request, Response
 
 
-async def answer(request: Request, body: RequestBody) -> Response | Streamed:
+async def answer(request: Request, body: RequestBody) -> Response | StreamedResponse:
     """Do what the path says: answer, never answer, block the event loop, or send without end."""
     match request.path:
         case "/hang":
@@ -21,7 +22,7 @@ async def answer(request: Request, body: RequestBody) -> Response | Streamed:
         case "/block":
             time.sleep(float(request.query))
         case "/flow":
-            return Streamed(200, [], _flow())
+            return StreamedResponse(200, [], _flow())
         case "/read":
             return Response(200, [], str(len(await body.read(1 << 30))).encode())
     return Response(200, [], b"from another process")
@@ -33,7 +34,7 @@ async def _flow() -> AsyncIterator[bytes]:
 
 
 async def _main(url: str, concurrency: int) -> None:
-    connection = await Connection.open(url, name="test-worker")
+    connection = await NatsConnection.open(url, name="test-worker")
     await serve(connection, REST, answer, concurrency=concurrency, queue=64)
     print("ready", flush=True)
     await asyncio.Event().wait()

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.settings.environment import RESERVED_ENVIRONMENT, environment_names
+from broker.processes.secret_files import SUFFIX, with_file_values
+from schemas.settings.environment import environment_names
+from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings
-from schemas.settings.secret_files import SUFFIX, with_file_values
 from services.__main__ import EDGES
-from services.supervisor.deployment import Places, deployment_secrets
+from services.supervisor.deployment import ServerAddresses, deployment_secrets
 from services.supervisor.processes.plan import POOLS
 from workers.__main__ import ALONE
 
@@ -64,7 +65,7 @@ def test_every_pool_runs() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_environment_names_known_settings(name: str) -> None:
-    known = environment_names().keys() | RESERVED_ENVIRONMENT
+    known = environment_names().keys() | PROCESS_VARIABLES.keys()
     given = OURS[name]["environment"]
     names = {each if each in known else each.removesuffix(SUFFIX) for each in given}
 
@@ -73,7 +74,7 @@ def test_environment_names_known_settings(name: str) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_settings_can_be_read(name: str, tmp_path: Path) -> None:
-    made = deployment_secrets(Places())
+    made = deployment_secrets(ServerAddresses())
     for each, text in made.items():
         (tmp_path / each).write_text(text)
     environment = {
@@ -98,7 +99,7 @@ def test_secrets_are_declared_granted_and_made(name: str) -> None:
 
     assert granted <= COMPOSE["secrets"].keys()
     assert asked <= granted
-    assert granted <= deployment_secrets(Places()).keys()
+    assert granted <= deployment_secrets(ServerAddresses()).keys()
 
 
 def test_no_secret_stands_in_the_environment() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.faults.killed_platform import KilledPlatform, killed_platform
 from tests.platform import Platform
-from workers.database.migrate import read_migrations
+from workers.database.migrations.migrate import read_migrations
 
 pytestmark = [pytest.mark.xdist_group("first start killed"), pytest.mark.timeout(300)]
 

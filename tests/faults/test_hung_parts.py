@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from services.cli.status import fares
-from services.doctor.finding import Level
-from services.doctor.look import look_at_children
+from services.cli.status import state_text
+from services.doctor.checks import look_at_children
+from services.doctor.finding import FindingLevel
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.data_folder.state import ChildState, State, read_state
+from services.supervisor.data_folder.state import ChildState, PlatformState, read_state
 from tests.house.conftest import pid_of
 from tests.platform import Platform, platform
 
@@ -40,7 +40,7 @@ def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_aga
         os.kill(pid, signal.SIGSTOP)
 
     _until(lambda: set(_PARTS) <= _silent(house).keys(), "the hung parts are not named")
-    shown = {name: fares(child) for name, child in _silent(house).items()}
+    shown = {name: state_text(child) for name, child in _silent(house).items()}
     found = look_at_children(_state(house))
     _until(
         lambda: _are_replaced(house, pids) and _is_ready(house),
@@ -49,13 +49,13 @@ def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_aga
     after = house.command("doctor", "--json")
 
     assert all(shown[name].startswith("does not answer since") for name in _PARTS), shown
-    assert {each.title for each in found if each.level is Level.ERROR} == set(_PARTS)
+    assert {each.title for each in found if each.level is FindingLevel.ERROR} == set(_PARTS)
     assert after.returncode in (0, 2), after.stdout
     assert "pools 1 times" in after.stdout, "a restart of the past is information"
     assert '"level": "error"' not in after.stdout
 
 
-def _state(house: Platform) -> State:
+def _state(house: Platform) -> PlatformState:
     state = read_state(DataFolder(house.data))
     assert state is not None
     return state

@@ -2,7 +2,7 @@
 is not true.
 
 The processes kill themselves (SIGKILL) at a line that they have just told, so each step is met exactly. Kills at every single
-statement to the server: tests/workers/project/test_replace.py. `FAULTS_LONG=1` tries every line.
+statement to the server: tests/workers/project/test_replace_database.py. `FAULTS_LONG=1` tries every line.
 """
 
 import json
@@ -24,8 +24,8 @@ from tests.platform import Platform
 from tests.workers.project.killing import kill_at_line, run_until_killed
 from workers.backup.restore import restore
 from workers.backup.save import save
-from workers.project.bring_up import read_local
-from workers.project.door import links_of
+from workers.project.project_connection import read_project_urls
+from workers.project.push import read_project_files
 from workers.project.reset import reset
 
 pytestmark = [pytest.mark.xdist_group("restore killed"), pytest.mark.timeout(300)]
@@ -170,15 +170,15 @@ def _restore_until(platform: Platform, folder: Path, line: str) -> bool:
         settings = process_settings()
         store = BlobStore.open(settings.storage, data_folder())
         url = os.environ["HEADWATER_MIGRATE_URL"]
-        await restore(url, store, folder, settings, force=True, tell=kill_at_line(line))
+        await restore(url, store, folder, settings, force=True, report=kill_at_line(line))
 
     return run_until_killed(work, _as_worker(platform))
 
 
 async def _reset(line: str) -> None:
     settings: Settings = process_settings()
-    local = read_local(Path(os.environ["HEADWATER_PROJECT_FOLDER"]), settings)
-    await reset(links_of(os.environ), settings, local, kill_at_line(line))
+    local = read_project_files(Path(os.environ["HEADWATER_PROJECT_FOLDER"]), settings)
+    await reset(read_project_urls(os.environ), settings, local, kill_at_line(line))
 
 
 async def _save(folder: Path, line: str) -> None:

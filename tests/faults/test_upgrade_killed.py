@@ -12,14 +12,14 @@ import random
 import pytest
 
 from schemas.settings.tree import Settings
+from tests.workers.database.migrations.test_upgrade import _MADE
 from tests.workers.database.own_server import own_server
 from tests.workers.database.released import apply_released
 from tests.workers.database.server import Server, connected, temporary_server
-from tests.workers.database.test_upgrade import _MADE
 from tests.workers.project.killing import kill_before_statement, run_until_killed
-from workers.database.migrate import migrate, read_migrations
-from workers.database.upgrade import upgrade
-from workers.project.replace import recover
+from workers.database.migrations.migrate import migrate, read_migrations
+from workers.database.migrations.upgrade import upgrade
+from workers.project.replace_database import recover
 
 pytestmark = [pytest.mark.xdist_group("upgrade killed"), pytest.mark.timeout(300)]
 

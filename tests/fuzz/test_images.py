@@ -21,12 +21,12 @@ from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
 from tests.workers.images.rendering import rendered
 from tests.workers.images.samples import moving, opened, png, quarters, turned, written
-from workers.images.decoders import Decoders
+from workers.images.decoder_processes import DecoderProcesses
 from workers.images.errors import ImageError, RenderFailed, RenderTimedOut
-from workers.images.limits import Limits
+from workers.images.limits import DecoderLimits
 
 _MIB = 1024 * 1024
-_LIMITS = Limits(source_bytes=_MIB, source_pixels=2_000_000, frames=8, memory=512 * _MIB, timeout=8.0)
+_LIMITS = DecoderLimits(source_bytes=_MIB, source_pixels=2_000_000, frames=8, memory=512 * _MIB, timeout=8.0)
 _MOST_MEMORY = 400 * _MIB
 _ASKED: tuple[tuple[Transform, Output], ...] = (
     (Transform(20, 20), "png"),
@@ -106,8 +106,8 @@ class _Renderer:
         self._runner = asyncio.Runner()
         self._decoders = self._runner.run(self._started())
 
-    async def _started(self) -> Decoders:
-        return Decoders(_LIMITS, processes=1, idle_timeout=60)
+    async def _started(self) -> DecoderProcesses:
+        return DecoderProcesses(_LIMITS, processes=1, idle_timeout=60)
 
     def check(self, case: bytes) -> None:
         """Render a case. Raises: AssertionError if a decoder died, took too long or too much, or says what is not so."""

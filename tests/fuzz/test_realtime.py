@@ -14,9 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from services.realtime import frames
-from services.realtime.frames import Malformed, Push
-from services.realtime.join import parse_join
+from services.realtime.protocol import frames
+from services.realtime.protocol.frames import MalformedFrame, Push
+from services.realtime.protocol.join import parse_join
 from tests.attacks.conftest import access_token
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
@@ -98,7 +98,7 @@ def _check_readers(case: bytes) -> None:
             try:
                 read = frames.read_binary if isinstance(frame, bytes) else frames.read_text
                 push = read(frame, vsn)  # type: ignore[operator,arg-type]  # one reader for each kind of frame
-            except Malformed:
+            except MalformedFrame:
                 continue
             assert push.topic.encode().decode() == push.topic
             if isinstance(push, Push) or push.is_json:
@@ -169,7 +169,7 @@ def test_any_frame_is_read_whole_or_malformed(budget: Budget) -> None:
             _check_readers,
             2000,
             _GRAMMAR.words,
-            guided_by=("services/realtime/frames.py", "services/realtime/join.py"),
+            guided_by=("services/realtime/protocol/frames.py", "services/realtime/protocol/join.py"),
         ),
         budget,
     )

@@ -22,9 +22,9 @@ from tests.fuzz import mutate
 from tests.fuzz.core import Budget, Target, run
 from tests.workers.auth.federation.saml import wrapping
 from tests.workers.auth.federation.saml.idp import DS, NS, SAML, SAMLP, Element, Idp, Says, encrypted, packed
-from workers.auth.federation.saml.assertion import Assertion, BadResponse, Wanted
+from workers.auth.federation.saml.assertion import BadResponse, ExpectedAssertion, SamlAssertion
 from workers.auth.federation.saml.metadata import BadMetadata, read_metadata
-from workers.auth.federation.saml.response import believed, parse_response
+from workers.auth.federation.saml.response import parse_response, verify_response
 from workers.auth.federation.saml.service_provider import ServiceProvider
 
 
@@ -82,10 +82,10 @@ _METADATA = [
 ]
 
 
-def _take(document: bytes | str) -> Assertion:
+def _take(document: bytes | str) -> SamlAssertion:
     us = ServiceProvider(_AUDIENCE, _ACS, (_US,), (), True)
-    wanted = Wanted(_ISSUER, _AUDIENCE, _ACS, _REQUEST, _NOW)
-    return believed(parse_response(packed(document)), _IDP, us, wanted)
+    wanted = ExpectedAssertion(_ISSUER, _AUDIENCE, _ACS, _REQUEST, _NOW)
+    return verify_response(parse_response(packed(document)), _IDP, us, wanted)
 
 
 _TRUE = _take(_TREES[0])

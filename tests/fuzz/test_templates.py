@@ -12,10 +12,10 @@ from random import Random
 from tests.fuzz import mutate
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
-from workers.auth.delivery.gotext.nodes import TemplateRefused
+from workers.auth.delivery.gotext.nodes import TemplateError
 from workers.auth.delivery.gotext.parse import parse
-from workers.auth.delivery.gotext.render import LetterTooLong, render
-from workers.auth.delivery.plain import plain_text
+from workers.auth.delivery.gotext.render import ResultTooLong, render
+from workers.auth.delivery.plain_text import plain_text
 
 _ANY = Grammar(
     r"""
@@ -104,12 +104,12 @@ def _check_any(case: bytes) -> None:
         data = values
     try:
         nodes = parse(template)
-    except TemplateRefused:
+    except TemplateError:
         return
     for is_html in (True, False):
         try:
             assert len(render(nodes, {"A": data, "Data": {"b": data}}, is_html=is_html)) < 4_000_000
-        except LetterTooLong:
+        except ResultTooLong:
             continue
 
 

@@ -1,4 +1,4 @@
-"""Messages of the replication stream: whatever a message holds, it is decoded whole or `Malformed`, and what was written is read.
+"""Messages of the replication stream: whatever a message holds, it is decoded whole or `MalformedMessage`, and what was written is read.
 
 Positions are what a stream must not lose. So a message that is taken must have been read to its last byte, and written again
 it must be the same bytes: no length inside it may make the decoder skip, go back or stop early.
@@ -10,22 +10,22 @@ from random import Random
 from tests.fuzz.core import Budget, Target, run
 from workers.replication.pgoutput import (
     UNCHANGED,
-    Absent,
-    Begin,
+    BeginMessage,
     Cell,
-    Commit,
+    CommitMessage,
     Decoded,
-    Delete,
-    Insert,
-    Malformed,
-    Message,
-    Origin,
-    Relation,
+    DeleteMessage,
+    InsertMessage,
+    LoggedRelation,
+    LogicalMessage,
+    MalformedMessage,
+    MissingValue,
+    OriginMessage,
     RelationColumn,
     Row,
-    Truncate,
-    Type,
-    Update,
+    TruncateMessage,
+    TypeMessage,
+    UpdateMessage,
     decode,
 )
 
@@ -36,28 +36,28 @@ _TEXTS = ("", "a", "public", "Ünï 図", "x" * 300, '"', "pg_catalog")
 def written(message: Decoded) -> bytes:
     """Write a message as Postgres does."""
     match message:
-        case Begin(lsn, at, xid):
+        case BeginMessage(lsn, at, xid):
             return b"B" + struct.pack("!QqI", lsn, at - _EPOCH_US, xid)
-        case Commit(lsn, end):
+        case CommitMessage(lsn, end):
             return b"C" + struct.pack("!BQQq", 0, lsn, end, 0)
-        case Origin(name):
+        case OriginMessage(name):
             return b"O" + struct.pack("!Q", 1) + _text(name)
-        case Type(oid, schema, name):
+        case TypeMessage(oid, schema, name):
             return b"Y" + struct.pack("!I", oid) + _text(schema) + _text(name)
-        case Truncate(relations):
+        case TruncateMessage(relations):
             return b"T" + struct.pack(f"!IB{len(relations)}I", len(relations), 0, *relations)
-        case Message(is_transactional, lsn, prefix, content):
+        case LogicalMessage(is_transactional, lsn, prefix, content):
             head = struct.pack("!BQ", is_transactional, lsn) + _text(prefix)
             return b"M" + head + struct.pack("!I", len(content)) + content
-        case Relation(oid, schema, name, identity, columns):
+        case LoggedRelation(oid, schema, name, identity, columns):
             head = struct.pack("!I", oid) + _text(schema) + _text(name) + identity.encode("latin-1")
             return b"R" + head + struct.pack("!H", len(columns)) + b"".join(map(_column, columns))
-        case Insert(oid, new):
+        case InsertMessage(oid, new):
             return b"I" + struct.pack("!I", oid) + b"N" + _row(new)
-        case Update(oid, old, is_whole, new):
+        case UpdateMessage(oid, old, is_whole, new):
             before = b"" if old is None else (b"O" if is_whole else b"K") + _row(old)
             return b"U" + struct.pack("!I", oid) + before + b"N" + _row(new)
-        case Delete(oid, old, is_whole):
+        case DeleteMessage(oid, old, is_whole):
             return b"D" + struct.pack("!I", oid) + (b"O" if is_whole else b"K") + _row(old)
 
 
@@ -76,7 +76,7 @@ def _row(row: Row) -> bytes:
 def _cell(cell: Cell) -> bytes:
     if cell is None:
         return b"n"
-    return b"u" if isinstance(cell, Absent) else b"t" + struct.pack("!i", len(cell)) + cell
+    return b"u" if isinstance(cell, MissingValue) else b"t" + struct.pack("!i", len(cell)) + cell
 
 
 def _some_row(random: Random) -> Row:
@@ -93,16 +93,16 @@ def _some(random: Random) -> Decoded:
         for _ in range(random.randrange(5))
     )
     messages: tuple[Decoded, ...] = (
-        Begin(lsn, random.randrange(2**50), oid),
-        Commit(lsn, random.getrandbits(64)),
-        Origin(text),
-        Relation(oid, random.choice(_TEXTS[1:]), text, random.choice("dnfi"), columns),
-        Type(oid, random.choice(_TEXTS[1:]), text),
-        Insert(oid, _some_row(random)),
-        Update(oid, *random.choice(((None, False), (_some_row(random), False), (_some_row(random), True))), _some_row(random)),
-        Delete(oid, _some_row(random), random.random() < 0.5),
-        Truncate(tuple(random.getrandbits(32) for _ in range(random.randrange(4)))),
-        Message(random.random() < 0.5, lsn, text, random.randbytes(random.randrange(30))),
+        BeginMessage(lsn, random.randrange(2**50), oid),
+        CommitMessage(lsn, random.getrandbits(64)),
+        OriginMessage(text),
+        LoggedRelation(oid, random.choice(_TEXTS[1:]), text, random.choice("dnfi"), columns),
+        TypeMessage(oid, random.choice(_TEXTS[1:]), text),
+        InsertMessage(oid, _some_row(random)),
+        UpdateMessage(oid, *random.choice(((None, False), (_some_row(random), False), (_some_row(random), True))), _some_row(random)),
+        DeleteMessage(oid, _some_row(random), random.random() < 0.5),
+        TruncateMessage(tuple(random.getrandbits(32) for _ in range(random.randrange(4)))),
+        LogicalMessage(random.random() < 0.5, lsn, text, random.randbytes(random.randrange(30))),
     )  # fmt: skip
     return random.choice(messages)
 
@@ -117,12 +117,12 @@ def _generated(random: Random) -> bytes:
 def _check(case: bytes) -> None:
     try:
         message = decode(case)
-    except Malformed:
+    except MalformedMessage:
         return
     again = written(message)
     assert decode(again) == message, "what was decoded reads otherwise when it is written again"
     if "\ufffd" not in repr(message) and not isinstance(
-        message, Commit | Origin | Truncate | Type | Relation
+        message, CommitMessage | OriginMessage | TruncateMessage | TypeMessage | LoggedRelation
     ):
         assert len(again) == len(case), "a message was not read to its end, or beyond it"
 

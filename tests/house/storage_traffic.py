@@ -17,13 +17,13 @@ from io import BytesIO
 import aiohttp
 import asyncpg
 
-from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, Folder
+from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, BlobFolder
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 from tests.platform import Platform
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.storage.pool import LOGIN
-from workers.storage.sweep import Orphans, StagingSweep, sweep_tombstones
+from workers.storage.sweeps.sweep import OrphanSweep, StagingSweep, sweep_tombstones
 
 PATIENCE_S = 60.0
 BUCKETS = ("first", "second")
@@ -223,7 +223,7 @@ async def swept(platform: Platform, own: Storage | None = None) -> Left:
     """Wait until nothing is under way, sweep without grace, and give what is left. `own` says where the bytes lie."""
     database_url = platform.login_url(LOGIN)
     blobs = BlobStore.open(own or Storage(), platform.data)
-    pool = await Pool.open(database_url, 2)
+    pool = await ConnectionPool.open(database_url, 2)
     admin = await asyncpg.connect(database_url)
     try:
         deadline = time.monotonic() + PATIENCE_S
@@ -233,7 +233,7 @@ async def swept(platform: Platform, own: Storage | None = None) -> Left:
         while await sweep_tombstones(pool, blobs, 0):
             pass
         await StagingSweep(blobs, age_s=-60).sweep()
-        orphans = Orphans(pool, blobs, age_s=-60)
+        orphans = OrphanSweep(pool, blobs, age_s=-60)
         count = await orphans.sweep() + await orphans.sweep()
         rows = {row["version"] for row in await admin.fetch("select version from storage.objects")}
         return Left(
@@ -249,7 +249,7 @@ async def swept(platform: Platform, own: Storage | None = None) -> Left:
         await blobs.close()
 
 
-async def _versions(blobs: BlobStore, folder: Folder) -> list[object]:
+async def _versions(blobs: BlobStore, folder: BlobFolder) -> list[object]:
     return [each.place.version async for each in blobs.list(folder)]
 
 

@@ -20,7 +20,7 @@ class Notes:
         self.lines: list[str] = []
         self.warnings: list[str] = []
 
-    def say(self, line: str) -> None:
+    def info(self, line: str) -> None:
         self.lines.append(line)
 
     def warn(self, line: str) -> None:

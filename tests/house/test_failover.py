@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from tests.house.realtime_house import PATIENCE_S, Follower, Writer, following, published
 from tests.platform import Platform, platform
 from tests.workers.database.own_server import OwnServer, own_server
@@ -40,7 +40,7 @@ async def cluster() -> AsyncIterator[Cluster]:
         try:
             async with standby_of(primary) as standby:
                 async with connected(primary.url) as admin, asyncio.timeout(PATIENCE_S):
-                    while not await standby.has_slot(Realtime().slot_name):
+                    while not await standby.has_slot(RealtimeSettings().slot_name):
                         await admin.execute("select pg_log_standby_snapshot()")
                         await asyncio.sleep(0.1)
                     await admin.execute(f"alter system set synchronous_standby_names = '{standby.name}'")

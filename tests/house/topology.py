@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from schemas.keys.legacy_keys import legacy_key
-from services.supervisor.deployment import Places, deployment_secrets
+from services.supervisor.deployment import ServerAddresses, deployment_secrets
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import nats_program
 from tests.platform import free_port
@@ -173,7 +173,7 @@ async def running_topology() -> AsyncIterator[Topology]:
                 wal_level="logical", max_connections="300", max_replication_slots="10"
             ) as database:
                 ports = {name: (free_port(), free_port(), free_port()) for name in NATS}
-                places = Places(
+                places = ServerAddresses(
                     f"127.0.0.1:{database.port}",
                     [f"127.0.0.1:{client}" for client, _, _ in ports.values()],
                     [f"127.0.0.1:{route}" for _, route, _ in ports.values()],

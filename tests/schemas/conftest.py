@@ -14,7 +14,7 @@ from tests.workers.database.server import (
     fresh_database,
     temporary_server,
 )
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 PASSWORD = Settings().db.password.reveal()
 

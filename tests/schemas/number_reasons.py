@@ -11,7 +11,7 @@ TEMPLATE = "a template of the operator; what is no number is refused with its li
 
 REASONS: dict[str, dict[str, str]] = {
     "broker/blobs/blob_names.py": {
-        "int(found[1])": PATTERN,
+        "int(match[1])": PATTERN,
     },
     "broker/blobs/watch.py": {
         "float(not self.reason)": NUMBER,
@@ -72,10 +72,10 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "schemas/realtime_rules.py": {
         "Decimal(value.decode())": DATABASE,
-        "Decimal(wanted)": DATABASE,
+        "Decimal(expected)": DATABASE,
     },
     "schemas/schedules.py": {
-        "int(found[1])": SETTING,
+        "int(match[1])": SETTING,
     },
     "schemas/settings/types.py": {
         "float(number)": SETTING,
@@ -88,22 +88,22 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
-    "services/catcher/edge.py": {
+    "services/mail_catcher/edge.py": {
         "int(self._runner.addresses[0][1])": NUMBER,
     },
-    "services/catcher/smtp.py": {
+    "services/mail_catcher/smtp.py": {
         "int(self._server.sockets[0].getsockname()[1])": NUMBER,
     },
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
-    "services/gateway/resuming.py": {
+    "services/gateway/resumable/uploads.py": {
         "int(most)": NUMBER,
     },
     "services/realtime/changes/filters.py": {
         "Decimal(text)": PRINTED,
     },
-    "services/realtime/frames.py": {
+    "services/realtime/protocol/frames.py": {
         "int(is_json)": NUMBER,
     },
     "services/realtime/limits.py": {
@@ -137,7 +137,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/cleanup.py": {
         "float(max(own.email.otp_expiry, own.sms.otp_expiry))": NUMBER,
     },
-    "workers/auth/accounts/codes/limits.py": {
+    "workers/auth/model/rate_limits.py": {
         "float(least_s)": NUMBER,
         "float(quota.most)": NUMBER,
         "int(limit.burst)": NUMBER,
@@ -154,7 +154,7 @@ REASONS: dict[str, dict[str, str]] = {
         "float(text)": TEMPLATE,
         "int(text)": TEMPLATE,
     },
-    "workers/auth/delivery/sms/post.py": {
+    "workers/auth/delivery/sms/form_requests.py": {
         "int(shown or reply.status)": PATTERN,
     },
     "workers/auth/delivery/email/letters.py": {
@@ -175,7 +175,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/federation/providers/oauth1.py": {
         "int(now)": NUMBER,
     },
-    "workers/auth/federation/saml/moments.py": {
+    "workers/auth/federation/saml/xml_times.py": {
         "int((found[7] or '')[:6].ljust(6, '0'))": PATTERN,
         "int(each)": PATTERN,
         "int(found[10])": PATTERN,
@@ -194,10 +194,10 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/database/assertions.py": {
         "int(iterations)": DATABASE,
     },
-    "workers/database/superuser.py": {
+    "workers/database/sessions/superuser.py": {
         "int(login.rpartition('_')[2][:8], 16)": OWN,
     },
-    "workers/database/views.py": {
+    "workers/database/schema_cache/view_columns.py": {
         "int(column)": DATABASE,
         "int(number)": DATABASE,
         "int(relation)": DATABASE,
@@ -269,13 +269,13 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },
-    "workers/replication/beginning.py": {
+    "workers/replication/term_start.py": {
         "int(state.notes.get(_TIMELINE, server.timeline))": DATABASE,
     },
     "workers/replication/failover.py": {
         "int(timeline)": DATABASE,
     },
-    "workers/replication/outgoing.py": {
+    "workers/replication/messages.py": {
         "int(lsn, 16)": DATABASE,
         "int(number, 16)": DATABASE,
     },
@@ -286,11 +286,11 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/replication/values.py": {
         "Decimal(text.decode())": DATABASE,
     },
-    "workers/replication/visible.py": {
+    "workers/replication/commit_visibility.py": {
         "int(end)": DATABASE,
         "map(int, running.split(','))": DATABASE,
     },
-    "workers/replication/watch.py": {
+    "workers/replication/slot_monitor.py": {
         "float(self.confirmed())": NUMBER,
         "float(self.held_bytes)": NUMBER,
         "float(self.is_leader)": NUMBER,
@@ -312,7 +312,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/scheduler/pool.py": {
         "float(self.is_leader)": NUMBER,
     },
-    "workers/storage/emptying.py": {
+    "workers/storage/buckets/emptying.py": {
         "int(count or 0)": DATABASE,
     },
     "workers/storage/events/outbox.py": {
@@ -322,10 +322,10 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/storage/moving.py": {
         "int(count or 0)": DATABASE,
     },
-    "workers/storage/reading.py": {
+    "workers/storage/requests/body_reader.py": {
         "int(value)": NUMBER,
     },
-    "workers/storage/sweep.py": {
+    "workers/storage/sweeps/sweep.py": {
         "float(cache.cache_max_age)": NUMBER,
     },
     "workers/storage/tus/creating.py": {

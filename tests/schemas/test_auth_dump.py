@@ -13,7 +13,7 @@ from tests.schemas.auth_tables import add, add_user, describe
 from tests.schemas.callers import ME
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import OUTSIDE, Server, connected, fresh_database
-from workers.database.migrate import migrate, read_migrations
+from workers.database.migrations.migrate import migrate, read_migrations
 
 TRIGGER = """
 create function public.handle_new_user() returns trigger language plpgsql security definer set search_path = '' as $$

@@ -11,7 +11,7 @@ from tests.schemas.auth_tables import add, add_user
 from tests.schemas.callers import ME
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import connected
-from workers.database.migrate import read_migrations
+from workers.database.migrations.migrate import read_migrations
 
 NOW = datetime(2026, 8, 1, tzinfo=UTC)
 CLEAR = "abcdefgh2345"

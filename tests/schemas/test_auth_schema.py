@@ -7,7 +7,7 @@ import pytest
 from tests.schemas.auth_tables import describe
 from tests.schemas.callers import API_ROLES
 from tests.workers.database.server import connected
-from workers.database.migrate import read_migrations
+from workers.database.migrations.migrate import read_migrations
 
 WANTED = Path(__file__).with_name("auth_schema.txt")
 

@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 
 CALLERS: list[Caller] = [
-    Anonymous(),
-    Service(),
-    User(b'{"role":"reader"}'),
-    Rejected(Refusal.CLAIMS, "JWT expired"),
-    Rejected(Refusal.UNDECODABLE, "message", "details"),
+    AnonymousCaller(),
+    ServiceCaller(),
+    UserCaller(b'{"role":"reader"}'),
+    RejectedCaller(TokenFault.CLAIMS, "JWT expired"),
+    RejectedCaller(TokenFault.UNDECODABLE, "message", "details"),
 ]
 
 
@@ -34,14 +34,14 @@ def test_a_caller_without_a_kind_is_refused() -> None:
 
 
 def test_the_values_of_refusals_are_stable() -> None:
-    assert {each.name: each.value for each in Refusal} == {
+    assert {each.name: each.value for each in TokenFault} == {
         "NO_SECRET": "no_secret",
         "UNDECODABLE": "undecodable",
         "CLAIMS": "claims",
     }
 
 
-@pytest.mark.parametrize("caller", [User(b"{}"), Rejected(Refusal.CLAIMS, "x")])
+@pytest.mark.parametrize("caller", [UserCaller(b"{}"), RejectedCaller(TokenFault.CLAIMS, "x")])
 def test_a_caller_cannot_be_changed(caller: msgspec.Struct) -> None:
     for name in caller.__struct_fields__:
         with pytest.raises(AttributeError):
@@ -54,10 +54,10 @@ def test_callers_are_compared_by_value() -> None:
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1)))  # fmt: skip
 def test_claims_are_decoded_as_they_are(claims: dict[str, object]) -> None:
-    assert User(msgspec.json.encode(claims)).decoded() == claims
+    assert UserCaller(msgspec.json.encode(claims)).decoded() == claims
 
 
 @pytest.mark.parametrize("claims", [b"", b"[]", b"null", b"5", b"{"])
 def test_claims_that_are_no_object_are_not_decoded(claims: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
-        User(claims).decoded()
+        UserCaller(claims).decoded()

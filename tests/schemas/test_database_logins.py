@@ -1,6 +1,6 @@
 import msgspec
 
-from schemas.database_logins import login_passwords, own_passwords, password_variables, sharing_logins
+from schemas.database_logins import configured_passwords, login_passwords, password_variables, sharing_logins
 from schemas.keys.secret import Secret
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Db, Settings
@@ -11,7 +11,7 @@ def test_each_login_has_a_variable_that_gives_its_own_password():
     settings, warnings = load_settings(b"", {name: f"of {role}" for role, name in variables.items()})
 
     assert warnings == []
-    assert {role: secret.reveal() for role, secret in own_passwords(settings).items() if secret} == {
+    assert {role: secret.reveal() for role, secret in configured_passwords(settings).items() if secret} == {
         role: f"of {role}" for role in variables
     }
     assert sharing_logins(settings) == []

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from schemas.caller import Refusal, Rejected, User
+from schemas.caller import RejectedCaller, TokenFault, UserCaller
 from schemas.keys.token_keys import Issuer, KeySet, read_published
 from schemas.keys.tokens import Verifier, read_keys
 from tests.fuzz.mutate import near_text
@@ -23,8 +23,8 @@ SECRET = "the platform's own secret, long enough for HS256"
 OURS, THEIRS, OTHERS = "https://ours.example/auth/v1", "https://theirs.example", "https://others.example/"
 OWN_KEY, THEIR_KEY = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
-NO_KEY = Rejected(
-    Refusal.UNDECODABLE, "No suitable key or wrong key type", "None of the keys was able to decode the JWT"
+NO_KEY = RejectedCaller(
+    TokenFault.UNDECODABLE, "No suitable key or wrong key type", "None of the keys was able to decode the JWT"
 )
 
 
@@ -75,7 +75,7 @@ def test_tokens_of_every_issuer_and_ours_are_taken() -> None:
         signed(OURS, SECRET, None, "HS256"),
         signed("https://unknown.example", SECRET, None, "HS256"),
     ):
-        assert isinstance(one.verify(token, NOW), User)
+        assert isinstance(one.verify(token, NOW), UserCaller)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_an_unsigned_token_of_an_issuer_is_refused(algorithm: object) -> None:
 
     for text in (token, token.rpartition(".")[0] + "."):
         found = verifier().verify(text, NOW)
-        assert isinstance(found, Rejected)
+        assert isinstance(found, RejectedCaller)
         assert found.message == "Wrong or unsupported encoding algorithm"
 
 
@@ -132,7 +132,7 @@ def test_the_algorithm_of_the_published_key_holds() -> None:
     pinned = Verifier(KeySet())
     pinned.trust({THEIRS: Issuer(published(public(OTHER_KEY, kid="k", alg="RS256")))})
 
-    assert isinstance(pinned.verify(signed(THEIRS, OTHER_KEY, "k", "RS256"), NOW), User)
+    assert isinstance(pinned.verify(signed(THEIRS, OTHER_KEY, "k", "RS256"), NOW), UserCaller)
     assert pinned.verify(signed(THEIRS, OTHER_KEY, "k", "PS256"), NOW) == NO_KEY
 
 
@@ -155,22 +155,22 @@ def test_a_key_inside_of_the_token_is_not_looked_at() -> None:
 def test_times_hold_for_foreign_tokens(claims: dict[str, Any], message: str) -> None:
     found = verifier().verify(signed(THEIRS, THEIR_KEY, "theirs", **claims), NOW)
 
-    assert found == Rejected(Refusal.CLAIMS, message)
+    assert found == RejectedCaller(TokenFault.CLAIMS, message)
 
 
 @pytest.mark.parametrize("claims", [{}, {"aud": None}, {"aud": []}, {"aud": "x"}, {"aud": ["x"]}])
 def test_where_an_issuer_has_an_audience_its_tokens_must_name_it(claims: dict[str, Any]) -> None:
     found = verifier().verify(signed(OTHERS, OTHER_KEY, "others", "RS256", **claims), NOW)
 
-    assert found == Rejected(Refusal.CLAIMS, "JWT not in audience")
+    assert found == RejectedCaller(TokenFault.CLAIMS, "JWT not in audience")
 
 
 def test_the_audience_of_the_area_holds_for_issuers_without_one() -> None:
     one = verifier(audience="authenticated")
 
-    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs", aud="other"), NOW), Rejected)
-    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs", aud="authenticated"), NOW), User)
-    assert isinstance(one.verify(signed(OTHERS, OTHER_KEY, "others", "RS256", aud="app"), NOW), User)
+    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs", aud="other"), NOW), RejectedCaller)
+    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs", aud="authenticated"), NOW), UserCaller)
+    assert isinstance(one.verify(signed(OTHERS, OTHER_KEY, "others", "RS256", aud="app"), NOW), UserCaller)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_the_audience_of_the_area_holds_for_issuers_without_one() -> None:
 def test_a_token_with_two_issuers_or_a_list_has_no_keys_of_theirs(payload: bytes) -> None:
     token = jwt.api_jws.PyJWS().encode(payload, THEIR_KEY, algorithm="ES256", headers={"kid": "theirs"})
 
-    assert isinstance(verifier().verify(token, NOW), Rejected)
+    assert isinstance(verifier().verify(token, NOW), RejectedCaller)
 
 
 def test_an_issuer_whose_keys_are_not_known_yet_has_its_tokens_refused_as_unverified() -> None:
@@ -195,9 +195,9 @@ def test_foreign_tokens_are_taken_where_we_have_no_key_of_our_own() -> None:
     keyless = Verifier(KeySet())
     keyless.trust({THEIRS: Issuer(published(public(THEIR_KEY, kid="theirs")))})
 
-    assert isinstance(keyless.verify(signed(THEIRS, THEIR_KEY, "theirs"), NOW), User)
-    assert keyless.verify(signed(OURS, THEIR_KEY, "theirs"), NOW) == Rejected(
-        Refusal.NO_SECRET, "Server lacks JWT secret"
+    assert isinstance(keyless.verify(signed(THEIRS, THEIR_KEY, "theirs"), NOW), UserCaller)
+    assert keyless.verify(signed(OURS, THEIR_KEY, "theirs"), NOW) == RejectedCaller(
+        TokenFault.NO_SECRET, "Server lacks JWT secret"
     )
 
 
@@ -217,12 +217,12 @@ def test_foreign_tokens_are_kept_and_dropped_with_their_keys() -> None:
 def test_our_tokens_are_dropped_with_our_keys() -> None:
     one = verifier()
     token = signed(OURS, OWN_KEY, "own")
-    assert isinstance(one.verify(token, NOW), User)
+    assert isinstance(one.verify(token, NOW), UserCaller)
 
     one.use(read_keys(SECRET))
 
     assert one.verify(token, NOW) == NO_KEY
-    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs"), NOW), User)
+    assert isinstance(one.verify(signed(THEIRS, THEIR_KEY, "theirs"), NOW), UserCaller)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ VALID = [
 def test_any_text_near_a_token_is_refused_and_lacks_nothing_or_a_key(text: str) -> None:
     verified, lacking = ALL.verify(text, NOW), ALL.lacking(text)
 
-    assert isinstance(verified, Rejected) or text.rpartition(".")[0] in {
+    assert isinstance(verified, RejectedCaller) or text.rpartition(".")[0] in {
         one.rpartition(".")[0] for one in VALID
     }
     assert lacking in (None, "", THEIRS, OTHERS)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.codec import decode_request, decode_response, encode
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
-from schemas.http import INLINE_LIMIT, Headers, Request, Response, Stream, header, header_values
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
+from schemas.http import INLINE_LIMIT, BodyStream, Headers, Request, Response, header, header_values
 
 HEADERS: Headers = [("accept", "a"), ("prefer", "one"), ("prefer", "two"), ("empty", "")]
 
@@ -28,7 +28,7 @@ def test_headers_are_found_by_their_lower_case_name(name: str, first: str | None
 def test_a_request_needs_only_id_method_and_path() -> None:
     request = Request("1", "GET", "/items")
 
-    assert request.caller == Anonymous()
+    assert request.caller == AnonymousCaller()
     assert (request.query, request.headers, request.body, request.stream) == ("", [], b"", None)
     assert request.budget_ms == 60_000
 
@@ -41,7 +41,7 @@ def test_messages_share_no_headers() -> None:
     assert Response(200).headers == []
 
 
-@pytest.mark.parametrize("value", [Request("1", "GET", "/"), Response(200), Stream("x")])
+@pytest.mark.parametrize("value", [Request("1", "GET", "/"), Response(200), BodyStream("x")])
 def test_a_message_cannot_be_changed(value: msgspec.Struct) -> None:
     for name in value.__struct_fields__:
         with pytest.raises(AttributeError):
@@ -56,12 +56,12 @@ def test_a_message_costs_few_bytes_beside_its_contents() -> None:
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
 headers = st.lists(st.tuples(texts, texts), max_size=4)
-streams = st.none() | st.builds(Stream, texts, st.integers(-1, 2**62))
+streams = st.none() | st.builds(BodyStream, texts, st.integers(-1, 2**62))
 callers: st.SearchStrategy[Caller] = st.one_of(
-    st.just(Anonymous()),
-    st.just(Service()),
-    st.builds(User, st.binary(max_size=40)),
-    st.builds(Rejected, st.sampled_from(Refusal), texts, st.none() | texts),
+    st.just(AnonymousCaller()),
+    st.just(ServiceCaller()),
+    st.builds(UserCaller, st.binary(max_size=40)),
+    st.builds(RejectedCaller, st.sampled_from(TokenFault), texts, st.none() | texts),
 )
 
 

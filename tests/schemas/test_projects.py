@@ -12,7 +12,7 @@ from schemas.settings.tree import Settings
 from tests.schemas.callers import ME, OTHER
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 PROJECTS = sorted((Path(__file__).parents[1] / "data" / "projects").glob("*.sql"))
 

@@ -4,13 +4,13 @@ from typing import Literal
 
 import pytest
 
-from schemas.realtime import AllOf, AnyOf, BySql, Everybody, IsClaim, IsConstant, Nobody, Rule
+from schemas.realtime import AllOf, AnyOf, ClaimRule, ConstantRule, EveryRow, NoRow, Rule, SqlRule
 from schemas.realtime_rules import canonical_uuid, claim_text, columns_of, may_see, read_claims
 
 ID = "a11ce000-0000-4000-8000-000000000001"
-OWNER = IsClaim("owner", ["sub"], "uuid")
-YES, NO, ASK = Everybody(), Nobody(), BySql()
-RAISES = IsClaim("owner", ["bad"], "uuid")
+OWNER = ClaimRule("owner", ["sub"], "uuid")
+YES, NO, ASK = EveryRow(), NoRow(), SqlRule()
+RAISES = ClaimRule("owner", ["bad"], "uuid")
 """False, or an error in Postgres."""
 CLAIMS: dict[str, object] = {"sub": ID, "bad": "x", "n": 5, "flag": True, "deep": {"a": "b", "none": None}}
 VALUES = {"owner": f'"{ID}"'.encode(), "title": b'"b"', "n": b"5", "none": b"null", "toast": None}
@@ -24,20 +24,20 @@ VALUES = {"owner": f'"{ID}"'.encode(), "title": b'"b"', "n": b"5", "none": b"nul
         (ASK, None),
         (OWNER, True),
         (RAISES, False),
-        (IsClaim("title", ["deep", "a"], "text"), True),
-        (IsClaim("title", ["deep"], "text"), None),
-        (IsClaim("title", ["deep", "a", "b"], "text"), False),
-        (IsClaim("title", ["deep", "none"], "text"), False),
-        (IsClaim("none", ["sub"], "uuid"), False),
-        (IsClaim("toast", ["sub"], "uuid"), None),
-        (IsClaim("missing", ["sub"], "uuid"), None),
-        (IsClaim("toast", ["missing"], "uuid"), False),
-        (IsClaim("n", ["n"], "number"), True),
-        (IsClaim("n", ["n"], "text"), True),
-        (IsClaim("n", ["bad"], "number"), None),
-        (IsConstant("n", "5.0", "number"), True),
-        (IsConstant("n", "6", "number"), False),
-        (IsConstant("none", "5", "number"), False),
+        (ClaimRule("title", ["deep", "a"], "text"), True),
+        (ClaimRule("title", ["deep"], "text"), None),
+        (ClaimRule("title", ["deep", "a", "b"], "text"), False),
+        (ClaimRule("title", ["deep", "none"], "text"), False),
+        (ClaimRule("none", ["sub"], "uuid"), False),
+        (ClaimRule("toast", ["sub"], "uuid"), None),
+        (ClaimRule("missing", ["sub"], "uuid"), None),
+        (ClaimRule("toast", ["missing"], "uuid"), False),
+        (ClaimRule("n", ["n"], "number"), True),
+        (ClaimRule("n", ["n"], "text"), True),
+        (ClaimRule("n", ["bad"], "number"), None),
+        (ConstantRule("n", "5.0", "number"), True),
+        (ConstantRule("n", "6", "number"), False),
+        (ConstantRule("none", "5", "number"), False),
         (AllOf([YES, OWNER]), True),
         (AllOf([YES, NO]), False),
         (AllOf([NO, ASK]), False),
@@ -74,11 +74,11 @@ def test_a_rule_is_judged_or_left_to_sql(rule: Rule, seen: bool | None) -> None:
     ],
 )
 def test_numbers_are_compared_exactly(value: bytes, claim: object, seen: bool | None) -> None:
-    assert may_see(IsClaim("c", ["c"], "number"), {"c": value}, {"c": claim}) is seen
+    assert may_see(ClaimRule("c", ["c"], "number"), {"c": value}, {"c": claim}) is seen
 
 
 def test_a_number_that_its_type_may_not_hold_leaves_alternatives_to_sql() -> None:
-    large = IsClaim("c", ["c"], "number")
+    large = ClaimRule("c", ["c"], "number")
 
     assert may_see(AnyOf([YES, large]), {"c": b"5"}, {"c": 12345678901}) is None
     assert may_see(AnyOf([YES, large]), {"c": b"5"}, {"c": 123456789}) is True
@@ -119,7 +119,7 @@ def test_a_uuid_is_read_as_postgres_reads_it(text: str, canonical: str | None) -
 def test_constants_are_compared_with_what_the_log_carries(
     value: bytes | None, kind: Literal["text", "bool"], constant: str, seen: bool | None
 ) -> None:
-    assert may_see(IsConstant("c", constant, kind), {"c": value}, {}) is seen
+    assert may_see(ConstantRule("c", constant, kind), {"c": value}, {}) is seen
 
 
 def test_claims_that_postgres_may_read_otherwise_are_not_read() -> None:
@@ -131,4 +131,4 @@ def test_claims_that_postgres_may_read_otherwise_are_not_read() -> None:
 
 
 def test_a_rule_names_its_columns() -> None:
-    assert columns_of(AllOf([OWNER, AnyOf([IsConstant("n", "1", "number"), ASK])])) == {"owner", "n"}
+    assert columns_of(AllOf([OWNER, AnyOf([ConstantRule("n", "1", "number"), ASK])])) == {"owner", "n"}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.schedules import BadSchedule, Calendar, Every, parse_schedule
+from schemas.schedules import CalendarSchedule, IntervalSchedule, InvalidSchedule, parse_schedule
 from tests.fuzz.mutate import near_text
 
 
@@ -36,7 +36,7 @@ def test_a_schedule_is_due_when_cron_says(text: str, zone: str, after: str, expe
 def test_a_day_that_never_comes_is_never_due():
     schedule = parse_schedule("0 0 30 2 *", "GMT")
 
-    assert schedule == Calendar("0 0 30 2 *", "GMT")
+    assert schedule == CalendarSchedule("0 0 30 2 *", "GMT")
     assert schedule.next_due(0) is None
 
 
@@ -56,13 +56,13 @@ def test_a_day_that_never_comes_is_never_due():
     ],
 )
 def test_what_is_no_schedule_is_refused(text: str):
-    with pytest.raises(BadSchedule):
+    with pytest.raises(InvalidSchedule):
         parse_schedule(text, "GMT")
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc/passwd"])
 def test_a_zone_that_there_is_none_of_is_refused(zone: str):
-    with pytest.raises(BadSchedule):
+    with pytest.raises(InvalidSchedule):
         parse_schedule("* * * * *", zone)
 
 
@@ -84,9 +84,9 @@ ZONES = ["GMT", "Europe/Berlin", "America/Argentina/Buenos_Aires"]
     st.just("GMT") | near_text(ZONES),
 )
 def test_any_text_is_a_schedule_or_refused(text: str, zone: str):
-    with contextlib.suppress(BadSchedule):
+    with contextlib.suppress(InvalidSchedule):
         schedule = parse_schedule(text, zone)
 
         due = schedule.next_due(at("2026-01-01T00:00"))
-        assert isinstance(schedule, Every | Calendar)
+        assert isinstance(schedule, IntervalSchedule | CalendarSchedule)
         assert due is None or due > at("2026-01-01T00:00")

@@ -6,7 +6,7 @@ import pytest
 from tests.schemas.callers import ME
 from tests.schemas.storage_tables import add_objects, describe, listed
 from tests.workers.database.server import connected
-from workers.database.migrate import read_migrations
+from workers.database.migrations.migrate import read_migrations
 
 
 @pytest.mark.parametrize(

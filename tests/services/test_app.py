@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
 from broker.processes.lifecycle import BAD_SETTINGS, OK
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
 from services.app import doorkeeper
-from services.gateway.routes import Route, route_of
+from services.gateway.routes import GatewayRoute, route_of
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
 from tests.services.gateway.pool import Pool, running_pool
@@ -244,18 +244,18 @@ def caller(settings: Settings, path: str, key: str | None, token: str | None = N
 def test_every_area_takes_the_platform_s_own_tokens(path: str) -> None:
     found = caller(Settings(), path, KEYS.anon_key, signed(role="authenticated"))
 
-    assert isinstance(found, User)
+    assert isinstance(found, UserCaller)
 
 
 @pytest.mark.parametrize(
     ("path", "secret", "kind"),
     [
-        ("/rest/v1/x", OTHER, User),
-        ("/rest/v1/x", KEYS.jwt_secret, Rejected),
-        ("/graphql/v1", OTHER, User),
-        ("/auth/v1/x", OTHER, Rejected),
-        ("/auth/v1/x", KEYS.jwt_secret, User),
-        ("/storage/v1/x", KEYS.jwt_secret, User),
+        ("/rest/v1/x", OTHER, UserCaller),
+        ("/rest/v1/x", KEYS.jwt_secret, RejectedCaller),
+        ("/graphql/v1", OTHER, UserCaller),
+        ("/auth/v1/x", OTHER, RejectedCaller),
+        ("/auth/v1/x", KEYS.jwt_secret, UserCaller),
+        ("/storage/v1/x", KEYS.jwt_secret, UserCaller),
     ],
 )
 def test_a_secret_of_the_data_interfaces_is_theirs_alone(path: str, secret: str, kind: type[Caller]) -> None:
@@ -268,16 +268,16 @@ def test_an_empty_secret_lets_no_token_be_verified() -> None:
     settings = Settings(api=Api(jwt=Jwt(secret=Secret(""))))
     found = caller(settings, "/rest/v1/x", KEYS.anon_key, signed(role="authenticated"))
 
-    assert isinstance(found, Rejected)
-    assert found.kind == Refusal.NO_SECRET
+    assert isinstance(found, RejectedCaller)
+    assert found.kind == TokenFault.NO_SECRET
 
 
 def test_the_audience_is_demanded_of_the_data_interfaces() -> None:
     settings = Settings(api=Api(jwt=Jwt(audience="app")))
     token = signed(role="authenticated", aud="other")
 
-    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, token), Rejected)
-    assert isinstance(caller(settings, "/auth/v1/x", KEYS.anon_key, token), User)
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, token), RejectedCaller)
+    assert isinstance(caller(settings, "/auth/v1/x", KEYS.anon_key, token), UserCaller)
 
 
 def test_signing_keys_of_a_file_verify_beside_the_secret(tmp_path: Path) -> None:
@@ -287,16 +287,16 @@ def test_signing_keys_of_a_file_verify_beside_the_secret(tmp_path: Path) -> None
     settings = Settings(auth=Auth(signing_keys_path=str(tmp_path / "keys.json")))
     by_file = jwt.encode({"role": "service_role"}, key, algorithm="ES256", headers={"kid": "one"})
 
-    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, by_file), User)
-    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, signed(role="authenticated")), User)
-    assert caller(settings, "/rest/v1/x", by_file) == Service()
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, by_file), UserCaller)
+    assert isinstance(caller(settings, "/rest/v1/x", KEYS.anon_key, signed(role="authenticated")), UserCaller)
+    assert caller(settings, "/rest/v1/x", by_file) == ServiceCaller()
 
 
 def test_keys_of_the_settings_take_the_place_of_those_that_are_made() -> None:
     settings = Settings(auth=Auth(anon_key=Secret("mine"), publishable_key=Secret("sb_publishable_mine")))
 
-    assert caller(settings, "/rest/v1/x", "mine") == Anonymous()
-    assert caller(settings, "/rest/v1/x", "sb_publishable_mine") == Anonymous()
+    assert caller(settings, "/rest/v1/x", "mine") == AnonymousCaller()
+    assert caller(settings, "/rest/v1/x", "sb_publishable_mine") == AnonymousCaller()
 
 
 @pytest.mark.parametrize(
@@ -321,14 +321,14 @@ def test_a_file_of_keys_that_is_not_there_is_told() -> None:
 
 @pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/object/public/a/b", "/auth/v1/verify"])
 def test_where_no_key_is_demanded_none_is_an_anonymous_caller(path: str) -> None:
-    assert caller(Settings(), path, None) == Anonymous()
+    assert caller(Settings(), path, None) == AnonymousCaller()
 
 
 @pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/s3/a"])
 def test_where_no_key_is_demanded_a_token_alone_is_looked_at(path: str) -> None:
-    route: Route = route_of(path)[0]  # type: ignore[index]  # it is there
+    route: GatewayRoute = route_of(path)[0]  # type: ignore[index]  # it is there
     keeper = doorkeeper(Settings())
 
-    assert isinstance(keeper.caller(route, None, f"Bearer {signed(role='authenticated')}", NOW), User)
-    assert isinstance(keeper.caller(route, None, f"Bearer {signed(OTHER)}", NOW), Rejected)
-    assert keeper.caller(route, None, "AWS4-HMAC-SHA256 Credential=x", NOW) == Anonymous()
+    assert isinstance(keeper.caller(route, None, f"Bearer {signed(role='authenticated')}", NOW), UserCaller)
+    assert isinstance(keeper.caller(route, None, f"Bearer {signed(OTHER)}", NOW), RejectedCaller)
+    assert keeper.caller(route, None, "AWS4-HMAC-SHA256 Credential=x", NOW) == AnonymousCaller()

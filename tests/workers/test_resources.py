@@ -14,13 +14,13 @@ import pytest
 from msgspec import Struct
 
 from broker.codec import decoder
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.observability.observations import DatabaseBack, DatabaseLost
 from broker.observability.observe import exposition
-from broker.processes.lifecycle import Process
+from broker.processes.lifecycle import ManagedProcess
 from broker.requests.call import Calls
-from broker.requests.serve import RequestBody
+from broker.requests.handler import RequestBody
 from broker.subjects import CATALOG_CHANGED, CONFIG_CHANGED, Subject, health
 from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged
@@ -28,14 +28,14 @@ from schemas.http import Request, Response
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Broker, Db, Pools, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
+from tests.workers.database.connections import Database, until, value, work
 from tests.workers.database.introspection_fixtures import fresh_database
 from tests.workers.database.own_server import OwnServer
-from tests.workers.database.sessions import Database, until, value, work
 from workers import resources as module
-from workers.database.cache import SchemaCache
-from workers.database.connections import PoolTimes
+from workers.database.connection_pool.open_connections import PoolTimes
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import Disconnected
-from workers.database.pool import Pool
+from workers.database.schema_cache.cache import SchemaCache
 from workers.resources import ConnectionDropped, ConnectionLost, Resources, open_resources, run_pools
 
 POOL = Subject("resources.request", "resources")
@@ -76,13 +76,13 @@ async def settings(nats: NatsServer, database: str) -> Settings:
 
 @contextlib.asynccontextmanager
 async def lives(
-    settings: Settings, begin: Callable[[Process], Awaitable[Resources]]
+    settings: Settings, begin: Callable[[ManagedProcess], Awaitable[Resources]]
 ) -> AsyncIterator[Resources]:
     """Give the resources of a process that lives in this one; it ends in order after the block."""
-    process = Process("test", settings)
+    process = ManagedProcess("test", settings)
     begun: asyncio.Future[Resources] = asyncio.get_running_loop().create_future()
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         resources = await begin(process)
         process.ready()
         begun.set_result(resources)
@@ -107,9 +107,9 @@ async def opened(settings: Settings) -> AsyncIterator[Resources]:
 
 
 @contextlib.asynccontextmanager
-async def asking(nats: NatsServer) -> AsyncIterator[tuple[Connection, Calls]]:
+async def asking(nats: NatsServer) -> AsyncIterator[tuple[NatsConnection, Calls]]:
     """Give a connection and calls of somebody else."""
-    connection = await Connection.open(nats.url, name="asking")
+    connection = await NatsConnection.open(nats.url, name="asking")
     try:
         yield connection, Calls(connection)
     finally:
@@ -225,7 +225,7 @@ async def test_without_addresses_the_settings_are_refused(broker: str | None, da
     )
 
     with pytest.raises(SettingsError, match=r"needs broker\.url and db\.url"):
-        await open_resources(Process("test", settings), settings)
+        await open_resources(ManagedProcess("test", settings), settings)
 
 
 @pytest.mark.parametrize("url", ["http://u:hidden@127.0.0.1", "nats://u:hid/den@127.0.0.1:4222", ","])
@@ -233,7 +233,7 @@ async def test_a_broker_address_that_cannot_be_read_is_refused_without_being_sho
     settings = Settings(broker=Broker(url=Secret(url)), db=Db(url=Secret("postgresql://127.0.0.1/x")))
 
     with pytest.raises(SettingsError) as caught:
-        await open_resources(Process("test", settings), settings)
+        await open_resources(ManagedProcess("test", settings), settings)
 
     assert str(caught.value) == "broker.url must be nats://[user:password@]host[:port], or tls://..."
 
@@ -243,10 +243,10 @@ async def test_a_database_address_that_cannot_be_read_is_refused_without_being_s
     nats: NatsServer, url: str
 ) -> None:
     settings = Settings(broker=Broker(url=Secret(nats.url)), db=Db(url=Secret(url)))
-    process = Process("test", settings)
+    process = ManagedProcess("test", settings)
     refusals = []
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         try:
             await open_resources(process, settings)
         except SettingsError as error:
@@ -297,10 +297,10 @@ async def test_a_request_in_work_is_answered_before_the_process_ends(
 
 
 async def test_a_pool_is_not_well_before_its_catalog_is_loaded(settings: Settings, nats: NatsServer) -> None:
-    async def begin(process: Process) -> Resources:
+    async def begin(process: ManagedProcess) -> Resources:
         assert settings.db.url is not None
-        connection = await Connection.open(nats.url, name="test")
-        database = await Pool.open(settings.db.url.reveal(), 1)
+        connection = await NatsConnection.open(nats.url, name="test")
+        database = await ConnectionPool.open(settings.db.url.reveal(), 1)
         cache = SchemaCache(settings.db.url.reveal(), settings.api, lambda _: None)
         for step in (connection.drain, database.close, cache.close):
             process.on_drain(step)
@@ -354,7 +354,9 @@ async def test_a_connection_that_breaks_while_others_can_be_made_is_observed(
 
 
 async def test_a_connection_that_does_not_settle_is_observed(database: str, seen: list[Struct]) -> None:
-    pool = await Pool.open(database, 1, times=PoolTimes(settle=0.1), on_event=module._PoolObserver())
+    pool = await ConnectionPool.open(
+        database, 1, times=PoolTimes(settle=0.1), on_event=module._PoolObserver()
+    )
     try:
         process_id = int(await value(pool, "select pg_backend_pid()", role="tester") or 0)
         sleeping = asyncio.ensure_future(pool.run(work("select pg_sleep(60)", role="tester")))
@@ -401,7 +403,7 @@ async def test_everybody_hears_of_a_new_catalog_and_of_changed_options(
 
 
 async def test_pools_are_served_by_the_modules_named(settings: Settings, nats: NatsServer) -> None:
-    process = Process("test", settings)
+    process = ManagedProcess("test", settings)
     async with asking(nats) as (_, calls):
         life = asyncio.create_task(process.run(lambda one: run_pools(one, settings, ["workers.rest.pool"])))
 

@@ -5,22 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
-from workers.routing import Found, MethodNotAllowed, NotFound, Route, Router
+from workers.routing import MethodNotAllowed, NotFound, RouteMatch, Router, ServiceRoute
 
 ROUTER = Router(
     [
-        Route("GET", "/", "root"),
-        Route("GET", "/user", "get user"),
-        Route("PUT", "/user", "put user"),
-        Route("POST", "/factors", "enroll"),
-        Route("DELETE", "/factors/{id}", "unenroll"),
-        Route("GET", "/factors/recovery-codes", "codes"),
-        Route("POST", "/factors/recovery-codes/verify", "verify codes"),
-        Route("POST", "/factors/{id}/verify", "verify"),
-        Route("GET", "/admin/users/{user_id}/factors/{id}", "factor of user"),
-        Route("GET", "/object/{bucket}/{path...}", "object"),
-        Route("GET", "/object/info/{path...}", "info"),
-        Route("GET", "/name with blank", "blank"),
+        ServiceRoute("GET", "/", "root"),
+        ServiceRoute("GET", "/user", "get user"),
+        ServiceRoute("PUT", "/user", "put user"),
+        ServiceRoute("POST", "/factors", "enroll"),
+        ServiceRoute("DELETE", "/factors/{id}", "unenroll"),
+        ServiceRoute("GET", "/factors/recovery-codes", "codes"),
+        ServiceRoute("POST", "/factors/recovery-codes/verify", "verify codes"),
+        ServiceRoute("POST", "/factors/{id}/verify", "verify"),
+        ServiceRoute("GET", "/admin/users/{user_id}/factors/{id}", "factor of user"),
+        ServiceRoute("GET", "/object/{bucket}/{path...}", "object"),
+        ServiceRoute("GET", "/object/info/{path...}", "info"),
+        ServiceRoute("GET", "/name with blank", "blank"),
     ]
 )
 
@@ -53,13 +53,15 @@ ROUTER = Router(
 def test_a_path_means_the_most_particular_endpoint(
     method: str, path: str, endpoint: str | None, parameters: dict[str, str]
 ) -> None:
-    expected = NotFound() if endpoint is None else Found(endpoint, parameters)
+    expected = NotFound() if endpoint is None else RouteMatch(endpoint, parameters)
 
     assert ROUTER.find(method, path) == expected
 
 
 def test_a_name_stands_in_where_the_text_has_not_the_method() -> None:
-    assert ROUTER.find("DELETE", "/factors/recovery-codes") == Found("unenroll", {"id": "recovery-codes"})
+    assert ROUTER.find("DELETE", "/factors/recovery-codes") == RouteMatch(
+        "unenroll", {"id": "recovery-codes"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,26 +90,26 @@ def test_other_paths_are_found_nowhere(path: str) -> None:
 @pytest.mark.parametrize(
     "routes",
     [
-        [Route("GET", "/a", 1), Route("GET", "/a", 2)],
-        [Route("GET", "/{a}", 1), Route("GET", "/{b}", 2)],
-        [Route("GET", "a", 1)],
-        [Route("GET", "/{a}/{a}", 1)],
-        [Route("GET", "/x{a}", 1)],
-        [Route("GET", "/{A}", 1)],
-        [Route("GET", "/{}", 1)],
-        [Route("GET", "/{a...}/b", 1)],
+        [ServiceRoute("GET", "/a", 1), ServiceRoute("GET", "/a", 2)],
+        [ServiceRoute("GET", "/{a}", 1), ServiceRoute("GET", "/{b}", 2)],
+        [ServiceRoute("GET", "a", 1)],
+        [ServiceRoute("GET", "/{a}/{a}", 1)],
+        [ServiceRoute("GET", "/x{a}", 1)],
+        [ServiceRoute("GET", "/{A}", 1)],
+        [ServiceRoute("GET", "/{}", 1)],
+        [ServiceRoute("GET", "/{a...}/b", 1)],
     ],
 )
-def test_routes_that_cannot_mean_anything_are_refused(routes: list[Route[int]]) -> None:
+def test_routes_that_cannot_mean_anything_are_refused(routes: list[ServiceRoute[int]]) -> None:
     with pytest.raises(ValueError, match=r"slash|taken|braces|last"):
         Router(routes)
 
 
 def test_names_may_differ_by_method() -> None:
-    router = Router([Route("GET", "/{a}", 1), Route("PUT", "/{b}", 2)])
+    router = Router([ServiceRoute("GET", "/{a}", 1), ServiceRoute("PUT", "/{b}", 2)])
 
-    assert router.find("GET", "/x") == Found(1, {"a": "x"})
-    assert router.find("PUT", "/x") == Found(2, {"b": "x"})
+    assert router.find("GET", "/x") == RouteMatch(1, {"a": "x"})
+    assert router.find("PUT", "/x") == RouteMatch(2, {"b": "x"})
 
 
 @given(
@@ -119,11 +121,11 @@ def test_names_may_differ_by_method() -> None:
     | st.text(max_size=30),
 )
 def test_any_path_has_an_answer(method: str, path: str) -> None:
-    assert isinstance(ROUTER.find(method, path), Found | MethodNotAllowed | NotFound)
+    assert isinstance(ROUTER.find(method, path), RouteMatch | MethodNotAllowed | NotFound)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))
 def test_a_value_comes_back_from_its_encoding(value: str) -> None:
     encoded = "".join(f"%{byte:02X}" for byte in value.encode())
 
-    assert ROUTER.find("DELETE", f"/factors/{encoded}") == Found("unenroll", {"id": value})
+    assert ROUTER.find("DELETE", f"/factors/{encoded}") == RouteMatch("unenroll", {"id": value})

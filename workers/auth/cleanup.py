@@ -1,8 +1,8 @@
-"""Removal of what has expired: small batches, in turns, so that nobody waits for them.
+"""Deletes expired rows, 100 of each kind at a time, so that no delete holds its locks for long.
 
-Counters of rate limits, and notes of what must not be used twice, are always swept; the rest as
-`auth.db_cleanup_enabled` says. Every worker may sweep at any time: rows that another one has in hand are skipped.
-Source: reference page "auth", section 8.5.
+Counters of rate limits, and records of what must not be used twice, are always swept; the rest if
+`auth.db_cleanup_enabled` is set. Every worker process may sweep at any time: `for update skip locked` passes over rows that
+another one is deleting. Source: docs/reference/auth.md, section 8.5.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
-from workers.auth.context import Accounts
+from workers.auth.model.context import AuthContext
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sql.files import read_statements
 
@@ -33,44 +33,44 @@ _PAUSE_S = 60.0
 
 
 class CleanupFailed(Observation, frozen=True):
-    """A batch could not be removed; the next turn tries again."""
+    """A batch could not be deleted; the next sweep tries again."""
 
     level: ClassVar[str] = "warning"
     what: str
     reason: str
 
 
-async def sweep_forever(accounts: Accounts) -> None:
-    """Sweep at once, then now and then, until cancelled. After a turn that removed a whole batch the next follows at once."""
+async def sweep_forever(context: AuthContext) -> None:
+    """Sweep at once, then every 30 to 90 seconds, until cancelled. A sweep that deleted a full batch is repeated at once."""
     while True:
-        removed = await sweep(accounts)
+        removed = await sweep(context)
         if removed < _BATCH:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 
 
-async def sweep(accounts: Accounts) -> int:
-    """Remove one batch of each kind; give the rows of the largest."""
+async def sweep(context: AuthContext) -> int:
+    """Delete one batch of each kind, each in its own transaction; return the number of rows of the largest."""
     largest = 0
-    for name, values in _statements(accounts):
+    for name, values in _statements(context):
         try:
-            async with accounts.transaction() as transaction:
+            async with context.transaction() as transaction:
                 largest = max(largest, len(await transaction.rows(_SQL[name], _BATCH, *values)))
         except (DatabaseError, Disconnected, PoolTimeout) as error:
             observe(CleanupFailed(name, type(error).__name__))
     return largest
 
 
-def _statements(accounts: Accounts) -> Iterator[tuple[str, tuple[str, ...]]]:
-    own = accounts.settings
+def _statements(context: AuthContext) -> Iterator[tuple[str, tuple[str, ...]]]:
+    settings = context.settings
     yield from ((name, ()) for name in _ALWAYS)
-    if not own.db_cleanup_enabled:
+    if not settings.db_cleanup_enabled:
         return
     yield from ((name, ()) for name in _EXPIRED)
-    codes_live_s = repr(float(max(own.email.otp_expiry, own.sms.otp_expiry)))
+    codes_live_s = repr(float(max(settings.email.otp_expiry, settings.sms.otp_expiry)))
     yield from ((name, (codes_live_s,)) for name in ("flow_states", "one_time_tokens"))
-    if own.sessions.timebox:
-        yield "old_sessions", (repr(float(own.sessions.timebox)),)
-    if own.sessions.inactivity_timeout:
-        yield "idle_sessions", (repr(float(own.sessions.inactivity_timeout)),)
-    if own.enable_anonymous_sign_ins:
+    if settings.sessions.timebox:
+        yield "old_sessions", (repr(float(settings.sessions.timebox)),)
+    if settings.sessions.inactivity_timeout:
+        yield "idle_sessions", (repr(float(settings.sessions.inactivity_timeout)),)
+    if settings.enable_anonymous_sign_ins:
         yield "anonymous_users", ()

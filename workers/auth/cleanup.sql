@@ -1,5 +1,5 @@
--- Removal of what has expired (cleanup.py), a batch at a time; rows that somebody works on are left for the next time.
--- $1 is the most rows of a batch. All run as supabase_auth_admin.
+-- Deletes expired rows (cleanup.py), a batch at a time; locked rows are skipped until the next sweep.
+-- $1 is the size of a batch. All run as supabase_auth_admin.
 
 -- name: refresh_tokens
 delete from auth.refresh_tokens where id in (
@@ -34,7 +34,7 @@ delete from auth.saml_relay_states where id in (
 ) returning 1
 
 -- name: flow_states
--- $2: seconds for which one waits at least for its link or its provider; a code counts from its own time.
+-- $2: seconds for which a flow waits at least for its link or provider; a code counts from its own time.
 delete from auth.flow_state where id in (
   select id from auth.flow_state
   where created_at < now() - interval '24 hours' and case when auth_code is null
@@ -45,7 +45,7 @@ delete from auth.flow_state where id in (
 ) returning 1
 
 -- name: one_time_tokens
--- $2: seconds for which the longest lives.
+-- $2: the longest lifetime in seconds.
 delete from auth.one_time_tokens where id in (
   select id from auth.one_time_tokens
   where updated_at < now() - interval '24 hours' and updated_at < now() - make_interval(secs => $2::float8)
@@ -100,14 +100,14 @@ delete from auth.users where id in (
 ) returning 1
 
 -- name: browser_departures
--- Addresses at a provider that no browser came for.
+-- Redirects to a provider that no browser has followed.
 delete from auth.browser_departures where ticket_hash in (
   select ticket_hash from auth.browser_departures where created_at < now() - interval '24 hours'
   limit $1::int for update skip locked
 ) returning 1
 
 -- name: known_networks
--- Where nobody has signed in for so long that it counts no more (networks.py).
+-- Networks whose last sign-in is too long ago (networks.py).
 delete from auth.known_networks where network_hash in (
   select network_hash from auth.known_networks where seen_at < now() - interval '60 days'
   limit $1::int for update skip locked

@@ -1,11 +1,11 @@
-"""What lies in a backup, and whether it is whole.
+"""The files of a backup, and the check that it is complete.
 
-UNFINISHED.txt    there from the beginning until all else is on the disk: a folder with it alone may be made anew
-manifest.json     written last: a folder without it is no backup
+UNFINISHED.txt    exists until everything else is on disk: a folder with this file and no manifest can be used again
+manifest.json     written last: a folder without it is not a backup
 database.dump     pg_dump's custom format, of everything in the database
 roles.sql         the project's own roles, without their passwords
 blobs.jsonl       one line a blob: name, size, SHA-256
-blobs/<name>      the bytes, under the names that they have in the store (broker/blobs/blob_names.py)
+blobs/<name>      the bytes, under their names in the store (broker/blobs/blob_names.py)
 """
 
 import hashlib
@@ -36,14 +36,14 @@ class BackupError(Exception):
     """A backup cannot be made, read or restored: why, and what to do, in one sentence."""
 
 
-class File(Struct, frozen=True):
+class BackupFile(Struct, frozen=True):
     """A file of the backup."""
 
     size: int
     sha256: str
 
 
-class Blob(Struct, frozen=True):
+class BackupBlob(Struct, frozen=True):
     """A line of the index."""
 
     name: str
@@ -51,7 +51,7 @@ class Blob(Struct, frozen=True):
     sha256: str
 
 
-class Setting(Struct, frozen=True):
+class BackupSetting(Struct, frozen=True):
     """A setting that the database has, for all roles or for one."""
 
     role: str
@@ -59,16 +59,16 @@ class Setting(Struct, frozen=True):
     value: str
 
 
-class Right(Struct, frozen=True):
-    """A right on the database itself; no role is everybody."""
+class DatabaseRight(Struct, frozen=True):
+    """A right on the database itself; role "" is PUBLIC."""
 
     role: str
     privilege: str
     may_grant: bool
 
 
-class Manifest(Struct, frozen=True):
-    """What the backup says of itself."""
+class BackupManifest(Struct, frozen=True):
+    """The content of manifest.json."""
 
     format: int
     made_at: str
@@ -77,34 +77,34 @@ class Manifest(Struct, frozen=True):
     """As in 180006."""
     migrations: dict[str, int]
     """The last migration of each of the platform's series."""
-    files: dict[str, File]
+    files: dict[str, BackupFile]
     blobs: int
     blob_bytes: int
     owner: str = ""
-    settings: list[Setting] = field(default_factory=list)
-    role_settings: list[Setting] = field(default_factory=list)
+    settings: list[BackupSetting] = field(default_factory=list)
+    role_settings: list[BackupSetting] = field(default_factory=list)
     """Those of the project's own roles, in all databases."""
-    rights: list[Right] = field(default_factory=list)
+    rights: list[DatabaseRight] = field(default_factory=list)
 
 
-def file_of(path: Path) -> File:
-    """Give size and checksum of a file. Raises: OSError."""
+def describe_file(path: Path) -> BackupFile:
+    """Return size and checksum of a file. Raises: OSError."""
     hashed, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             hashed.update(chunk)
             size += len(chunk)
-    return File(size, hashed.hexdigest())
+    return BackupFile(size, hashed.hexdigest())
 
 
 def begin_backup(folder: Path) -> None:
-    """Mark a folder as a backup that is being made. Raises: OSError."""
+    """Mark a folder as an unfinished backup. Raises: OSError."""
     write_safely(folder / UNFINISHED, _UNFINISHED.encode())
     _sync_folder(folder)
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, which makes the folder a backup, once all else is on the disk. Raises: OSError."""
+def write_manifest(folder: Path, manifest: BackupManifest) -> None:
+    """Write the manifest, which completes the backup; everything else must be on disk. Raises: OSError."""
     draft = folder / f".{MANIFEST}"
     write_safely(draft, msgspec.json.format(msgspec.json.encode(manifest)))
     draft.replace(folder / MANIFEST)
@@ -113,21 +113,21 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def write_safely(path: Path, content: bytes) -> None:
-    """Write a file and wait until the disk has it. Raises: OSError."""
+    """Write a file and flush it to disk. Raises: OSError."""
     with path.open("wb") as file:
         file.write(content)
         close_safely(file)
 
 
 def close_safely(file: BinaryIO) -> None:
-    """Close a file that was written, once the disk has its bytes. Raises: OSError."""
+    """Flush a written file to disk and close it. Raises: OSError."""
     file.flush()
     os.fsync(file.fileno())
     file.close()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names of a folder."""
+    """Flush the entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -135,33 +135,33 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read a backup and make sure that it is whole. Raises: BackupError."""
+def read_manifest(folder: Path) -> BackupManifest:
+    """Read the manifest and check that the backup's files are complete. Raises: BackupError."""
     try:
-        found = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=BackupManifest)
     except FileNotFoundError:
         raise BackupError(
             f"{folder} is no backup, or one that was interrupted: it has no {MANIFEST}. Nothing was changed."
         ) from None
     except (OSError, msgspec.MsgspecError) as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}") from None
-    if found.format != FORMAT:
+    if manifest.format != FORMAT:
         raise BackupError(
-            f"The backup has format {found.format}, this headwater reads {FORMAT}: use the version {found.headwater}."
+            f"The backup has format {manifest.format}, this headwater reads {FORMAT}: use the version {manifest.headwater}."
         )
-    for name, expected in found.files.items():
+    for name, expected in manifest.files.items():
         try:
-            there = file_of(folder / name)
+            actual = describe_file(folder / name)
         except OSError as error:
             raise BackupError(f"{folder / name} cannot be read: {error.strerror}") from None
-        if there != expected:
+        if actual != expected:
             raise BackupError(f"{folder / name} is not what was written: the backup is damaged.")
-    return found
+    return manifest
 
 
-def read_index(folder: Path) -> list[Blob]:
-    """Give the blobs of a backup. Raises: BackupError."""
+def read_index(folder: Path) -> list[BackupBlob]:
+    """Return the blobs of a backup. Raises: BackupError."""
     try:
-        return msgspec.json.Decoder(Blob).decode_lines((folder / INDEX).read_bytes())
+        return msgspec.json.Decoder(BackupBlob).decode_lines((folder / INDEX).read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise BackupError(f"{folder / INDEX} cannot be read: {error}") from None

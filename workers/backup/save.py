@@ -1,11 +1,11 @@
-"""Make a backup of a running platform: database and blobs that fit to each other.
+"""Makes a backup of a running platform: a database and blobs that are consistent with each other.
 
     transaction --> snapshot --> pg_dump of that snapshot
          |               '-----> versions that its rows name --> their blobs
          '-- lock: the sweep deletes no bytes until everything is copied
 
-A version is never overwritten, and its bytes are there before a row names it. So what the rows of the snapshot name can be
-copied at any time after it, as long as nobody sweeps. Requests go on meanwhile.
+A version of an object is never overwritten, and its bytes are stored before a row names it. So the versions that the snapshot's
+rows name can be copied at any later time, as long as the sweep does not run. Requests continue meanwhile.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import asyncpg
 
 from broker.blobs.store import BlobStore
 from schemas.platform_names import LOGIN_PREFIXES, PLATFORM_ROLES
-from workers.backup.blobs import places_of, save_blobs
+from workers.backup.blob_copies import list_places, save_blobs
 from workers.backup.manifest import (
     DATABASE,
     FORMAT,
@@ -25,28 +25,28 @@ from workers.backup.manifest import (
     MANIFEST,
     ROLES,
     BackupError,
-    Manifest,
-    Right,
-    Setting,
+    BackupManifest,
+    BackupSetting,
+    DatabaseRight,
     begin_backup,
-    file_of,
+    describe_file,
     write_manifest,
     write_safely,
 )
-from workers.backup.tools import run_tool
-from workers.database.superuser import login_as, superuser_options
-from workers.project.door import OWNER, open_as_superuser
+from workers.backup.postgres_tools import run_tool
+from workers.database.sessions.superuser import login_as, superuser_options
+from workers.project.project_connection import OWNER, open_as_superuser
 from workers.sql.files import read_statements
 
 STATEMENTS = read_statements("workers.backup", "save.sql")
 _WITHOUT_ROWS = ("storage.tus_uploads", "storage.s3_multipart_uploads", "storage.s3_multipart_uploads_parts")
-"""Uploads under way: their bytes are in no backup, and clients begin them again."""
+"""Unfinished uploads: their bytes are not in the backup, and clients start them again."""
 
 
 async def save(
-    url: str, store: BlobStore | None, folder: Path, version: str, tell: Callable[[str], None]
-) -> Manifest:
-    """Write a backup into a folder, which has no manifest yet; `url` is that of a superuser.
+    url: str, store: BlobStore | None, folder: Path, version: str, report: Callable[[str], None]
+) -> BackupManifest:
+    """Write a backup into a folder without a manifest; `url` is a superuser's.
 
     Raises: BackupError; the driver's errors, OSError, BlobError.
     """
@@ -57,11 +57,11 @@ async def save(
         await connection.execute(STATEMENTS["hold_sweep"])
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             snapshot = await connection.fetchval(STATEMENTS["snapshot"])
-            tell("Dumping the database")
+            report("Dumping the database")
             await _write_roles(connection, folder)
             dumping = asyncio.create_task(_dump(url, snapshot, folder, connection.get_server_version()))
             try:
-                blobs, size, missing = await _blobs(project, snapshot, store, folder, tell)
+                blobs, size, missing = await _save_blobs(project, snapshot, store, folder, report)
             except BaseException:
                 dumping.cancel()
                 await asyncio.gather(dumping, return_exceptions=True)
@@ -69,7 +69,7 @@ async def save(
             await dumping
             manifest = await _manifest(connection, folder, version, blobs, size)
     for name in missing:
-        tell(f"Note: the blob {name} was missing in the store already")
+        report(f"Note: the blob {name} was missing in the store already")
     write_manifest(folder, manifest)
     return manifest
 
@@ -86,12 +86,12 @@ async def _dump(url: str, snapshot: str, folder: Path, version: asyncpg.ServerVe
     await run_tool("pg_dump", url, words, options=superuser_options(version.major * 10000))
 
 
-async def _blobs(
+async def _save_blobs(
     project: asyncpg.Connection,
     snapshot: str,
     store: BlobStore | None,
     folder: Path,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> tuple[int, int, list[str]]:
     if store is None:
         (folder / INDEX).write_bytes(b"")
@@ -99,16 +99,16 @@ async def _blobs(
     async with project.transaction(isolation="repeatable_read", readonly=True):
         await project.execute(f"set transaction snapshot '{snapshot}'")
         rows = await project.fetch(STATEMENTS["versions"])
-    places = await places_of(store, [(row["bucket_id"], row["version"]) for row in rows])
-    tell(f"Copying {len(places)} blobs")
-    return await save_blobs(store, places, folder, tell)
+    places = await list_places(store, [(row["bucket_id"], row["version"]) for row in rows])
+    report(f"Copying {len(places)} blobs")
+    return await save_blobs(store, places, folder, report)
 
 
 async def _manifest(
     connection: asyncpg.Connection, folder: Path, version: str, blobs: int, size: int
-) -> Manifest:
+) -> BackupManifest:
     names = [name for name in (DATABASE, ROLES, INDEX) if (folder / name).exists()]
-    return Manifest(
+    return BackupManifest(
         format=FORMAT,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         headwater=version,
@@ -116,19 +116,19 @@ async def _manifest(
         migrations={
             row["series"]: row["version"] for row in await connection.fetch(STATEMENTS["migrations"])
         },
-        files={name: await asyncio.to_thread(file_of, folder / name) for name in names},
+        files={name: await asyncio.to_thread(describe_file, folder / name) for name in names},
         blobs=blobs,
         blob_bytes=size,
         owner=await connection.fetchval(STATEMENTS["owner"]),
-        settings=[Setting(**dict(row)) for row in await connection.fetch(STATEMENTS["settings"])],
+        settings=[BackupSetting(**dict(row)) for row in await connection.fetch(STATEMENTS["settings"])],
         role_settings=[
-            Setting(**dict(row))
+            BackupSetting(**dict(row))
             for row in await connection.fetch(
                 STATEMENTS["role_settings"], sorted(PLATFORM_ROLES), list(LOGIN_PREFIXES)
             )
         ],
         rights=[
-            Right(**dict(row))
+            DatabaseRight(**dict(row))
             for row in await connection.fetch(STATEMENTS["rights"])
             if not row["role"].startswith(LOGIN_PREFIXES)
         ],

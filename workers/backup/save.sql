@@ -1,14 +1,14 @@
--- What a backup asks of the database (save.py), in one transaction that stays open until the last blob is copied.
+-- Statements of backup and restore. Those of a backup (save.py) run in one transaction that stays open until the last blob is copied.
 
 -- name: hold_sweep
--- Nobody deletes bytes of objects meanwhile (workers/storage/sweep.sql). Waits for a sweep that is under way.
+-- Keeps the sweep from deleting bytes of objects meanwhile (workers/storage/sweep.sql). Waits for a running sweep.
 select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('headwater backup', 0))
 
 -- name: snapshot
 select pg_catalog.pg_export_snapshot()
 
 -- name: versions
--- Every version that a row names, with its bucket: asked as role postgres, for even reading a project's table may run its code
+-- Every version that a row names, with its bucket: read as role postgres, because even reading a project's table may run its code
 -- (the planner evaluates what index expressions make of constants).
 select bucket_id, version::pg_catalog.text as version from storage.objects where version is not null
 

@@ -1,13 +1,13 @@
-"""What can go wrong with the database, and which HTTP status it is.
+"""Errors of the database, and their HTTP status.
 
     Exception
-    ├── DatabaseError   the server refused a statement (or would have): SQLSTATE and all fields it sent
-    ├── Disconnected    there is no connection to the server, or it broke before the answer came
+    ├── DatabaseError   the server rejected a statement (or would have): SQLSTATE and all fields it sent
+    ├── Disconnected    no connection to the server could be opened, or it broke before the answer arrived
     └── PoolTimeout     no connection became free in the time that the request may wait; nothing was done
-        └── PoolBusy    none would become free in that time, so it did not wait
+        └── PoolBusy    none would become free in that time, so the request failed at once
 
-Nobody outside `workers/database` reads a driver's exception or an ErrorResponse.
-Source: PostgreSQL, "Error and Notice Message Fields"; reference page "rest", section 20.
+Data pools see only these errors, never an exception of the driver or an ErrorResponse.
+Source: PostgreSQL, "Error and Notice Message Fields"; docs/reference/rest.md, section 20.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 
 from schemas.numbers import parse_whole_number
 
-_FARTHEST = 2**31 - 1
-"""The server counts the characters of a statement with 32 bits."""
+_MAX_POSITION = 2**31 - 1
+"""Largest error position: the server counts the characters of a statement with 32 bits."""
 
 NUL_CODE = "22021"
-"""character_not_in_repertoire: what Postgres answers for text it cannot hold."""
+"""character_not_in_repertoire: SQLSTATE of text that Postgres cannot store."""
 
 
 @dataclass(eq=False, repr=False)
 class DatabaseError(Exception):
-    """The server refused: the fields of its ErrorResponse, None where it sent none."""
+    """An error of the server: the fields of its ErrorResponse, None for fields it did not send."""
 
     code: str
     """SQLSTATE."""
@@ -41,9 +41,9 @@ class DatabaseError(Exception):
     context: str | None = None
     """Call stack inside the server; None when the statement itself failed."""
     routine: str | None = None
-    """Function of the server's source that raised."""
+    """Function of the server's source code that raised the error."""
     statement_index: int | None = None
-    """Which statement of the work; None if a setting failed, or the end of the transaction."""
+    """Index of the failed statement; None if a setting or the end of the transaction failed."""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
@@ -51,11 +51,11 @@ class DatabaseError(Exception):
 
 @dataclass(eq=False)
 class Disconnected(Exception):
-    """There is no connection, or it was lost before the answer: whether the work was done is not known."""
+    """No connection could be opened, or it was lost before the answer: whether the transaction was committed is unknown."""
 
     message: str
     code: str | None = None
-    """SQLSTATE if the server itself refused the connection."""
+    """SQLSTATE if the server itself rejected the connection."""
 
     def __str__(self) -> str:
         return self.message
@@ -69,7 +69,7 @@ class PoolTimeout(Exception):
 
 
 class PoolBusy(PoolTimeout):
-    """The request was refused before it waited for a connection, or while it did: it would have waited in vain.
+    """The request failed before or while it waited for a connection, because none would be free in time.
 
     `reason` is one of `broker/requests/fair_queue.py`; the request may succeed after `retry_after_s` seconds.
     """
@@ -79,10 +79,10 @@ class PoolBusy(PoolTimeout):
         self.reason, self.retry_after_s = reason, retry_after_s
 
     def __str__(self) -> str:
-        return _WHY_BUSY.get(self.reason, _WHY_BUSY["full"])
+        return _BUSY_TEXTS.get(self.reason, _BUSY_TEXTS["full"])
 
 
-_WHY_BUSY = {
+_BUSY_TEXTS = {
     "full": "Too many requests wait for a database connection.",
     "share": "Too many requests of this caller wait for a database connection.",
     "late": "No database connection would be free for this request in time: too many of this caller are before it.",
@@ -90,13 +90,13 @@ _WHY_BUSY = {
 
 
 def read_fields(payload: bytes) -> dict[str, str]:
-    """Read the body of an ErrorResponse or NoticeResponse: field letter -> text."""
+    """Read the body of an ErrorResponse or NoticeResponse: field type (one character) -> text."""
     parts = payload.split(b"\0")
     return {part[:1].decode("latin-1"): part[1:].decode("utf-8", "replace") for part in parts if part}
 
 
 def database_error(fields: Mapping[str, str]) -> DatabaseError:
-    """Make the error from the fields of an ErrorResponse."""
+    """Return the error for the fields of an ErrorResponse."""
     position = fields.get("P", "")
     return DatabaseError(
         code=fields.get("C", "XX000"),
@@ -104,7 +104,7 @@ def database_error(fields: Mapping[str, str]) -> DatabaseError:
         details=fields.get("D"),
         hint=fields.get("H"),
         severity=fields.get("V") or fields.get("S", "ERROR"),
-        position=parse_whole_number(position, most=_FARTHEST),
+        position=parse_whole_number(position, most=_MAX_POSITION),
         schema=fields.get("s"),
         table=fields.get("t"),
         column=fields.get("c"),
@@ -115,7 +115,7 @@ def database_error(fields: Mapping[str, str]) -> DatabaseError:
 
 
 def unstorable_text() -> DatabaseError:
-    """Give the error for text with a NUL (or half a surrogate pair), which Postgres cannot hold."""
+    """Return the error for text with a NUL (or half a surrogate pair), which Postgres cannot store."""
     return DatabaseError(
         NUL_CODE,
         'invalid byte sequence for encoding "UTF8": 0x00',
@@ -140,11 +140,11 @@ _STATUS_OF_CLASS = {
 
 
 def status_of(sqlstate: str, message: str, is_anonymous: bool) -> int:
-    """Give the HTTP status of a server error.
+    """Return the HTTP status of a server error.
 
-    `is_anonymous`: the work ran as the role of callers without a token, who may still sign in (401, not 403).
-    `PTnnn` is status nnn, which SQL chooses by `raise sqlstate 'PT402'`.
-    Source: reference page "rest", section 20.
+    `is_anonymous`: the transaction ran as the role of callers without a token, who can still sign in (401, not 403).
+    SQLSTATE `PTnnn` is status nnn, which SQL chooses by `raise sqlstate 'PT402'`.
+    Source: docs/reference/rest.md, section 20.
     """
     match sqlstate:
         case "42501" if is_anonymous:
@@ -161,6 +161,6 @@ def status_of(sqlstate: str, message: str, is_anonymous: bool) -> int:
 
 
 def _chosen_status(digits: str) -> int:
-    """Read nnn of PTnnn; what is no final HTTP status is the server's mistake."""
+    """Return nnn of PTnnn; 500 if it is not a final HTTP status."""
     status = parse_whole_number(digits, least=200, most=599)
     return 500 if status is None else status

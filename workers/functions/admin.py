@@ -22,15 +22,15 @@ from urllib.parse import parse_qs, unquote
 import msgspec
 
 from broker.blobs.errors import BlobError
-from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
-from schemas.caller import Caller, Service, User
+from broker.requests.handler import BodyTooLarge, RequestBody, StreamedResponse
+from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.functions.deployments import (
     FUNCTION_NAME,
     LONGEST_SECRET,
     MOST_PACKED,
     MOST_SECRETS,
-    Listed,
-    Session,
+    FunctionSummary,
+    ServeSession,
 )
 from schemas.http import Request, Response
 from schemas.numbers import clamp_whole_number
@@ -70,7 +70,7 @@ class Admin:
 
     async def answer(
         self, request: Request, body: RequestBody, functions: Callable[[], Mapping[str, Function]]
-    ) -> Response | Streamed:
+    ) -> Response | StreamedResponse:
         """Answer one request; `functions` gives those that are run now. Raises: FunctionError."""
         if not is_service(request.caller):
             raise AdminForbidden
@@ -84,7 +84,7 @@ class Admin:
                 case "logs" if request.method == "GET" and not rest:
                     return self._lines(request.query)
                 case "session" if request.method == "POST" and not rest:
-                    return await self._session(await _read(body, Session))
+                    return await self._session(await _read(body, ServeSession))
         except BlobError:
             raise StoreDown from None
         raise NoSuchEndpoint
@@ -122,15 +122,15 @@ class Admin:
                 raise NoSuchEndpoint
         return _json({"count": len(self._deployments.secrets)})
 
-    def _listed(self, functions: Mapping[str, Function]) -> list[Listed]:
+    def _listed(self, functions: Mapping[str, Function]) -> list[FunctionSummary]:
         laid = self._deployments.laid
-        found: list[Listed] = []
+        found: list[FunctionSummary] = []
         for name in sorted({*functions, *laid}):
             one, function = laid.get(name), functions.get(name)
             settings = function.settings if function else one.settings if one else None
             status = "off" if function is None else "deployed" if one else "local"
             found.append(
-                Listed(
+                FunctionSummary(
                     name,
                     status,
                     one.number if one else None,
@@ -143,7 +143,7 @@ class Admin:
             )
         return found
 
-    def _lines(self, query: str) -> Streamed:
+    def _lines(self, query: str) -> StreamedResponse:
         asked = parse_qs(query)
         name = asked.get("function", [""])[0]
         if name and not FUNCTION_NAME.fullmatch(name):
@@ -152,12 +152,12 @@ class Admin:
         if lines is None:
             raise BadRequest("lines is no number")
         follows = asked.get("follow", ["0"])[0] in ("1", "true")
-        return Streamed(200, _LINES, self._logs.lines(name, lines, follows=follows))
+        return StreamedResponse(200, _LINES, self._logs.lines(name, lines, follows=follows))
 
-    async def _session(self, session: Session) -> Streamed:
+    async def _session(self, session: ServeSession) -> StreamedResponse:
         await self._deployments.begin_session(session)
         end = partial(self._deployments.end_session, session)
-        return Streamed(200, _LINES, _Held(self._logs.lines("", 0, follows=True), end))
+        return StreamedResponse(200, _LINES, _Held(self._logs.lines("", 0, follows=True), end))
 
 
 class _Held(AsyncIterator[bytes]):
@@ -180,9 +180,9 @@ class _Held(AsyncIterator[bytes]):
 def is_service(caller: Caller) -> bool:
     """Tell whether a caller is a trusted server: by its key, or by a token of that role."""
     match caller:
-        case Service():
+        case ServiceCaller():
             return True
-        case User():
+        case UserCaller():
             return caller.decoded().get("role") == "service_role"
     return False
 

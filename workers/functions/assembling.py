@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from broker.blobs.store import BlobStore
-from broker.nats.connection import Connection
-from broker.processes.confinement import NO_WALL, NO_WALL_CURE
+from broker.nats.connection import NatsConnection
+from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE
 from schemas.settings.tree import Settings
 from workers.functions.deployments import Check, Deployments
 from workers.functions.overlay import Laid
@@ -18,7 +18,7 @@ from workers.functions.store import Store
 
 
 def deployments_of(
-    settings: Settings, blobs: BlobStore, places: Places, shelf: Shelf, connection: Connection | None
+    settings: Settings, blobs: BlobStore, places: Places, shelf: Shelf, connection: NatsConnection | None
 ) -> Deployments:
     """Make the deployments of a worker; they lie over the functions of its shelf once they are started."""
     return Deployments(
@@ -45,7 +45,7 @@ def checking(settings: Settings, places: Places) -> Check:
 
     def check(laid: Laid) -> tuple[list[str], str]:
         if not is_held:
-            return [], f"{NO_WALL}. {NO_WALL_CURE}"
+            return [], f"{NO_CONFINEMENT}. {NO_CONFINEMENT_ADVICE}"
         found, warnings = read_functions(laid.root, {laid.name: laid.settings}, settings.edge_runtime, {})
         function = found.get(laid.name)
         if function is None:

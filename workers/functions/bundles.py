@@ -24,7 +24,7 @@ from schemas.functions.deployments import (
     MOST_FILES,
     MOST_PACKED,
     MOST_UNPACKED,
-    Manifest,
+    BundleManifest,
 )
 
 _LONGEST_PATH = 512
@@ -40,7 +40,7 @@ class BundleRefused(Exception):
 class Bundle:
     """A bundle that was read: its manifest and its files by path."""
 
-    manifest: Manifest
+    manifest: BundleManifest
     files: dict[str, bytes]
 
 
@@ -69,7 +69,7 @@ def give_to_us(path: Path) -> None:
 
 def lay(
     data: bytes, sha256: str, name: str, folder: Path, give: Callable[[Path], None] = give_to_us
-) -> Manifest:
+) -> BundleManifest:
     """Unpack a bundle into a folder that is not there yet, whole or not at all. Raises: BundleRefused, OSError.
 
     `give` sets who may read the files.
@@ -142,11 +142,11 @@ def _safe(name: str) -> str:
     return "/".join(parts)
 
 
-def _manifest(data: bytes) -> Manifest:
+def _manifest(data: bytes) -> BundleManifest:
     if not data or len(data) > _LONGEST_MANIFEST:
         raise BundleRefused(f"the bundle has no {MANIFEST}")
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = msgspec.json.decode(data, type=BundleManifest)
     except msgspec.MsgspecError as error:
         raise BundleRefused(f"the bundle's {MANIFEST} cannot be read: {error}") from None
     own = manifest.settings

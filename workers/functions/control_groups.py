@@ -18,7 +18,7 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from broker.processes.control_groups import WANTED, Delegation, find_delegation
+from broker.processes.control_groups import CONTROLLERS, Delegation, find_delegation
 
 PLATFORM = "headwater.platform"
 _FUNCTION = "headwater.function-"
@@ -117,8 +117,8 @@ def prepare_groups(found: Delegation) -> ControlGroups:
     """Enable the controllers of a delegated group for groups below it. Raises: OSError."""
     if not found.holds_processes:
         _empty(found.folder)
-    enabled = [name for name in WANTED if name in found.controllers and _is_enabled(found.folder, name)]
-    if WANTED[0] not in enabled:
+    enabled = [name for name in CONTROLLERS if name in found.controllers and _is_enabled(found.folder, name)]
+    if CONTROLLERS[0] not in enabled:
         raise OSError(errno.EBUSY, "its memory controller cannot be enabled")
     if "cpu" in enabled and not found.holds_processes:
         _set(found.folder / PLATFORM / "cpu.weight", str(_PLATFORM_WEIGHT))

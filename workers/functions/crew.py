@@ -11,7 +11,7 @@ from subprocess import SubprocessError
 from typing import cast
 
 from broker.observability.observe import observe
-from schemas.functions.errors import BootFailed, FunctionError, TooBusy
+from schemas.functions.errors import BootFailed, FunctionBusy, FunctionError
 from workers.functions.imports import Prepared
 from workers.functions.limits import Limits
 from workers.functions.logs import FunctionNotStarted
@@ -108,7 +108,7 @@ class Crew:
     async def _room(self) -> None:
         most = self.limits.concurrency * self.limits.max_instances * _WAITING_PER_PLACE
         if len(self._waiting) >= most:
-            raise TooBusy
+            raise FunctionBusy
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:

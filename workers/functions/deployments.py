@@ -20,14 +20,21 @@ from typing import ClassVar
 
 from broker import subjects
 from broker.blobs.errors import BlobError
-from broker.events import Following, follow, publish
-from broker.nats.connection import Connection
+from broker.events import EventSubscription, publish_event, subscribe_events
+from broker.nats.connection import NatsConnection
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.events import FunctionsChanged
-from schemas.functions.deployments import MOST_SECRETS, Deployed, KnownSecret, Session, Version, secret_fault
-from schemas.schedules import BadSchedule, parse_schedule
+from schemas.functions.deployments import (
+    MOST_SECRETS,
+    DeployResult,
+    FunctionVersion,
+    SecretSummary,
+    ServeSession,
+    secret_fault,
+)
+from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.functions import FunctionSettings
 from workers.functions.admin_errors import DeployRefused, NoVersion, SecretRefused
 from workers.functions.bundles import BundleRefused, give_to_us, lay, read_bundle
@@ -76,7 +83,7 @@ class Deployments:
         folder: Path,
         use: Callable[[Overlay], Awaitable[None]],
         check: Check,
-        connection: Connection | None = None,
+        connection: NatsConnection | None = None,
         *,
         versions_kept: int = 10,
         give: Give = give_to_us_as,
@@ -88,11 +95,11 @@ class Deployments:
         self._give, self._folder_mode = give, folder_mode
         self._kept = Kept({}, {})
         self._laid: dict[str, Laid] = {}
-        self._session: Session | None = None
+        self._session: ServeSession | None = None
         self._retired: list[tuple[float, Path]] = []
         self._lock = asyncio.Lock()
         self._deploying = asyncio.Lock()
-        self._following: Following | None = None
+        self._following: EventSubscription | None = None
         self._repeating: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -100,7 +107,7 @@ class Deployments:
         await asyncio.to_thread(self._make_folder)
         if self._connection is not None:
             with contextlib.suppress(Unavailable):
-                self._following = await follow(
+                self._following = await subscribe_events(
                     self._connection, subjects.FUNCTIONS_CHANGED, FunctionsChanged, self._hear
                 )
         is_read = await self.look()
@@ -121,7 +128,7 @@ class Deployments:
         return self._laid
 
     @property
-    def secrets(self) -> tuple[KnownSecret, ...]:
+    def secrets(self) -> tuple[SecretSummary, ...]:
         """The secrets that are kept, without their values."""
         return self._kept.known
 
@@ -135,7 +142,7 @@ class Deployments:
                 return False
             return await self._apply(kept)
 
-    async def deploy(self, name: str, data: bytes) -> Deployed:
+    async def deploy(self, name: str, data: bytes) -> DeployResult:
         """Take a bundle and run it. Raises: DeployRefused, BlobError."""
         sha256 = hashlib.sha256(data).hexdigest()
         try:
@@ -158,7 +165,7 @@ class Deployments:
             )
         return deployed
 
-    async def roll_back(self, name: str, number: int | None) -> Deployed:
+    async def roll_back(self, name: str, number: int | None) -> DeployResult:
         """Run an older version again: the one of a number, or the one before that which is run. Raises: NoVersion."""
         async with self._deploying:
             versions = await self._store.versions(name)
@@ -180,7 +187,7 @@ class Deployments:
             self._tell(name)
             await self.look()
 
-    async def versions(self, name: str) -> list[Version]:
+    async def versions(self, name: str) -> list[FunctionVersion]:
         """Give the versions of a function, the newest first."""
         return await self._store.versions(name)
 
@@ -198,23 +205,25 @@ class Deployments:
         self._tell("")
         await self.look()
 
-    async def begin_session(self, session: Session) -> None:
+    async def begin_session(self, session: ServeSession) -> None:
         """Run all functions of this worker as a session asks for."""
         self._session = session
         await self._show()
 
-    async def end_session(self, session: Session) -> None:
+    async def end_session(self, session: ServeSession) -> None:
         """Run them as before, unless another session came."""
         if self._session is session:
             self._session = None
             await self._show()
 
-    async def _switch(self, name: str, number: int, sha256: str, warnings: list[str]) -> Deployed:
+    async def _switch(self, name: str, number: int, sha256: str, warnings: list[str]) -> DeployResult:
         active = await self._store.activate(name, number, sha256)
         self._tell(name)
         await self.look()
         found = next((each for each in await self._store.versions(name) if each.is_active), None)
-        return Deployed(name, found or Version(number, sha256, 0, active.at, is_active=True), warnings)
+        return DeployResult(
+            name, found or FunctionVersion(number, sha256, 0, active.at, is_active=True), warnings
+        )
 
     async def _apply(self, kept: Kept) -> bool:
         """Unpack what is new, run it, and drop what is run no more. Give whether all of it was possible."""
@@ -275,7 +284,7 @@ class Deployments:
     def _tell(self, name: str) -> None:
         if self._connection is not None:
             with contextlib.suppress(Unavailable):  # the others look by themselves, later
-                publish(self._connection, subjects.FUNCTIONS_CHANGED, FunctionsChanged(name))
+                publish_event(self._connection, subjects.FUNCTIONS_CHANGED, FunctionsChanged(name))
 
     async def _hear(self, event: FunctionsChanged) -> None:
         del event
@@ -303,7 +312,7 @@ class Deployments:
         self._folder.chmod(self._folder_mode)
 
 
-def check_secrets(values: Mapping[str, str], known: Iterable[KnownSecret]) -> None:
+def check_secrets(values: Mapping[str, str], known: Iterable[SecretSummary]) -> None:
     """Refuse secrets that cannot be kept beside those that are. Raises: SecretRefused."""
     for name, value in values.items():
         if fault := secret_fault(name, value):
@@ -318,5 +327,5 @@ def _check_schedule(settings: FunctionSettings) -> None:
     if settings.schedule:
         try:
             parse_schedule(settings.schedule, settings.timezone)
-        except BadSchedule as error:
+        except InvalidSchedule as error:
             raise DeployRefused(str(error)) from None

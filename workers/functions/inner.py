@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from broker.nats.protocol import parse_servers
+from broker.nats.addresses import parse_servers
 from schemas.settings.tree import Settings
 
 METADATA = (

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from broker import subjects
-from broker.jetstream.errors import JetStreamRefused
-from broker.jetstream.ordered_reader import MessagesLost, StreamReader, stream_head
-from broker.nats.connection import Connection
+from broker.jetstream.errors import JetStreamError
+from broker.jetstream.ordered_reader import MessagesLost, StreamReader
+from broker.jetstream.streams import stream_head
+from broker.nats.connection import NatsConnection
 from schemas.errors import Unavailable
 from schemas.functions.log_events import LogLine
 
@@ -22,12 +23,12 @@ _LOOKS_BACK = 50_000
 class LogReading:
     """Reads the lines of functions."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
 
     async def lines(self, name: str, count: int, *, follows: bool) -> AsyncGenerator[bytes, None]:
         """Give the last lines of a function, or of all (an empty name), each as JSON; then those that come."""
-        subject = subjects.function_log(name).name if name else subjects.FUNCTION_LOGS_KEPT
+        subject = subjects.function_log(name).name if name else subjects.FUNCTION_LOGS_SUBJECTS
         try:
             head = await stream_head(self._connection, subjects.FUNCTION_LOGS)
             back = count if not name else _LOOKS_BACK
@@ -42,7 +43,7 @@ class LogReading:
                     yield b"".join(await _more(reader, is_rest=False)) or b"\n"
             finally:
                 await reader.close()
-        except (Unavailable, JetStreamRefused):
+        except (Unavailable, JetStreamError):
             return  # the reader comes again
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from broker import subjects
 from broker.codec import encode
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from schemas.errors import ApiError
@@ -108,7 +108,7 @@ class Journal:
     """Publishes lines. Those beyond the rate are counted, and the count is told when the rate allows it again."""
 
     def __init__(
-        self, connection: Connection | None, lines_in_window: int, clock: Callable[[], float] = time.time
+        self, connection: NatsConnection | None, lines_in_window: int, clock: Callable[[], float] = time.time
     ) -> None:
         self._connection = connection
         self._most = lines_in_window
@@ -155,6 +155,6 @@ class Journal:
         if self._connection is None:
             return
         try:
-            self._connection.tell(subjects.function_log(line.function).name, encode(line))
+            self._connection.try_publish(subjects.function_log(line.function).name, encode(line))
         except ApiError as error:
             observe(FunctionNotStarted(line.function, f"a line could not be published: {error}"))

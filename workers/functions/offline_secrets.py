@@ -17,7 +17,7 @@ import msgspec
 from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
 from broker.processes.lifecycle import data_folder
-from schemas.functions.deployments import KnownSecret
+from schemas.functions.deployments import SecretSummary
 from schemas.settings.tree import Settings
 from workers.functions.admin_errors import SecretRefused
 from workers.functions.assembling import sealer_of
@@ -43,7 +43,7 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
     return DONE
 
 
-async def _do(task: str, body: bytes, settings: Settings) -> tuple[KnownSecret, ...]:
+async def _do(task: str, body: bytes, settings: Settings) -> tuple[SecretSummary, ...]:
     blobs = BlobStore.open(settings.storage, data_folder())
     store = Store(blobs, sealer_of(settings))
     try:

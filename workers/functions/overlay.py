@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.functions.deployments import Session
+from schemas.functions.deployments import ServeSession
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.registry import Function, read_functions
 
@@ -36,7 +36,7 @@ class Overlay:
 
     laid: Mapping[str, Laid] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    session: Session | None = field(default=None, repr=False)
+    session: ServeSession | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
 
 
@@ -64,7 +64,7 @@ def _held_to(own: FunctionSettings, brought: FunctionSettings) -> FunctionSettin
     return msgspec.structs.replace(brought, env=own.env, database=database)
 
 
-def _in_session(function: Function, session: Session) -> Function:
+def _in_session(function: Function, session: ServeSession) -> Function:
     settings = function.settings
     if session.verify_jwt is not None:
         settings = msgspec.structs.replace(settings, verify_jwt=session.verify_jwt)

@@ -12,23 +12,22 @@ from typing import ClassVar
 from broker import subjects
 from broker.blobs.store import BlobStore
 from broker.jetstream import streams
-from broker.jetstream.errors import JetStreamRefused
+from broker.jetstream.errors import JetStreamError
 from broker.jetstream.stream_watch import StreamWatch
 from broker.jetstream.streams import StreamLimits
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.fault_reports import FaultReporter
 from broker.observability.metrics import answer_collect
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
-from broker.processes.confinement import NO_WALL, NO_WALL_CURE
-from broker.processes.lifecycle import Process, data_folder
-from broker.requests.serve import RequestBody, serve
+from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE
+from broker.processes.lifecycle import ManagedProcess, data_folder
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
-from schemas.keys.key_file import read_key_file
 from schemas.keys.signing import public_keys
 from schemas.settings.auth_keys import named_keys
-from schemas.settings.files import find_file, setting_folders
 from schemas.settings.tree import Settings, SettingsError
 from workers.functions.admin import Admin
 from workers.functions.assembling import deployments_of
@@ -73,7 +72,7 @@ class FunctionLimits(Observation, frozen=True):
     """Why there are no groups: limits of the process and a look at it ten times a second hold alone."""
 
 
-async def run_pool(process: Process, settings: Settings) -> None:
+async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
     answer_collect(connection)
@@ -88,7 +87,7 @@ async def run_pool(process: Process, settings: Settings) -> None:
     places = settle(data_folder())
     process.on_drain(lambda: asyncio.to_thread(leave, places))
     if not places.walls.is_enough:
-        observe(FunctionsNotHeld(NO_WALL, NO_WALL_CURE, runtime.unsafe_without_sandbox))
+        observe(FunctionsNotHeld(NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, runtime.unsafe_without_sandbox))
     groups = places.groups
     observe(
         FunctionLimits(
@@ -155,11 +154,11 @@ def functions_folder(settings: Settings) -> Path:
     return folders[0] / "supabase" / "functions"
 
 
-async def _connect(process: Process, settings: Settings) -> Connection:
+async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
     if settings.broker.url is None:
         raise SettingsError("the functions worker needs broker.url (NATS_URL)")
     try:
-        connection = await Connection.open(
+        connection = await NatsConnection.open(
             settings.broker.url.reveal(),
             name="functions",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
@@ -176,7 +175,7 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def _keep_logs(connection: Connection, settings: Settings, watch: StreamWatch) -> None:
+async def _keep_logs(connection: NatsConnection, settings: Settings, watch: StreamWatch) -> None:
     """Make the stream that keeps the lines, or give it the limits of the settings; and again whenever it is gone.
 
     Lines are published without an answer, so nothing else would notice that no stream keeps them.
@@ -184,7 +183,7 @@ async def _keep_logs(connection: Connection, settings: Settings, watch: StreamWa
     own = settings.edge_runtime
     limits = StreamLimits(
         subjects.FUNCTION_LOGS,
-        [subjects.FUNCTION_LOGS_KEPT, subjects.canary(subjects.FUNCTION_LOGS).name],
+        [subjects.FUNCTION_LOGS_SUBJECTS, subjects.canary(subjects.FUNCTION_LOGS).name],
         max_age_s=float(own.logs_max_age),
         max_bytes=int(own.logs_max_size),
         duplicate_window_s=_LOG_WINDOW_S,
@@ -193,12 +192,12 @@ async def _keep_logs(connection: Connection, settings: Settings, watch: StreamWa
     while True:
         try:
             if await streams.stream_state(connection, limits.name) is None:
-                await streams.make_stream(connection, limits, {})
+                await streams.create_stream(connection, limits, {})
             elif not has_limits:
-                await streams.change_stream(connection, limits, {})
+                await streams.update_stream(connection, limits, {})
             has_limits, complaint = True, ""
-            await watch.look()
-        except (Unavailable, JetStreamRefused) as error:
+            await watch.check()
+        except (Unavailable, JetStreamError) as error:
             if str(error) != complaint:
                 complaint = str(error)
                 observe(LogsNotKept(complaint))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from subprocess import SubprocessError
 
 from broker.observability.observe import observe
-from schemas.functions.errors import BootFailed, FunctionError, FunctionFailed, LimitReached
+from schemas.functions.errors import BootFailed, FunctionCrashed, FunctionError, LimitReached
 from workers.functions import http_wire
 from workers.functions.confine import MOST_THREADS, Bounds, Confinement
 from workers.functions.control_groups import ControlGroup
@@ -187,7 +187,7 @@ class Instance:
     async def failure(self) -> FunctionError:
         """Say why a connection to it broke: give it a moment to be seen ending."""
         await self.see_off(_SEE_OFF_S)
-        return LimitReached() if self._limit else FunctionFailed()
+        return LimitReached() if self._limit else FunctionCrashed()
 
     async def see_off(self, longest_s: float) -> None:
         """Wait a moment for its end: until then it would be given requests."""

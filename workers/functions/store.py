@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import Place
+from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobMissing
-from broker.blobs.model import Found
+from broker.blobs.model import BlobInfo
 from broker.blobs.store import BlobStore
-from schemas.functions.deployments import MOST_PACKED, KnownSecret, Version
+from schemas.functions.deployments import MOST_PACKED, FunctionVersion, SecretSummary
 from workers.functions.sealing import Sealer
 
 _VERSION = re.compile(r"(\d{6})-([0-9a-f]{64})")
@@ -47,7 +47,7 @@ class Kept:
 
     functions: Mapping[str, Active]
     secrets: Mapping[str, str]
-    known: tuple[KnownSecret, ...] = ()
+    known: tuple[SecretSummary, ...] = ()
     unreadable: tuple[str, ...] = ()
 
 
@@ -56,12 +56,12 @@ class Store:
 
     def __init__(self, blobs: BlobStore, sealer: Sealer, clock: Callable[[], float] = time.time) -> None:
         self._blobs, self._sealer, self._clock = blobs, sealer, clock
-        self._notes: dict[Place, tuple[Found, bytes]] = {}
+        self._notes: dict[BlobPath, tuple[BlobInfo, bytes]] = {}
 
     async def read(self) -> Kept:
         """Read what is deployed now. Notes that have not changed are not read again."""
         found = [each async for each in self._blobs.list(blob_names.FUNCTIONS)]
-        notes: dict[Place, tuple[Found, bytes]] = {}
+        notes: dict[BlobPath, tuple[BlobInfo, bytes]] = {}
         for each in found:
             if _VERSION.fullmatch(each.place.name.rpartition("/")[2]):
                 continue
@@ -76,15 +76,15 @@ class Store:
         self._notes = notes
         return self._kept([data for _, data in notes.values()])
 
-    async def versions(self, name: str) -> list[Version]:
+    async def versions(self, name: str) -> list[FunctionVersion]:
         """Give the versions of a function, the newest first."""
         active = await self._active(name)
-        found: list[Version] = []
+        found: list[FunctionVersion] = []
         async for each in self._blobs.list(blob_names.function(name)):
             if read := _VERSION.fullmatch(each.place.name.rpartition("/")[2]):
                 number, sha256 = int(read[1]), read[2]
                 is_active = active is not None and (active.number, active.sha256) == (number, sha256)
-                found.append(Version(number, sha256, each.size, each.modified.timestamp(), is_active))
+                found.append(FunctionVersion(number, sha256, each.size, each.modified.timestamp(), is_active))
         return sorted(found, key=lambda each: (each.number, each.at), reverse=True)
 
     async def bundle(self, name: str, number: int, sha256: str) -> bytes:
@@ -103,7 +103,7 @@ class Store:
         await self._blobs.put_small(blob_names.function_active(name), msgspec.json.encode(active))
         return active
 
-    async def forget(self, name: str, versions: list[Version]) -> None:
+    async def forget(self, name: str, versions: list[FunctionVersion]) -> None:
         """Drop versions of a function."""
         await self._blobs.delete(
             blob_names.function_version(name, each.number, each.sha256) for each in versions
@@ -133,7 +133,7 @@ class Store:
     def _kept(self, notes: list[bytes]) -> Kept:
         functions: dict[str, Active] = {}
         secrets: dict[str, str] = {}
-        known: list[KnownSecret] = []
+        known: list[SecretSummary] = []
         unreadable: list[str] = []
         for data in notes:
             try:
@@ -145,7 +145,7 @@ class Store:
                 sealed = msgspec.json.decode(data, type=_Sealed)
             except msgspec.MsgspecError:
                 continue
-            known.append(KnownSecret(sealed.name, sealed.digest, sealed.at))
+            known.append(SecretSummary(sealed.name, sealed.digest, sealed.at))
             opened = self._sealer.open(sealed.name, sealed.sealed)
             if opened is None:
                 unreadable.append(sealed.name)

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from schemas.caller import Anonymous, Rejected, Service
-from schemas.functions.errors import TokenRefused
+from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller
+from schemas.functions.errors import FunctionTokenRejected
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
 
@@ -31,15 +31,15 @@ def check_token(request: Request) -> None:
     """Let a request pass, or refuse it. Raises: TokenRefused."""
     authorization = header(request.headers, "authorization")
     match request.caller:
-        case Service():
+        case ServiceCaller():
             return
-        case Anonymous() if _speaks_by_key(request, authorization):
+        case AnonymousCaller() if _speaks_by_key(request, authorization):
             return
-        case Anonymous():
+        case AnonymousCaller():
             if authorization is None:
-                raise TokenRefused("UNAUTHORIZED_NO_AUTH_HEADER", "Missing authorization header")
-            raise TokenRefused("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
-        case Rejected():
+                raise FunctionTokenRejected("UNAUTHORIZED_NO_AUTH_HEADER", "Missing authorization header")
+            raise FunctionTokenRejected("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
+        case RejectedCaller():
             raise _refused(_token(authorization))
 
 
@@ -50,9 +50,9 @@ def with_token(request: Request, keys: Keys) -> Headers:
     if authorization is not None and not _token(authorization).startswith(_OPAQUE):
         return headers
     match request.caller:
-        case Service():
+        case ServiceCaller():
             legacy = keys.service_role
-        case Anonymous() if _speaks_by_key(request, authorization):
+        case AnonymousCaller() if _speaks_by_key(request, authorization):
             legacy = keys.anon
         case _:
             return headers
@@ -72,15 +72,15 @@ def _token(authorization: str | None) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _refused(token: str) -> TokenRefused:
+def _refused(token: str) -> FunctionTokenRejected:
     algorithm = _algorithm(token)
     if algorithm is None:
-        return TokenRefused("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
+        return FunctionTokenRejected("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
     if algorithm == "HS256":
-        return TokenRefused("UNAUTHORIZED_LEGACY_JWT", "Invalid JWT")
+        return FunctionTokenRejected("UNAUTHORIZED_LEGACY_JWT", "Invalid JWT")
     if algorithm.startswith(_ASYMMETRIC):
-        return TokenRefused("UNAUTHORIZED_ASYMMETRIC_JWT", "Invalid JWT")
-    return TokenRefused("UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM", "Unsupported JWT algorithm")
+        return FunctionTokenRejected("UNAUTHORIZED_ASYMMETRIC_JWT", "Invalid JWT")
+    return FunctionTokenRejected("UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM", "Unsupported JWT algorithm")
 
 
 def _algorithm(token: str) -> str | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker.processes.confinement import FIRST_UID, LAST_UID, has_own_users
+from broker.processes.confinement import FIRST_UID, LAST_UID, has_function_users
 from schemas.settings.tree import SettingsError
 
 _ACCOUNTS = ("headwater-functions", "nobody")
@@ -41,7 +41,7 @@ class FunctionUsers:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._is_root = os.geteuid() == 0
-        self._account = None if not self._is_root or has_own_users() else _account()
+        self._account = None if not self._is_root or has_function_users() else _account()
         self._known: dict[str, int] = {}
 
     @property

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.processes.confinement import holds_functions, landlock_abi
+from broker.processes.confinement import can_confine_functions, landlock_abi
 from workers.functions.filter import Installer, Unix, is_supported
 
 _NO_NEW_PRIVS = 38
@@ -40,7 +40,7 @@ def find_walls() -> Walls:
     abi = landlock_abi()
     has_filter = is_supported() and _works(lambda: Installer(Unix.CLOSED).install())
     is_gated = has_filter and _release() >= _GATE_SINCE and _works(lambda: Installer(Unix.GATED).install())
-    return Walls(abi, has_filter, is_gated, holds_functions())
+    return Walls(abi, has_filter, is_gated, can_confine_functions())
 
 
 def set_no_new_privs() -> None:

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from broker.observability.tracing import STATE
 from broker.requests.body import BodyBroken
-from broker.requests.serve import RequestBody, Streamed
-from schemas.functions.errors import NameMissing, NoAnswer, NoFunction, SandboxMissing
+from broker.requests.handler import RequestBody, StreamedResponse
+from schemas.functions.errors import FunctionNameMissing, FunctionNotFound, FunctionTimedOut, SandboxMissing
 from schemas.http import Request, Response, header
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from schemas.settings.functions import EdgeRuntime
@@ -73,7 +73,7 @@ class FunctionsWorker:
         crews = [crew.drain("early_drop", _LAST_GRACE_S) for crew in self._crews.values()]
         await asyncio.gather(*crews, *(each.retire("early_drop", _LAST_GRACE_S) for each in self._leaving()))
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Raises: FunctionError."""
         if request.path == _HEALTH:
             return Response(200, [_JSON], b'{"message":"ok"}')
@@ -81,17 +81,19 @@ class FunctionsWorker:
             return await self.admin.answer(request, body, lambda: self._shelf.functions)
         name = request.path[1:].partition("/")[0]
         if not name:
-            raise NameMissing
+            raise FunctionNameMissing
         function = await self._shelf.get(name) if NAME.fullmatch(name) else None
         if function is None:
-            raise NoFunction
+            raise FunctionNotFound
         if not self._is_held:
             raise SandboxMissing
         if request.method != "OPTIONS" and function.settings.verify_jwt:
             check_token(request)
         return await self._run(function, request, body)
 
-    async def _run(self, function: Function, request: Request, body: RequestBody) -> Response | Streamed:
+    async def _run(
+        self, function: Function, request: Request, body: RequestBody
+    ) -> Response | StreamedResponse:
         began = time.monotonic()
         limits = limits_of(function.settings, self._runtime)
         head, content, is_chunked, upgrade = self._message(request, body)
@@ -101,14 +103,14 @@ class FunctionsWorker:
                     function, head, content, request.method == "HEAD", is_chunked, bool(upgrade)
                 )
         except TimeoutError:
-            raise NoAnswer from None
+            raise FunctionTimedOut from None
         job = _Job(crew, instance, share, exchange, began, limits)
         answer = exchange.head
         whole = exchange.whole()
         if whole is not None:
             await job.aclose()
             return Response(answer.status, answer.headers, whole)
-        return Streamed(answer.status, answer.headers, job, size=answer.size)
+        return StreamedResponse(answer.status, answer.headers, job, size=answer.size)
 
     def _message(
         self, request: Request, body: RequestBody
@@ -181,7 +183,7 @@ class FunctionsWorker:
             except CrewEnded:
                 newer = self._shelf.functions.get(function.name)
                 if newer is None:
-                    raise NoFunction from None
+                    raise FunctionNotFound from None
                 function = newer
 
     def _crew(self, function: Function) -> Crew:

@@ -8,16 +8,16 @@ from collections.abc import Container
 
 from schemas.http import Request
 from schemas.settings.tree import Api
-from workers.database.catalog import Role
-from workers.database.session import Statement
+from workers.database.schema_cache.catalog import Role
+from workers.database.transactions.model import Statement
 from workers.graphql.execute import Around
-from workers.request_context.identity import Identity
+from workers.request_context.identity import RequestIdentity
 from workers.request_context.settings import pre_request_call, request_settings
 from workers.sql.compose import quoted
 
 
 def around(
-    request: Request, identity: Identity, role: Role, api: Api, known_missing: Container[str] = ()
+    request: Request, identity: RequestIdentity, role: Role, api: Api, known_missing: Container[str] = ()
 ) -> Around:
     """Give the transaction of a request."""
     schema = api.schemas[0] if api.schemas else "public"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from workers.database.session import Statement
+from workers.database.transactions.model import Statement
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.plan.inputs import Reader, value_at
 from workers.graphql.plan.operation import Introspect, Operation, Planned
 from workers.graphql.query.statement import statements_of
-from workers.sql.compose import Param, Slot
+from workers.sql.compose import Param, ParameterSlot
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Prepared:
 
 
 def _bound(params: Sequence[Param], values: Sequence[bytes]) -> list[bytes | None]:
-    return [values[param.index] if isinstance(param, Slot) else param for param in params]
+    return [values[param.index] if isinstance(param, ParameterSlot) else param for param in params]
 
 
 @dataclass(frozen=True, slots=True)

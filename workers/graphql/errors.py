@@ -16,7 +16,7 @@ The sentences are those of the reference page "graphql"; clients compare them.
 
 from collections.abc import Sequence
 
-from schemas.caller import Refusal, Rejected
+from schemas.caller import RejectedCaller, TokenFault
 from schemas.errors import ApiError
 from schemas.http import Headers
 
@@ -85,12 +85,12 @@ class Refused(ApiError):
         return {"data": None, "errors": [{"message": str(self)}]}
 
 
-def refused_token(rejected: Rejected | None) -> Refused:
+def refused_token(rejected: RejectedCaller | None) -> Refused:
     """Give the refusal of a token that the edge refused; of None, that a token is required."""
     challenge: Headers = [("www-authenticate", "Bearer")]
     if rejected is None:
         return Refused(401, "Anonymous access is disabled", challenge)
-    return Refused(500 if rejected.kind is Refusal.NO_SECRET else 401, rejected.message, challenge)
+    return Refused(500 if rejected.kind is TokenFault.NO_SECRET else 401, rejected.message, challenge)
 
 
 class BadRequest(Refused):

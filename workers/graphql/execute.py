@@ -2,19 +2,20 @@
 
 The fields of a query that fail are left out, so a query that fails is done once more, field by field behind savepoints;
 a mutation is done whole or not at all. What a field leaves in the session besides its rows (settings, temporary tables,
-cursors, locks) is undone before the next one starts (`workers/database/renewal.py`). Source: reference page "graphql", sections 1 and 2.
+cursors, locks) is undone before the next one starts (`workers/database/transactions/session_reset.py`). Source: reference page "graphql", sections 1 and 2.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
-from workers.database.long_value import LongValue
-from workers.database.pool import Pool
-from workers.database.renewal import renewal
-from workers.database.session import End, Rows, Statement, Work
-from workers.database.settings_text import UNLOCK
+from workers.database.protocol.long_value import LongValue
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
+from workers.database.transactions.session_reset import session_reset_statements
+from workers.database.transactions.settings_statement import UNLOCK
 from workers.graphql.compiled import Compiled, Prepared, Ready
 from workers.graphql.errors import GraphQLFailure, StaleSchema
 from workers.graphql.query.writes import ALARM
@@ -70,7 +71,9 @@ def bind(operation: Compiled, outcome: Outcome, variables: Mapping[str, object])
     return bound
 
 
-async def execute(operation: Compiled, bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
+async def execute(
+    operation: Compiled, bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool
+) -> None:
     """Run the statements of an operation and put what comes of them into the outcome.
 
     Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError when the transaction itself cannot be.
@@ -91,9 +94,11 @@ class Mutation:
     places: "list[_Place]"
     around: Around
 
-    def work(self, end: End = End.COMMIT) -> Work:
+    def work(self, end: TransactionEnd = TransactionEnd.COMMIT) -> TransactionSpec:
         """Return the transaction."""
-        return Work(self.around.settings, self.statements, isolation=self.around.isolation, end=end)
+        return TransactionSpec(
+            self.around.settings, self.statements, isolation=self.around.isolation, end=end
+        )
 
     def take(self, results: Sequence[Rows], outcome: Outcome) -> None:
         """Put the values of the fields into the outcome; the last statement of a field gives its value."""
@@ -112,7 +117,7 @@ def mutation_of(bound: Bound, around: Around) -> Mutation:
     return Mutation(*_separated(bound, around, may_write=True), around)
 
 
-async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
+async def _write(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
     mutation = mutation_of(bound, around)
     try:
         results = await pool.run(mutation.work())
@@ -122,11 +127,13 @@ async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> 
     mutation.take(results, outcome)
 
 
-async def _read(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
+async def _read(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
     """Run all fields in one write; a long value of the last one is read while it is sent."""
     statements, places = _separated(bound, around, may_write=False)
     may_share = not around.before
-    work = Work(around.settings, statements, read_only=True, isolation=around.isolation, may_share=may_share)
+    work = TransactionSpec(
+        around.settings, statements, read_only=True, isolation=around.isolation, may_share=may_share
+    )
     try:
         results, long = await pool.run_long(work)
     except DatabaseError as error:
@@ -164,7 +171,11 @@ def _separated(bound: Bound, around: Around, *, may_write: bool) -> tuple[list[S
     for number, own in bound.items():
         if again is None:
             before = [*around.before]
-            again = [*renewal(around.settings, may_write=may_write), *before] if len(bound) > 1 else []
+            again = (
+                [*session_reset_statements(around.settings, may_write=may_write), *before]
+                if len(bound) > 1
+                else []
+            )
         else:
             before = again
         statements += (*before, *own)
@@ -172,7 +183,7 @@ def _separated(bound: Bound, around: Around, *, may_write: bool) -> tuple[list[S
     return statements, places
 
 
-async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: Pool) -> None:
+async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
     """Run the fields one after the other, so that one that fails leaves the others, and none finds what another has set."""
     settings = [*around.settings, ("transaction_read_only", "on")]
     async with pool.transaction(settings) as transaction:

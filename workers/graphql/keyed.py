@@ -2,24 +2,25 @@
 
 import msgspec
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import StreamedResponse
 from schemas.http import Request, Response
 from workers.database.errors import DatabaseError
-from workers.database.session import End, Rows, Work
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import TransactionEnd, TransactionSpec
 from workers.graphql.errors import GraphQLFailure, Refused
 from workers.graphql.execute import Around, Bound, Outcome, mutation_of
 from workers.graphql.respond import failed, respond
 from workers.idempotency.errors import IdempotencyError
 from workers.idempotency.key import KeyedRequest, keyed_request, parse_key
 from workers.idempotency.record import StoredAnswer
-from workers.idempotency.writes import Answering, Finished, KeyedWrites
-from workers.request_context.identity import Identity
+from workers.idempotency.writes import Finished, KeyedWrites, MakeResponse
+from workers.request_context.identity import RequestIdentity
 
 _AREA = "graphql"
 NOT_STORED = "The mutation was carried out by the first request with this Idempotency-Key; its answer was too long to be stored"
 
 
-def keyed_mutation(request: Request, identity: Identity, body: bytes) -> KeyedRequest | None:
+def keyed_mutation(request: Request, identity: RequestIdentity, body: bytes) -> KeyedRequest | None:
     """Return the identity of a mutation; None for one without a key. Raises: Refused."""
     try:
         key = parse_key(request.headers)
@@ -36,8 +37,8 @@ async def execute_keyed(
         return _whole(outcome)
     mutation = mutation_of(bound, around)
 
-    def prepare() -> tuple[Work, Answering]:
-        return mutation.work(End.DECIDE), answering
+    def prepare() -> tuple[TransactionSpec, MakeResponse]:
+        return mutation.work(TransactionEnd.DECIDE), answering
 
     def answering(results: list[Rows]) -> Finished:
         mutation.take(results, outcome)
@@ -66,6 +67,6 @@ def refused(error: IdempotencyError) -> Refused:
 
 def _whole(outcome: Outcome) -> Response:
     response = respond(outcome, is_mutation=True)
-    if isinstance(response, Streamed):  # pragma: no cover - long values come of queries only
+    if isinstance(response, StreamedResponse):  # pragma: no cover - long values come of queries only
         raise TypeError("the answer of a mutation is not streamed")
     return response

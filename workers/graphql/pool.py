@@ -6,14 +6,14 @@ import contextlib
 from broker.observability.observe import observe
 from broker.subjects import GRAPHQL
 from schemas.settings.tree import SettingsError
-from workers.database.configuration import OptionsIgnored
+from workers.database.schema_cache.database_options import OptionsIgnored
 from workers.graphql.following.service import SubscribableWorker
 from workers.graphql.keyed import without_body
 from workers.graphql.parse.limits import limits_of
 from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.state import Documents, State
 from workers.graphql.worker import GraphQLWorker
-from workers.idempotency.opening import keyed_writes
+from workers.idempotency.startup import keyed_writes
 from workers.resources import Resources
 
 _RENEWAL_S = 3.0

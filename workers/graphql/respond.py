@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Response
-from workers.database.long_value import LongValue
+from workers.database.protocol.long_value import LongValue
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.execute import Outcome
 
 JSON: Headers = [("content-type", "application/json; charset=utf-8")]
 
 
-def respond(outcome: Outcome, *, is_mutation: bool) -> Response | Streamed:
+def respond(outcome: Outcome, *, is_mutation: bool) -> Response | StreamedResponse:
     """Make the answer: the fields that succeeded in the order of the document, and what became of the others."""
     failures = [outcome.failures[place] for place in sorted(outcome.failures)]
     if failures and (is_mutation or not outcome.values):
@@ -40,7 +40,9 @@ def respond(outcome: Outcome, *, is_mutation: bool) -> Response | Streamed:
     if long is None:
         return Response(200, list(JSON), b"".join(head))
     begin, end = b"".join(head), b"".join(tail)
-    return Streamed(200, list(JSON), _around(begin, long, end), size=len(begin) + long.size + len(end))
+    return StreamedResponse(
+        200, list(JSON), _around(begin, long, end), size=len(begin) + long.size + len(end)
+    )
 
 
 def failed(failures: Iterable[GraphQLFailure]) -> Response:

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 
 from schemas.settings.tree import Api, Settings
-from workers.database.catalog import Catalog, Role
-from workers.database.session import Sessions
+from workers.database.schema_cache.catalog import Catalog, Role
+from workers.database.transactions.model import TransactionRunner
 from workers.graphql.errors import SchemaError, refused_token
 from workers.graphql.parse.document import Document, parse_document
 from workers.graphql.parse.limits import Limits, limits_of
@@ -17,7 +17,7 @@ from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import Snapshot
 from workers.graphql.role import RoleState, keep
-from workers.request_context.identity import Identities
+from workers.request_context.identity import IdentityResolver
 
 _ROLES_KEPT = 250
 _DOCUMENTS_KEPT = 1000
@@ -49,11 +49,11 @@ class State:
         api: Api,
         settings: Settings,
         catalog: Catalog,
-        sessions: Sessions,
+        sessions: TransactionRunner,
         documents: Callable[[str], Document],
     ) -> None:
         self.api = api
-        self.identities = Identities(api, refused_token)
+        self.identities = IdentityResolver(api, refused_token)
         self.limits = limits_of(settings.graphql)
         self.known_missing: set[str] = set()
         """What statements missed and will go on to miss: a new look at the catalogs did not help."""

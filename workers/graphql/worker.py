@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
-from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
+from broker.requests.handler import BodyTooLarge, RequestBody, StreamedResponse
 from schemas.http import Request, Response, header
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
-from workers.database.pool import Pool
 from workers.graphql.around import around
 from workers.graphql.errors import GraphQLFailure, Refused, StaleSchema, WrongMethod
 from workers.graphql.execute import Outcome, bind, execute, failure_of
@@ -46,7 +46,7 @@ class GraphQLWorker:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: ConnectionPool,
         max_body: int,
         state: Callable[[], State],
         renewed: Callable[[State], Awaitable[bool]],
@@ -61,7 +61,7 @@ class GraphQLWorker:
         self._aside = ThreadPoolExecutor(1, "graphql")
         """Where large documents are worked on, one after the other: requests that come meanwhile do not wait."""
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Every refusal is an answer; only defects raise."""
         try:
             if request.path not in ("", "/"):
@@ -87,7 +87,7 @@ class GraphQLWorker:
         except PoolTimeout as error:
             raise Refused(504, str(error)) from None
 
-    async def _get(self, request: Request) -> Response | Streamed:
+    async def _get(self, request: Request) -> Response | StreamedResponse:
         """Answer a GET: a query in the query string, the schema's definition, or the page for browsers."""
         if request.query == "sdl" or request.query.startswith("sdl="):
             return await self._definition(request)
@@ -110,7 +110,7 @@ class GraphQLWorker:
         headers = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")]
         return Response(200, headers, text.encode())
 
-    async def _answer(self, request: Request, asked: Asked, data: bytes = b"") -> Response | Streamed:
+    async def _answer(self, request: Request, asked: Asked, data: bytes = b"") -> Response | StreamedResponse:
         text = self._persisted.document(asked)
         state = self._state()
         try:
@@ -127,7 +127,7 @@ class GraphQLWorker:
 
     async def _run(
         self, request: Request, asked: Asked, text: str, state: State, data: bytes
-    ) -> Response | Streamed:
+    ) -> Response | StreamedResponse:
         is_large = len(data) > _LARGE
         identity = state.identities.of(request.caller)
         role = await state.role(identity.role)

@@ -1,8 +1,9 @@
-"""Which addresses requests may go to when somebody else chose them (pure: nothing is looked up here).
+"""Decides which addresses may be requested when a URL comes from an untrusted source (pure: no name resolution here).
 
-Public addresses always; private, loopback, link-local and all other special ones only if the operator's list names them.
-A name is judged by the addresses it has when it is connected to (workers/http_client/client.py), so it cannot change behind the
-check. The platform's own gateway counts as public, below the prefixes of its areas: jobs call functions there.
+Public addresses are allowed; private, loopback, link-local and all other special ones only if the operator's list names them.
+A host name is checked by the addresses it resolves to when the client connects (workers/http_client/client.py), so that DNS
+rebinding between check and connection is impossible. The platform's own gateway is allowed below the prefixes of its areas,
+because jobs call functions there.
 """
 
 import ipaddress
@@ -22,19 +23,19 @@ PRIVATE = "the host is at a private address"
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
-    """What may be reached beyond public addresses."""
+class AddressGuard:
+    """Allowed destinations in addition to public addresses."""
 
     networks: tuple[Network, ...] = ()
     hosts: frozenset[tuple[str, int | None]] = frozenset()
-    """Names and ports; a port of None is any."""
+    """Host names and ports; None is any port."""
     gateway: URL | None = None
-    """Where the platform's own gateway answers."""
+    """Address of the platform's own gateway."""
     aliases: frozenset[URL] = frozenset()
-    """Origins under which projects know it."""
+    """Public origins of the gateway."""
 
-    def own(self, url: URL) -> URL | None:
-        """Give the address at which the platform's own gateway answers a URL; None if it is not one of its areas."""
+    def gateway_url(self, url: URL) -> URL | None:
+        """Return the gateway's own address for a URL in one of its areas; None for other URLs."""
         if self.gateway is None or _origin(url) not in self.aliases | {_origin(self.gateway)}:
             return None
         first, _, rest = url.raw_path.lstrip("/").partition("/")
@@ -46,8 +47,8 @@ class Guard:
             .with_port(self.gateway.port)
         )
 
-    def refusal(self, url: URL) -> str:
-        """Say why a URL may not be asked for, nothing if it may. Names are judged when they are connected to."""
+    def rejection(self, url: URL) -> str:
+        """Return why a URL may not be requested, "" if it may. Host names are checked again when the client connects."""
         host = _plain(url.host or "")
         if url.scheme not in ("http", "https") or not host:
             return "the address is no URL of http or https"
@@ -57,7 +58,7 @@ class Guard:
         return PRIVATE if is_local and not (self.networks or self._names(host, url.port or 0)) else ""
 
     def allows(self, host: str, port: int, address: Address) -> bool:
-        """Tell whether a host may be connected to at an address."""
+        """Return whether a host may be connected to at an address."""
         return (
             is_public_address(address)
             or self._names(_plain(host), port)
@@ -68,8 +69,8 @@ class Guard:
         return (host, None) in self.hosts or (host, port) in self.hosts
 
 
-def make_guard(allow: Iterable[str], gateway: str = "", aliases: Iterable[str] = ()) -> Guard:
-    """Read the operator's list: networks, and hosts with or without a port. Raises: ValueError naming what cannot be read."""
+def make_guard(allow: Iterable[str], gateway: str = "", aliases: Iterable[str] = ()) -> AddressGuard:
+    """Parse the operator's list: networks, and hosts with or without a port. Raises: ValueError naming the invalid entry."""
     networks: list[Network] = []
     hosts: set[tuple[str, int | None]] = set()
     for entry in allow:
@@ -86,7 +87,7 @@ def make_guard(allow: Iterable[str], gateway: str = "", aliases: Iterable[str] =
         if not named:
             raise ValueError(f"'{entry}' is neither a network, nor a host with or without a port")
         hosts.add((_plain(named), url.explicit_port))
-    return Guard(
+    return AddressGuard(
         tuple(networks),
         frozenset(hosts),
         URL(gateway) if gateway else None,
@@ -95,7 +96,7 @@ def make_guard(allow: Iterable[str], gateway: str = "", aliases: Iterable[str] =
 
 
 def read_address(host: str) -> Address | None:
-    """Read a numeric address, its zone left out; None if it is none."""
+    """Parse a numeric address without its zone; return None for anything else."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -103,13 +104,13 @@ def read_address(host: str) -> Address | None:
 
 
 def is_public(address: str) -> bool:
-    """Tell whether a numeric address is one of the public network."""
-    found = read_address(address)
-    return found is not None and is_public_address(found)
+    """Return whether a text is a numeric address of the public network."""
+    parsed = read_address(address)
+    return parsed is not None and is_public_address(parsed)
 
 
 def is_public_address(address: Address) -> bool:
-    """Tell the same of an address that was read. What carries another address inside is judged by that one too."""
+    """Return whether an address is public. An IPv6 address that embeds an IPv4 address must embed a public one."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
         if address in _NAT64:
@@ -124,7 +125,7 @@ def _plain(host: str) -> str:
 
 
 def _origin(url: URL) -> URL:
-    """Give scheme, host and port alone."""
+    """Return scheme, host and port only."""
     try:
         return URL.build(scheme=url.scheme, host=_plain(url.host or ""), port=url.port)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Requests to other services: hooks, captchas, providers, webhooks, requests from SQL. The workers' one door to HTTP.
+"""The workers' HTTP client: requests to hooks, captchas, identity providers and webhooks, and requests from SQL.
 
-Every answer stands under a time limit and a size limit, no redirect is followed unless that is asked for, and a host
-whose address is given by somebody else (an administrator's form, an identity provider's metadata, SQL) may be kept to
-public addresses, which are looked at when they are connected to, so that no name can change behind the check
-(workers/http_client/address_guard.py). Each step of a redirect is judged anew.
+Every response has a time limit and a size limit, and redirects are followed only on request. Requests whose URL comes from an
+untrusted source (an administrator's form, an identity provider's metadata, SQL) can be limited to public addresses. Addresses
+are checked when the client connects, so that DNS rebinding cannot bypass the check (workers/http_client/address_guard.py); each
+step of a redirect is checked, too.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from broker.observability.tracing import STATE, Tracing
-from workers.http_client.address_guard import PRIVATE, Guard, read_address
+from workers.http_client.address_guard import PRIVATE, AddressGuard, read_address
 
 TIMEOUT_S = 10.0
 MOST_BYTES = 1024 * 1024
-PUBLIC_ONLY = Guard()
+PUBLIC_ONLY = AddressGuard()
 _CHUNK = 64 * 1024
 
 
 class FetchFailed(Exception):
-    """No answer was had. Its text says why, and names no secret.
+    """No response arrived. The text gives the reason, without secrets.
 
-    `is_timeout` if none came in time, `is_connection` if there was no connection or it broke.
+    `is_timeout`: none arrived in time; `is_connection`: there was no connection or it broke.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class FetchFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """An answer. Names of headers are in lower case."""
+class FetchedResponse:
+    """A response. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -57,28 +57,28 @@ class Fetched:
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether the status is of success."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     def json(self) -> Any:
-        """Read the body as JSON. Raises: FetchFailed."""
+        """Decode the body as JSON. Raises: FetchFailed."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
             raise FetchFailed("the answer is no JSON") from None
 
     def object(self) -> dict[str, Any]:
-        """Read the body as a JSON object. Raises: FetchFailed."""
+        """Decode the body as a JSON object. Raises: FetchFailed."""
         value = self.json()
         if not isinstance(value, dict):
             raise FetchFailed("the answer is no JSON object")
         return value
 
 
-class Outgoing:
-    """Two clients: one for services that the settings name, one that reaches only what its guard lets it."""
+class HttpClient:
+    """Two sessions: one for services named in the settings, one limited to the addresses that its guard allows."""
 
-    def __init__(self, guard: Guard = PUBLIC_ONLY) -> None:
+    def __init__(self, guard: AddressGuard = PUBLIC_ONLY) -> None:
         self._guard = guard
         self._open: aiohttp.ClientSession | None = None
         self._guarded: aiohttp.ClientSession | None = None
@@ -95,47 +95,57 @@ class Outgoing:
         most_bytes: int = MOST_BYTES,
         only_public: bool = False,
         redirects: int = 0,
-    ) -> Fetched:
-        """Send a request and read the whole answer, whatever its status. A redirect is an answer too.
+    ) -> FetchedResponse:
+        """Send a request and read the whole response, whatever its status, redirects included.
 
-        `only_public` keeps to what the guard lets through; `redirects` is how many of them are followed.
+        `only_public` limits the request to addresses that the guard allows; `redirects` is how many are followed.
         Raises: FetchFailed.
         """
-        asked = _Asked(method, _read_url(url), dict(headers or {}), form if body is None else body)
+        request = _OutgoingRequest(
+            method, _read_url(url), dict(headers or {}), form if body is None else body
+        )
         if STATE.tracing is not None:
-            return await self._traced(STATE.tracing, asked, timeout_s, most_bytes, only_public, redirects)
-        return await self._fetch(asked, timeout_s, most_bytes, only_public, redirects)
+            return await self._traced(STATE.tracing, request, timeout_s, most_bytes, only_public, redirects)
+        return await self._fetch(request, timeout_s, most_bytes, only_public, redirects)
 
     async def _traced(
         self,
         tracing: Tracing,
-        asked: "_Asked",
+        request: "_OutgoingRequest",
         timeout_s: float,
         most_bytes: int,
         only_public: bool,
         redirects: int,
-    ) -> Fetched:
-        """Send it inside of a span, and tell whom it goes to of that, unless the request has a trace of its own."""
-        noted = {"http.request.method": asked.method, "server.address": asked.url.host or ""}
-        with tracing.ask(f"fetch {asked.method}", noted) as span:
-            told = {**dict(tracing.headers()), **{name.lower(): text for name, text in asked.headers.items()}}
-            asked = replace(asked, headers=told)
-            found = await self._fetch(asked, timeout_s, most_bytes, only_public, redirects)
-            span.note("http.response.status_code", found.status)
-            return found
+    ) -> FetchedResponse:
+        """Send the request inside a span and add trace headers, unless the request has its own."""
+        attributes = {"http.request.method": request.method, "server.address": request.url.host or ""}
+        with tracing.ask(f"fetch {request.method}", attributes) as span:
+            headers = {
+                **dict(tracing.headers()),
+                **{name.lower(): text for name, text in request.headers.items()},
+            }
+            request = replace(request, headers=headers)
+            response = await self._fetch(request, timeout_s, most_bytes, only_public, redirects)
+            span.note("http.response.status_code", response.status)
+            return response
 
     async def _fetch(
-        self, asked: "_Asked", timeout_s: float, most_bytes: int, only_public: bool, redirects: int
-    ) -> Fetched:
+        self,
+        request: "_OutgoingRequest",
+        timeout_s: float,
+        most_bytes: int,
+        only_public: bool,
+        redirects: int,
+    ) -> FetchedResponse:
         try:
             async with asyncio.timeout(timeout_s):
                 for left in range(redirects, -1, -1):
-                    found = await self._ask(asked, most_bytes, only_public=only_public)
-                    following = asked.redirected(found) if left else None
-                    if following is None:
-                        return found
-                    asked = following
-                return found
+                    response = await self._send(request, most_bytes, only_public=only_public)
+                    next_request = request.redirected(response) if left else None
+                    if next_request is None:
+                        return response
+                    request = next_request
+                return response
         except TimeoutError:
             raise FetchFailed(f"no answer within {timeout_s:g} s", is_timeout=True) from None
         except aiohttp.InvalidURL:
@@ -144,7 +154,7 @@ class Outgoing:
             raise FetchFailed(_reason(error), is_connection=_is_of_connection(error)) from None
 
     def session(self) -> aiohttp.ClientSession:
-        """Give the client for services that the settings name; it is closed with the others."""
+        """Return the session for services named in the settings; `close` closes it."""
         return self._session(only_public=False)
 
     async def close(self) -> None:
@@ -154,22 +164,24 @@ class Outgoing:
                 await session.close()
         self._open = self._guarded = None
 
-    async def _ask(self, asked: "_Asked", most_bytes: int, *, only_public: bool) -> Fetched:
-        url = asked.url
-        if only_public and (own := self._guard.own(url)):
-            only_public, url = False, own
-        elif only_public and (refusal := self._guard.refusal(url)):
-            raise FetchFailed(refusal)
+    async def _send(
+        self, request: "_OutgoingRequest", most_bytes: int, *, only_public: bool
+    ) -> FetchedResponse:
+        url = request.url
+        if only_public and (gateway := self._guard.gateway_url(url)):
+            only_public, url = False, gateway
+        elif only_public and (reason := self._guard.rejection(url)):
+            raise FetchFailed(reason)
         async with self._session(only_public=only_public).request(
-            asked.method, url, headers=asked.headers, data=asked.body, allow_redirects=False
+            request.method, url, headers=request.headers, data=request.body, allow_redirects=False
         ) as response:
-            told = {name.lower(): value for name, value in response.headers.items()}
-            return Fetched(response.status, told, await _read(response, most_bytes))
+            response_headers = {name.lower(): value for name, value in response.headers.items()}
+            return FetchedResponse(response.status, response_headers, await _read(response, most_bytes))
 
     def _session(self, *, only_public: bool) -> aiohttp.ClientSession:
         if only_public:
             if self._guarded is None:
-                self._guarded = _client(aiohttp.TCPConnector(resolver=_Guarded(self._guard)))
+                self._guarded = _client(aiohttp.TCPConnector(resolver=_GuardedResolver(self._guard)))
             return self._guarded
         if self._open is None:
             self._open = _client(aiohttp.TCPConnector())
@@ -177,70 +189,72 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request as it is sent in one step."""
+class _OutgoingRequest:
+    """One request, or one step of a chain of redirects."""
 
     method: str
     url: URL = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | Mapping[str, str] | None = field(repr=False)
 
-    def redirected(self, found: Fetched) -> "_Asked | None":
-        """Give what a redirect asks for; None if the answer is none. Source: RFC 9110, 15.4."""
-        place = found.headers.get("location")
-        if found.status not in (301, 302, 303, 307, 308) or not place:
+    def redirected(self, response: FetchedResponse) -> "_OutgoingRequest | None":
+        """Return the next request of a redirect; None if the response is not one. Source: RFC 9110, 15.4."""
+        location = response.headers.get("location")
+        if response.status not in (301, 302, 303, 307, 308) or not location:
             return None
-        url = self.url.join(_read_url(place))
+        url = self.url.join(_read_url(location))
         headers, method, body = dict(self.headers), self.method, self.body
         if url.origin() != self.url.origin():
-            headers = {name: text for name, text in headers.items() if name.lower() not in _OWN_TO_A_HOST}
-        if found.status == 303 or (found.status in (301, 302) and method == "POST"):
+            headers = {
+                name: text for name, text in headers.items() if name.lower() not in _PER_ORIGIN_HEADERS
+            }
+        if response.status == 303 or (response.status in (301, 302) and method == "POST"):
             method, body = "GET", None
             headers = {
                 name: text for name, text in headers.items() if not name.lower().startswith("content-")
             }
-        return _Asked(method, url, headers, body)
+        return _OutgoingRequest(method, url, headers, body)
 
 
-_OWN_TO_A_HOST = frozenset({"authorization", "cookie", "apikey", "host", "proxy-authorization"})
-"""Headers that do not go along to another host."""
+_PER_ORIGIN_HEADERS = frozenset({"authorization", "cookie", "apikey", "host", "proxy-authorization"})
+"""Headers that are not sent to another origin."""
 
 
-class _Guarded(AbstractResolver):
-    """Finds addresses of names, and gives only those that the guard lets through."""
+class _GuardedResolver(AbstractResolver):
+    """Resolves host names and returns only addresses that the guard allows."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
         self._resolver = ThreadedResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        allowed = [each for each in found if self._allows(host, port, each["host"])]
+        results = await self._resolver.resolve(host, port, family)
+        allowed = [result for result in results if self._allows(host, port, result["host"])]
         if not allowed:
-            raise PrivateHost
+            raise PrivateAddressError
         return allowed
 
     async def close(self) -> None:
         await self._resolver.close()
 
     def _allows(self, host: str, port: int, address: str) -> bool:
-        found = read_address(address)
-        return found is not None and self._guard.allows(host, port, found)
+        parsed = read_address(address)
+        return parsed is not None and self._guard.allows(host, port, parsed)
 
 
-class PrivateHost(OSError):
-    """A name has only addresses that the guard does not let through."""
+class PrivateAddressError(OSError):
+    """A host name has only addresses that the guard does not allow."""
 
 
-def refuse_private(url: str) -> None:
-    """Raise if the host of a URL is a number that is not public; names are looked at when they are connected to.
+def reject_private_address(url: str) -> None:
+    """Reject a URL whose host is a numeric address that is not public. Host names are checked when the client connects.
 
     Raises: FetchFailed.
     """
-    if refusal := PUBLIC_ONLY.refusal(_read_url(url)):
-        raise FetchFailed(refusal)
+    if reason := PUBLIC_ONLY.rejection(_read_url(url)):
+        raise FetchFailed(reason)
 
 
 def _read_url(text: str) -> URL:
@@ -272,19 +286,19 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 def _is_of_connection(error: Exception) -> bool:
-    """Tell whether another try may do better."""
+    """Return whether the connection failed, so that a retry may succeed."""
     is_certificate = isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError)
     return isinstance(error, aiohttp.ServerDisconnectedError | OSError) and not is_certificate
 
 
 def _reason(error: Exception) -> str:
-    """Say what failed without the words of others, which may hold addresses with tokens."""
+    """Return what failed, without texts of libraries, which may contain URLs with tokens."""
     match error:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
             return "its certificate is not trusted"
-        case PrivateHost():
+        case PrivateAddressError():
             return PRIVATE
-        case aiohttp.ClientConnectorError(os_error=PrivateHost()):
+        case aiohttp.ClientConnectorError(os_error=PrivateAddressError()):
             return PRIVATE
         case aiohttp.ClientConnectorError() | OSError():
             return "no connection could be made"

@@ -1,7 +1,7 @@
-"""Every error of a request with an `Idempotency-Key`. Each interface answers them in its own shape.
+"""Errors of requests with an `Idempotency-Key`. Each interface answers them in its own format.
 
     Exception
-    |- KeyMalformed     400  the key is empty, too long, or holds signs that are not allowed
+    |- KeyMalformed     400  the key is empty, too long, or has characters that are not allowed
     |- KeyInUse         409  the first request with this key is still being carried out
     |- KeyReused        422  the first request with this key was another one
     |- TooManyKeys      429  the caller has as many keys as it may have; nothing was done
@@ -16,7 +16,7 @@ from schemas.http import Headers
 
 
 class IdempotencyError(Exception):
-    """A request with an `Idempotency-Key` that is not carried out."""
+    """A request with an `Idempotency-Key` is not carried out."""
 
     status: ClassVar[int] = 500
     retry_after_s: ClassVar[int | None] = None
@@ -28,7 +28,7 @@ class IdempotencyError(Exception):
         return f"HW{self.status}"
 
     def headers(self) -> Headers:
-        """Return the headers that the answer has besides those of its interface."""
+        """Return headers that the response has in addition to those of its interface."""
         return [] if self.retry_after_s is None else [("retry-after", str(self.retry_after_s))]
 
 
@@ -75,7 +75,7 @@ class TooManyKeys(IdempotencyError):
 
 
 class KeysUnavailable(IdempotencyError):
-    """The database has no place for keys, or keeps a record that this installation did not write."""
+    """The database cannot store keys, or has a record that this installation did not write."""
 
     status = 503
     hint = "Nothing was done by this request"

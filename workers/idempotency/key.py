@@ -1,4 +1,4 @@
-"""The `Idempotency-Key` of a request, who sent it, and what it was sent with. Pure.
+"""The identity of a request with an `Idempotency-Key`: its caller, its key, and a hash of its content. Pure.
 
 A caller is a user (issuer, subject and role of the token), all clients without a token, or all servers with the secret key. A token
 without a subject is its own caller, by all claims but those that change with each token.
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from broker.subjects import IDEMPOTENCY_KEY
-from schemas.caller import Caller, Service, User
+from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.http import Headers, Request, header_values
 from workers.idempotency.errors import KeyMalformed
 
@@ -21,12 +21,12 @@ LONGEST = 255
 _PRINTABLE = re.compile(r"[ -~]+")
 _QUOTED = re.compile(r'"((?:[ !#-\[\]-~]|\\["\\])*)"')
 _MEANING = ("content-profile", "accept-profile", "content-type")
-"""Headers that say which schema is meant, and what the body is."""
+"""Headers that select the schema and the format of the body."""
 _CHANGING_CLAIMS = frozenset({"exp", "iat", "nbf", "jti", "session_id"})
 
 
 class KeyedRequest(Struct, frozen=True):
-    """What decides whether a request is a repeat: whose it is, its key, and a hash of all that it asks for."""
+    """Identity of a request: two requests with equal caller and key are repeats if their fingerprints are equal, too."""
 
     caller: bytes
     key: str
@@ -34,7 +34,7 @@ class KeyedRequest(Struct, frozen=True):
 
 
 def parse_key(headers: Headers) -> str | None:
-    """Return the key of a request, None where it has none. A quoted string and the bare text are the same key.
+    """Return the key of a request, or None. A quoted string and the bare text are the same key.
 
     Raises: KeyMalformed.
     """
@@ -59,7 +59,7 @@ def parse_key(headers: Headers) -> str | None:
 
 
 def keyed_request(request: Request, area: str, key: str, role: str, body: bytes) -> KeyedRequest:
-    """Return the identity of a request. `role` is the role that it runs as, `body` the bytes that it means something by."""
+    """Return the identity of a request. `role` is the database role that it runs as."""
     meaning = [header_values(request.headers, name) for name in _MEANING]
     parts = [area, request.method, request.path, request.query, meaning, hashlib.sha256(body).hexdigest()]
     fingerprint = hashlib.sha256(msgspec.json.encode(parts)).digest()
@@ -67,15 +67,15 @@ def keyed_request(request: Request, area: str, key: str, role: str, body: bytes)
 
 
 def _caller_name(caller: Caller, role: str) -> bytes:
-    """Return a text that is the same for all requests of a caller, and for no other one's."""
+    """Return a text that identifies a caller uniquely and is the same for all its requests."""
     match caller:
-        case User():
+        case UserCaller():
             claims = caller.decoded()
             if isinstance(claims.get("sub"), str) and claims["sub"]:
                 return msgspec.json.encode(["user", role, claims.get("iss"), claims["sub"]])
             lasting = {name: claims[name] for name in sorted(claims) if name not in _CHANGING_CLAIMS}
             return msgspec.json.encode(["token", role, lasting])
-        case Service():
+        case ServiceCaller():
             return msgspec.json.encode(["service", role])
         case _:
             return msgspec.json.encode(["anonymous", role])

@@ -1,10 +1,10 @@
-"""A first answer as it is stored: encrypted and authenticated, in a place that only this installation can name. Pure but for chance.
+"""Encrypts and authenticates stored responses, and derives their database keys. Pure except for random nonces.
 
-Code of the project runs in the transaction that stores the record, as the same login (`reset role`). It must neither read the
-answers of others nor make one up. So the database never sees a record in clear: AES-256-GCM, with the place bound to it, and
-places and callers are HMACs. The keys are derived from two secrets: `auth.jwt_secret`, which a project's database may know
-(`app.settings.jwt_secret`), and the password of the data pools' login, which it does not. When one of them changes, the records
-before are not found any more. Source: NIST SP 800-38D; RFC 5869.
+Code of the project runs in the transaction that stores the record, as the same login (`reset role`). It must not be able to read
+other callers' responses or to forge one. So records are encrypted with AES-256-GCM, with the record's key as associated data, and
+the keys of records and callers are HMACs. The secrets are derived from two others: `auth.jwt_secret`, which a project's database
+may know (`app.settings.jwt_secret`), and the password of the data pools' login, which it does not know. When one of them changes,
+earlier records are not found any more. Source: NIST SP 800-38D; RFC 5869.
 """
 
 import hmac
@@ -27,7 +27,7 @@ _NONCE = 12
 
 
 class StoredAnswer(Struct, frozen=True, array_like=True):
-    """The first answer, and the request that it belongs to. `body` is None where it was too long to be stored."""
+    """The first response, and the fingerprint of its request. `body` is None if it was too long to be stored."""
 
     fingerprint: bytes
     status: int
@@ -41,7 +41,7 @@ _decode = msgspec.msgpack.Decoder(StoredAnswer).decode
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where the record of a key lies, and whose it is; both are keyed hashes."""
+    """Primary key of a record (`slot`) and its caller; both are HMACs."""
 
     slot: bytes
     caller: bytes
@@ -57,19 +57,19 @@ class RecordSealer:
         self._names = HKDF(SHA256(), 32, None, _NAMES).derive(secret)
 
     def place(self, request: KeyedRequest) -> RecordPlace:
-        """Return the place of a request's record."""
+        """Return the database keys of a request's record."""
         slot = self._name(b"slot", request.caller, request.key.encode())
         return RecordPlace(slot, self._name(b"caller", request.caller))
 
     def seal(self, place: RecordPlace, request: KeyedRequest, response: Response, max_body: int) -> bytes:
-        """Return the record of an answer; a body of more than `max_body` bytes is left out."""
+        """Return the encrypted record of a response; a body of more than `max_body` bytes is omitted."""
         body = response.body if len(response.body) <= max_body else None
         record = StoredAnswer(request.fingerprint, response.status, response.headers, body)
         nonce = os.urandom(_NONCE)
         return nonce + self._cipher.encrypt(nonce, _encode(record), place.slot)
 
     def open(self, place: RecordPlace, sealed: bytes) -> StoredAnswer | None:
-        """Return what a record holds; None for one that was not made here, for this place."""
+        """Decrypt a record; return None if it was not made here for this place."""
         try:
             return _decode(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], place.slot))
         except (ValueError, InvalidTag, msgspec.MsgspecError):

@@ -1,11 +1,11 @@
-"""The statements that a keyed write has besides its own. Pure.
+"""Additional statements of the transaction of a keyed write. Pure.
 
-The functions of schema `headwater` may be called by the login of the data pools alone, so the transaction leaves the caller's
-role for them and takes it again. Which role that is is asked of the transaction itself: a function may have changed it. No code of
-the project runs in between, and no statement here names anything that is looked up in a search path.
+Only the login of the data pools may call the functions of schema `headwater`, so the transaction switches from the caller's role
+to the login's and back. The caller's role is read from the transaction itself, because a function may have changed it. No code of
+the project runs in between, and all names are schema-qualified.
 """
 
-from workers.database.session import Statement
+from workers.database.transactions.model import Statement
 
 _AS_LOGIN = Statement(
     "select pg_catalog.set_config('headwater.role', pg_catalog.current_setting('role'), true), "
@@ -24,16 +24,16 @@ _COUNT = "select keys, bytes from headwater.idempotency_usage($1::pg_catalog.byt
 _SWEEP = "select headwater.sweep_idempotent_answers($1::pg_catalog.int4)"
 
 CLAIM_AT, CLAIMING = 1, 3
-"""Which of the first statements claims the key, and how many stand before the write's own."""
+"""Index of the statement that claims the key, and number of statements before the write's own."""
 
 
 def claim(slot: bytes) -> list[Statement]:
-    """Return the statements that reserve a key, before anything else of the transaction."""
+    """Return the statements that claim a key; they come first in the transaction."""
     return [_AS_LOGIN, Statement(_CLAIM, [_hex(slot)]), _AS_CALLER]
 
 
 def keep(slot: bytes, caller: bytes, sealed: bytes, keep_s: float, *, counts: bool) -> list[Statement]:
-    """Return the statements that store the answer; `counts`: the one before the last counts the caller's records."""
+    """Return the statements that store the response; with `counts`, the one before the last counts the caller's records."""
     values = [_hex(slot), _hex(caller), _hex(sealed), str(float(keep_s)).encode()]
     return [_AS_LOGIN, Statement(_KEEP, values), *([count(caller)] if counts else []), _AS_CALLER]
 

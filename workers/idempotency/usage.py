@@ -1,8 +1,8 @@
-"""How many keys and bytes callers have, as one worker knows it. Pure but for the clock that it is given.
+"""Estimates how many keys and bytes of callers are stored, per worker. Pure except for the clock argument.
 
-Counting for each write would be slow, and a counter in the database would make all writes of a caller wait for one another. So a
-worker counts in the database now and then and adds what it stores itself: a bound may be exceeded by what other workers
-store within `_OLD_S`.
+Counting for each write would be slow, and a counter row in the database would serialize all writes of a caller. So a worker
+counts in the database at most every `_OLD_S` seconds and adds what it stores itself: a limit may be exceeded by what other
+workers store within that time.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ _MOST_CALLERS = 10_000
 
 @dataclass(slots=True)
 class CallerUsage:
-    """What is stored for a caller."""
+    """Stored keys and bytes of a caller."""
 
     keys: int
     bytes: int
     counted_at: float
     added: int = 0
-    """Keys since the count; they are in `keys`."""
+    """Keys added since the count; included in `keys`."""
 
 
-class UsageOfCallers:
-    """What is stored for the callers that were seen recently."""
+class CallerUsages:
+    """Usage of recent callers."""
 
     def __init__(self, max_keys: int, max_bytes: int, clock: Callable[[], float]) -> None:
         self._max_keys, self._max_bytes, self._clock = max_keys, max_bytes, clock
@@ -41,7 +41,7 @@ class UsageOfCallers:
         return self._max_bytes if usage is None else max(0, self._max_bytes - usage.bytes)
 
     def is_old(self, caller: bytes, after_s: float = _OLD_S) -> bool:
-        """Return whether the caller's records should be counted."""
+        """Return whether the caller's records should be counted again."""
         usage = self._callers.get(caller)
         if usage is None or self._clock() - usage.counted_at > after_s:
             return True

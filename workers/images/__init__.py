@@ -1,1 +1,1 @@
-"""The images pool: it renders images from the blob store. No database, no network, no settings but its limits."""
+"""The images pool: renders images from the blob store, without database or network. Its only settings are its limits."""

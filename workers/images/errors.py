@@ -1,11 +1,11 @@
-"""Refusals of the images pool, in the shape of the storage area (reference page "storage", section 3).
+"""Errors of the images pool, in the shape of storage errors (docs/reference/storage.md, section 3).
 
 ImageError ── SourceUnsupported      not an image, broken, or of a format that cannot be read
            ├─ SourceTooLarge         too many bytes
-           ├─ SourceTooManyPixels    too wide and too high
-           ├─ SourceMissing          the blob is not there
+           ├─ SourceTooManyPixels    too many pixels
+           ├─ SourceMissing          the blob does not exist
            ├─ RenderTimedOut         the time limit passed
-           └─ RenderFailed           the decoder ended in the middle
+           └─ RenderFailed           the decoder process ended during the render
 """
 
 from typing import ClassVar
@@ -15,7 +15,7 @@ from schemas.http import Headers
 
 
 class ImageError(ApiError):
-    """An image that is not rendered. HTTP says 400 where the body's `statusCode` says anything but 500."""
+    """An image that was not rendered. The HTTP status is 400 unless the body's `statusCode` is 500."""
 
     status = 400
     inner: ClassVar[int] = 400
@@ -27,12 +27,12 @@ class ImageError(ApiError):
         super().__init__(self.text)
 
     def body(self) -> dict[str, object]:
-        """Give the body of the storage area."""
+        """Return the body of a storage error."""
         return {"statusCode": str(self.inner), "error": self.error, "message": self.text, "code": self.code}
 
 
 class SourceUnsupported(ImageError):
-    """The source is no image, is broken, or is of a format that cannot be read."""
+    """The source is not an image, is broken, or has a format that cannot be read."""
 
     text = "The source image is invalid or unsupported for rendering"
 
@@ -58,7 +58,7 @@ class SourceMissing(ImageError):
     text = "The resource was not found"
 
     def headers(self) -> Headers:
-        """Say that this shall not be kept."""
+        """Return headers that forbid caching."""
         return [("cache-control", "no-store")]
 
 
@@ -72,7 +72,7 @@ class RenderTimedOut(ImageError):
 
 
 class RenderFailed(ImageError):
-    """The decoder ended in the middle of the render: the image broke it, or it was killed."""
+    """The decoder process ended during the render: the image crashed it, or it was killed."""
 
     status = 500
     inner = 500
@@ -81,7 +81,7 @@ class RenderFailed(ImageError):
     text = "The image could not be rendered"
 
 
-REFUSALS: dict[str, type[ImageError]] = {
+DECODER_ERRORS: dict[str, type[ImageError]] = {
     kind.__name__: kind for kind in (SourceUnsupported, SourceTooLarge, SourceTooManyPixels, RenderFailed)
 }
-"""What a decoder may answer, by name."""
+"""The errors that a decoder may answer, by name."""

@@ -1,7 +1,7 @@
-"""The image formats there are, one row each (pure): how one is recognised, whether it can be written, and how.
+"""The table of image formats (pure): how to recognize one, whether it can be written, and its writer options.
 
-What an upload says of itself is never believed; the first bytes decide. HEIC, PDF, BMP, JPEG XL, JPEG 2000 and all
-else that stands in no row is refused. Source: reference page "storage", section 8.
+The declared content type is ignored; the first bytes decide. HEIC, PDF, BMP, JPEG XL, JPEG 2000 and every format
+without a row are rejected. Source: docs/reference/storage.md, section 8.
 """
 
 import re
@@ -17,12 +17,12 @@ HEAD = 4096
 _BRANDS_FROM, _BRANDS_TO = 8, 256
 _SVG = re.compile(rb"<(?:[\w.-]{1,64}:)?svg[\s>/]")
 _BEFORE_SVG = ((b"<?", b"?>"), (b"<!--", b"-->"))
-"""What may stand before the first element: how it begins, how it ends."""
+"""What may precede the first element: its start, its end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """A row. `quality` is the default; None where the writer takes none. `options` go to the writer as they are."""
+class ImageFormat:
+    """A row. `quality` is the default, None if the writer takes none; `options` are passed to the writer."""
 
     name: str
     content_type: str
@@ -35,54 +35,54 @@ class Format:
     options: tuple[tuple[str, Any], ...] = ()
 
 
-JPEG = Format(
+JPEG = ImageFormat(
     "jpeg", "image/jpeg", lambda head: head.startswith(b"\xff\xd8\xff"), has_alpha=False, quality=80,
     options=(("optimize_coding", True), ("interlace", True)),
 )  # fmt: skip
-PNG = Format(
+PNG = ImageFormat(
     "png", "image/png", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"), options=(("compression", 6),)
 )
-WEBP = Format(
+WEBP = ImageFormat(
     "webp", "image/webp", lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP", animates=True, quality=80,
     options=(("effort", 2),),
 )  # fmt: skip
-GIF = Format(
+GIF = ImageFormat(
     "gif", "image/gif", lambda head: head.startswith((b"GIF87a", b"GIF89a")), animates=True,
     options=(("effort", 3),),
 )  # fmt: skip
-AVIF = Format(
+AVIF = ImageFormat(
     "avif", "image/avif", lambda head: _brands(head) & {b"avif", b"avis"}, quality=62,
     options=(("compression", "av1"), ("effort", 1)),
 )  # fmt: skip
-TIFF = Format(
+TIFF = ImageFormat(
     "tiff",
     "image/tiff",
     lambda head: head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
     can_write=False,
 )
-SVG = Format(
+SVG = ImageFormat(
     "svg", "image/svg+xml", lambda head: _SVG.match(_first_element(head)), can_write=False, is_drawing=True
 )
 
 FORMATS = (JPEG, PNG, WEBP, GIF, AVIF, TIFF, SVG)
-_BY_NAME = {each.name: each for each in FORMATS}
+_BY_NAME = {row.name: row for row in FORMATS}
 
 
-def sniff(head: bytes) -> Format | None:
-    """Recognise a format by the first HEAD bytes of a file."""
-    return next((each for each in FORMATS if each.is_it(head)), None)
+def sniff(head: bytes) -> ImageFormat | None:
+    """Return the format of a file from its first HEAD bytes, or None."""
+    return next((row for row in FORMATS if row.is_it(head)), None)
 
 
-def written_as(source: Format, output: Output, *, has_alpha: bool) -> Format:
-    """Decide in which format a result is written. What cannot be written becomes JPEG, or PNG where it has alpha."""
-    wanted = _BY_NAME.get("webp" if output == "auto" else output, source)
-    if wanted.can_write:
-        return wanted
+def output_format(source: ImageFormat, output: Output, *, has_alpha: bool) -> ImageFormat:
+    """Return the format of a result. A format that cannot be written becomes JPEG, or PNG if the image has alpha."""
+    requested = _BY_NAME.get("webp" if output == "auto" else output, source)
+    if requested.can_write:
+        return requested
     return PNG if has_alpha else JPEG
 
 
 def _first_element(head: bytes) -> bytes:
-    """Give a text of XML from its first element on; every byte is looked at a few times at most."""
+    """Return an XML text from its first element on. Linear time: every byte is read a few times at most."""
     rest = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     while rest[:2] in (b"<?", b"<!"):
         end = next((end for begin, end in _BEFORE_SVG if rest.startswith(begin)), b">")
@@ -92,7 +92,7 @@ def _first_element(head: bytes) -> bytes:
 
 
 def _without_subset(doctype: bytes) -> bytes:
-    """Give a document type's text from the end of what it declares on; all of it where it declares nothing."""
+    """Return a doctype's text after its internal subset; all of it if it has none."""
     bracket = doctype.find(b"[")
     if bracket == -1 or bracket > doctype.find(b">"):
         return doctype
@@ -100,9 +100,11 @@ def _without_subset(doctype: bytes) -> bytes:
 
 
 def _brands(head: bytes) -> set[bytes]:
-    """Give the brands of an ISO media file, the major one first; none where it is none."""
+    """Return the brands of an ISO media file, the major one first; empty for other files."""
     if head[4:8] != b"ftyp":
         return set()
     end = min(int.from_bytes(head[:4], "big"), len(head), _BRANDS_TO)
     brands = head[_BRANDS_FROM:end]
-    return {brands[at : at + 4] for at in range(0, len(brands), 4) if at != 4}  # the second is a version
+    return {
+        brands[at : at + 4] for at in range(0, len(brands), 4) if at != 4
+    }  # the second entry is a version

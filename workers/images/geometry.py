@@ -1,31 +1,32 @@
-"""How large a result is, and which part of the source it shows (pure).
+"""Compute the size of a result and the part of the source that it shows (pure).
 
-    Plan: scale the source to (width, height), then cut the box (box_width, box_height) out of it
+    RenderPlan: scale the source to (width, height), then cut the box (box_width, box_height) out of it
 
-A photograph is never enlarged; a drawing has no size of its own and may be. Source: reference page "storage", section 8.
+Photographs are never enlarged; drawings (SVG) have no fixed size and may be.
+Source: docs/reference/storage.md, section 8.
 """
 
 from dataclasses import dataclass
 
 from schemas.images.transform import Transform
 
-UNASKED = (3000, 8192)
-"""Box into which an image is fitted when no side is given."""
+DEFAULT_BOX = (3000, 8192)
+"""The box into which an image is fitted if neither side is requested."""
 
 LONGEST = 16_383
-"""Most pixels of a side: what every format that is written can hold."""
+"""Maximum pixels of a side: what every output format can hold."""
 
 _FIRST, _LAST = "first", "last"
 _EDGES: dict[str, tuple[str, str]] = {
     "no": ("", _FIRST), "so": ("", _LAST), "ea": (_LAST, ""), "we": (_FIRST, ""),
     "noea": (_LAST, _FIRST), "nowe": (_FIRST, _FIRST), "soea": (_LAST, _LAST), "sowe": (_FIRST, _LAST),
 }  # fmt: skip
-"""Gravity -> the edge it holds on to across and down; the middle where there is none."""
+"""Gravity -> the edges that the crop keeps (horizontal, vertical); an empty text means the middle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Sizes in pixels, each 1 or more; the box is never larger than the scaled image."""
+class RenderPlan:
+    """Sizes in pixels, at least 1; the box is never larger than the scaled image."""
 
     width: int
     height: int
@@ -34,17 +35,17 @@ class Plan:
 
     @property
     def is_cut(self) -> bool:
-        """Whether a part is left out."""
+        """Whether a part is cut off."""
         return (self.width, self.height) != (self.box_width, self.box_height)
 
 
-def plan_of(transform: Transform, width: int, height: int, *, may_enlarge: bool = False) -> Plan:
-    """Plan the result for a source of this size, which is that after its rotation."""
+def plan_of(transform: Transform, width: int, height: int, *, may_enlarge: bool = False) -> RenderPlan:
+    """Return the plan for a source of this size (after its rotation)."""
     longest = min(LONGEST / width, LONGEST / height)
     most = longest if may_enlarge else 1.0
     across, down = transform.width / width, transform.height / height
     if not (across or down):
-        return _whole(width, height, min(1.0, UNASKED[0] / width, UNASKED[1] / height))
+        return _whole(width, height, min(1.0, DEFAULT_BOX[0] / width, DEFAULT_BOX[1] / height))
     if not (across and down):
         return _whole(width, height, min(across or down, most, longest))
     match transform.resize:
@@ -52,14 +53,14 @@ def plan_of(transform: Transform, width: int, height: int, *, may_enlarge: bool 
             return _whole(width, height, min(across, down, most))
         case "fill":
             sides = _side(width, min(across, most)), _side(height, min(down, most))
-            return Plan(*sides, *sides)
+            return RenderPlan(*sides, *sides)
     scale = min(max(across, down), most)
     scaled = _side(width, scale), _side(height, scale)
-    return Plan(*scaled, min(scaled[0], transform.width), min(scaled[1], transform.height))
+    return RenderPlan(*scaled, min(scaled[0], transform.width), min(scaled[1], transform.height))
 
 
-def corner_of(transform: Transform, plan: Plan) -> tuple[int, int]:
-    """Give the left upper corner of the box within the scaled image; smart crops are found elsewhere."""
+def corner_of(transform: Transform, plan: RenderPlan) -> tuple[int, int]:
+    """Return the upper left corner of the box within the scaled image. The library places smart crops itself."""
     x, y = transform.x_offset or 0.0, transform.y_offset or 0.0
     if transform.gravity == "fp":
         left, top = plan.width * x - plan.box_width / 2, plan.height * y - plan.box_height / 2
@@ -70,9 +71,9 @@ def corner_of(transform: Transform, plan: Plan) -> tuple[int, int]:
     return _within(left, plan.width - plan.box_width), _within(top, plan.height - plan.box_height)
 
 
-def _whole(width: int, height: int, scale: float) -> Plan:
+def _whole(width: int, height: int, scale: float) -> RenderPlan:
     sides = _side(width, scale), _side(height, scale)
-    return Plan(*sides, *sides)
+    return RenderPlan(*sides, *sides)
 
 
 def _side(side: int, scale: float) -> int:

@@ -1,7 +1,7 @@
-"""What a render may cost, and how a process is held to it.
+"""Limits of a render and how they are enforced.
 
-Bytes, pixels and frames are checked before anything is decoded; memory is bounded by the kernel, in the decoders and
-in the process that commands them; time by the end of the decoder that takes too long (`decoders.py`).
+Bytes, pixels and frames are checked before anything is decoded. The kernel limits the memory of the decoder processes
+and of the worker that starts them. A decoder that exceeds the time limit is killed (`decoder_processes.py`).
 """
 
 import ctypes
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _NICENESS = 5
 
 
-class Limits(Struct, frozen=True):
+class DecoderLimits(Struct, frozen=True):
     """The limits of one render; sizes in bytes, times in seconds."""
 
     source_bytes: int = 25 * 1024 * 1024
@@ -30,9 +30,9 @@ class Limits(Struct, frozen=True):
     timeout: float = 15.0
 
 
-def limits_of(settings: ImageTransformation) -> Limits:
-    """Take the limits from the settings."""
-    return Limits(
+def limits_of(settings: ImageTransformation) -> DecoderLimits:
+    """Return the limits of the settings."""
+    return DecoderLimits(
         source_bytes=int(settings.max_source_size),
         source_pixels=settings.max_source_pixels,
         frames=settings.max_frames,
@@ -42,12 +42,14 @@ def limits_of(settings: ImageTransformation) -> Limits:
 
 
 def bound_memory(most: int) -> None:
-    """Let this process, and those it starts, have so many bytes of data each. Only Linux holds to it wholly."""
+    """Limit the data segment of this process and its children to `most` bytes (RLIMIT_DATA). Only Linux counts all
+    memory.
+    """
     _bound(resource.RLIMIT_DATA, most)
 
 
-def confine(limits: Limits) -> None:
-    """Take from a decoder what it does not need: memory, files, dumps, rights to gain, precedence over others."""
+def confine(limits: DecoderLimits) -> None:
+    """Drop what a decoder process does not need: memory, files, core dumps, new privileges, priority."""
     bound_memory(limits.memory)
     _bound(resource.RLIMIT_FSIZE, limits.result_bytes)
     _bound(resource.RLIMIT_CORE, 0)
@@ -61,8 +63,8 @@ def confine(limits: Limits) -> None:
 
 
 def _bound(what: int, most: int) -> None:
-    """Lower a limit; one that is lower already stays."""
+    """Lower a resource limit; a lower one stays."""
     soft, hard = resource.getrlimit(what)
-    held = [each for each in (soft, hard, most) if each != resource.RLIM_INFINITY]
-    with suppress(ValueError, OSError):  # a system that does not know the limit
-        resource.setrlimit(what, (min(held), min(held)))
+    limits = [limit for limit in (soft, hard, most) if limit != resource.RLIM_INFINITY]
+    with suppress(ValueError, OSError):  # a system without this limit
+        resource.setrlimit(what, (min(limits), min(limits)))

@@ -1,6 +1,6 @@
-"""The images pool of a process: a broker connection, the blob store, the decoders; no database.
+"""Start the images pool: a broker connection, the blob store, the decoder processes; no database.
 
-It stands in a process of its own, `python -P -m workers images`, and has the memory limit of its decoders.
+It runs in a process of its own, `python -P -m workers images`, with the same memory limit as its decoders.
 """
 
 import os
@@ -8,30 +8,33 @@ from pathlib import Path
 
 from broker import subjects
 from broker.blobs.store import BlobStore
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import Process
-from broker.requests.serve import RequestBody, serve
+from broker.processes.lifecycle import ManagedProcess
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from schemas.http import Request, Response
 from schemas.settings.tree import Settings, SettingsError
-from workers.images.decoders import Decoders
+from workers.images.decoder_processes import DecoderProcesses
 from workers.images.limits import bound_memory, limits_of
 from workers.images.worker import ImageWorker
 
 _HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
 
 
-async def run_pool(process: Process, settings: Settings) -> None:
-    """Answer orders until the process drains. Raises: SettingsError, Unavailable."""
-    own = settings.storage.image_transformation
-    limits = limits_of(own)
+async def run_pool(process: ManagedProcess, settings: Settings) -> None:
+    """Serve orders until the process drains. Raises: SettingsError, Unavailable."""
+    image_settings = settings.storage.image_transformation
+    limits = limits_of(image_settings)
     bound_memory(limits.memory)
     connection = await _connect(process, settings)
     answer_collect(connection)
     store = BlobStore.open(settings.storage, _data_folder(settings))
     process.on_drain(store.close)
-    decoders = Decoders(
-        limits, processes=own.processes or _cores(), idle_timeout=float(own.process_idle_timeout)
+    decoders = DecoderProcesses(
+        limits,
+        processes=image_settings.processes or _cores(),
+        idle_timeout=float(image_settings.process_idle_timeout),
     )
     process.on_drain(decoders.close)
     worker = ImageWorker(store, decoders, limits)
@@ -56,30 +59,30 @@ async def run_pool(process: Process, settings: Settings) -> None:
     await process.stopped()
 
 
-async def _connect(process: Process, settings: Settings) -> Connection:
+async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
     if settings.broker.url is None:
         raise SettingsError("the images worker needs broker.url (NATS_URL)")
     try:
-        connection = await Connection.open(
+        connection = await NatsConnection.open(
             settings.broker.url.reveal(),
             name="images",
             max_reconnect_wait=settings.broker.max_reconnect_wait,
             replicas=settings.broker.replicas,
         )
-    except ValueError:  # its words may hold a part of the password
+    except ValueError:  # its message may contain a part of the password
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
     return connection
 
 
 async def _health(request: Request, body: RequestBody) -> Response:
-    """Say that this process answers: decoders are started when there is work for them."""
+    """Answer a health check; decoder processes start on demand and are not checked."""
     del request, body
     return Response(200, body=b'{"message":"ok"}')
 
 
 def _data_folder(settings: Settings) -> Path:
-    """Give the folder of the platform's data, where the blob store lies unless the settings name another place."""
+    """Return the platform's data folder, which holds the blob store unless the settings name another place."""
     folder = os.environ.get("HEADWATER_DATA", "")
     if not folder and settings.storage.backend == "file" and not settings.storage.path:
         raise SettingsError("the images worker needs storage.path, or the data folder in HEADWATER_DATA")
@@ -87,5 +90,5 @@ def _data_folder(settings: Settings) -> Path:
 
 
 def _cores() -> int:
-    """Give the cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,10 +1,10 @@
-"""Bytes of an image in, bytes of another out: the only module that knows libvips.
+"""Render an image: bytes in, bytes out. The only module that imports libvips.
 
     sniff --> header: size, rotation, frames (nothing is decoded) --> plan --> shrink on load --> cut --> write
 
-- The image is shrunk while it is decoded, so that a large photograph never lies in memory at its full size.
-- What it says of its rotation is obeyed, its colours become sRGB, and all its metadata is dropped.
-- Of what libvips can read, only the loaders of `formats.py` stay switched on.
+- The image is shrunk while it is decoded, so a large photograph is never in memory at its full size.
+- EXIF rotation is applied, colours are converted to sRGB, and all metadata is dropped.
+- Only the loaders of `formats.py` stay enabled in libvips.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ import pyvips  # type: ignore[import-untyped]  # the library has no types
 from schemas.images.transform import Output, Transform
 from workers.images import formats
 from workers.images.errors import SourceTooLarge, SourceTooManyPixels, SourceUnsupported
-from workers.images.formats import Format
-from workers.images.geometry import Plan, corner_of, plan_of
-from workers.images.limits import Limits
+from workers.images.formats import ImageFormat
+from workers.images.geometry import RenderPlan, corner_of, plan_of
+from workers.images.limits import DecoderLimits
 
 _LOADERS = ("Jpeg", "Png", "Webp", "Nsgif", "Heif", "Svg", "Tiff")
 _SIDEWAYS = 5
-"""EXIF rotations from this one on turn the image by a quarter."""
+"""EXIF orientations from this value on rotate the image by 90 degrees."""
 _SHRINKS = (1, 2, 4, 8)
 _WHITE = 255
 _FINAL = ("srgb", "b-w")
-"""Colours that are written as they are."""
+"""Colour spaces that need no conversion."""
 _FAIL_ON = "error"
-"""Given among the loader's own options: `thumbnail`'s argument of this name does not reach every loader."""
+"""Passed as a loader option: `thumbnail`'s argument of this name does not reach every loader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an image says of itself, as it will stand after its rotation; `frames` are those that are rendered."""
+    """The header of an image, after its rotation; `frames` is the number of frames to render."""
 
     width: int
     height: int
@@ -51,7 +51,7 @@ class Header:
 
 
 def prepare() -> None:
-    """Bring the library into the state that rendering needs, once a process: no caches, no other loaders."""
+    """Configure the library once in a process: no caches, no other loaders."""
     pyvips.cache_set_max(0)
     pyvips.cache_set_max_mem(0)
     pyvips.cache_set_max_files(0)
@@ -60,62 +60,64 @@ def prepare() -> None:
         pyvips.operation_block_set(f"VipsForeignLoad{loader}", False)
 
 
-def render(source: Any, transform: Transform, output: Output, limits: Limits) -> Picture:
-    """Render an image; `source` is anything with a buffer, a mapped file as well.
+def render(source: Any, transform: Transform, output: Output, limits: DecoderLimits) -> Picture:
+    """Render an image; `source` is any buffer, such as a mapped file.
 
-    Raises: SourceUnsupported, SourceTooLarge, SourceTooManyPixels; their `__cause__` is the library's finding.
+    Raises: SourceUnsupported, SourceTooLarge, SourceTooManyPixels; their `__cause__` is the library's error.
     """
     if len(source) > limits.source_bytes:
         raise SourceTooLarge
-    found = formats.sniff(bytes(source[: formats.HEAD]))
-    if found is None:
+    source_format = formats.sniff(bytes(source[: formats.HEAD]))
+    if source_format is None:
         raise SourceUnsupported
     try:
-        return _rendered(source, found, transform, output, limits)
+        return _rendered(source, source_format, transform, output, limits)
     except pyvips.Error as error:
         if "memory" in str(error).lower():
             raise SourceTooManyPixels from error
         raise SourceUnsupported from error
 
 
-def _rendered(source: Any, found: Format, transform: Transform, output: Output, limits: Limits) -> Picture:
-    keeps_moving = formats.written_as(found, output, has_alpha=True).animates
-    header = _header(source, found, limits, keeps_moving=keeps_moving)
-    if found.is_drawing and output in ("auto", "origin"):
-        return Picture(None, found.content_type, header.width, header.height)
-    plan = plan_of(transform, header.width, header.height, may_enlarge=found.is_drawing)
-    image = _cut(_scaled(source, found, plan, header), transform, plan, header.frames)
-    written = formats.written_as(found, output, has_alpha=image.hasalpha())
+def _rendered(
+    source: Any, source_format: ImageFormat, transform: Transform, output: Output, limits: DecoderLimits
+) -> Picture:
+    keeps_moving = formats.output_format(source_format, output, has_alpha=True).animates
+    header = _header(source, source_format, limits, keeps_moving=keeps_moving)
+    if source_format.is_drawing and output in ("auto", "origin"):
+        return Picture(None, source_format.content_type, header.width, header.height)
+    plan = plan_of(transform, header.width, header.height, may_enlarge=source_format.is_drawing)
+    image = _cut(_scaled(source, source_format, plan, header), transform, plan, header.frames)
+    written = formats.output_format(source_format, output, has_alpha=image.hasalpha())
     return Picture(
         _write(image, written, transform.quality), written.content_type, plan.box_width, plan.box_height
     )
 
 
-def _header(source: Any, found: Format, limits: Limits, *, keeps_moving: bool) -> Header:
-    """Read the header; refuse what is too large. Of a moving image, take as many frames as may be decoded."""
+def _header(source: Any, source_format: ImageFormat, limits: DecoderLimits, *, keeps_moving: bool) -> Header:
+    """Read the header and reject what is too large. Of an animation, use as many frames as the limits allow."""
     image = pyvips.Image.new_from_source(_source(source), "", access="sequential", fail_on=_FAIL_ON)
     width, height, pages = image.width, image.height, 1
-    if found.animates and keeps_moving:
+    if source_format.animates and keeps_moving:
         pages = _number(image, "n-pages", 1)
     pixels = width * height
     if pixels > limits.source_pixels:
         raise SourceTooManyPixels
-    if not found.is_drawing and _number(image, "orientation", 1) >= _SIDEWAYS:
+    if not source_format.is_drawing and _number(image, "orientation", 1) >= _SIDEWAYS:
         width, height = height, width
     frames = max(1, min(pages, limits.frames, limits.source_pixels // pixels))
     return Header(width, height, frames, bool(image.get_typeof("icc-profile-data")))
 
 
-def _scaled(source: Any, found: Format, plan: Plan, header: Header) -> Any:
-    """Decode at the size of the plan, upright and in sRGB. Frames stand below one another.
+def _scaled(source: Any, source_format: ImageFormat, plan: RenderPlan, header: Header) -> Any:
+    """Decode at the size of the plan, upright and in sRGB. Frames are stacked vertically.
 
-    `output_profile` without a profile in the image costs three times the render (28 against 88 ms for 12 MP): the
-    few that are not in sRGB then are brought there afterwards.
+    `output_profile` on an image without a profile triples the time of a render (28 against 88 ms for 12 MP): so the few
+    images in other colour spaces are converted afterwards.
     """
     size: dict[str, Any] = {"height": plan.height, "size": "force"}
     if header.has_profile:
         size["output_profile"] = "srgb"
-    if found is formats.JPEG:
+    if source_format is formats.JPEG:
         image = _shrunk(source, plan, header).thumbnail_image(plan.width, **size)
     else:
         frames = f",n={header.frames}" if header.frames > 1 else ""
@@ -124,19 +126,19 @@ def _scaled(source: Any, found: Format, plan: Plan, header: Header) -> Any:
     return image if image.interpretation in _FINAL else image.colourspace("srgb")
 
 
-def _shrunk(source: Any, plan: Plan, header: Header) -> Any:
+def _shrunk(source: Any, plan: RenderPlan, header: Header) -> Any:
     """Decode a JPEG at a half, a fourth or an eighth of its size, as far as the plan allows.
 
-    `thumbnail` alone stays at twice the size it needs. That costs a quarter to a third more CPU for nothing to be
-    seen: the two differ from a resize of the whole by 51 and 49 dB (4000 to 800 pixels).
+    `thumbnail` alone stays at twice the needed size. That costs a quarter to a third more CPU without a visible
+    difference: the two differ from a resize of the full image by 51 and 49 dB (4000 to 800 pixels).
     """
     most = min(header.width / plan.width, header.height / plan.height)
     shrink = max(factor for factor in _SHRINKS if factor <= max(most, 1))
     return pyvips.Image.jpegload_source(_source(source), shrink=shrink, access="sequential", fail_on=_FAIL_ON)
 
 
-def _cut(image: Any, transform: Transform, plan: Plan, frames: int) -> Any:
-    """Take the box of the plan out of every frame."""
+def _cut(image: Any, transform: Transform, plan: RenderPlan, frames: int) -> Any:
+    """Cut the box of the plan out of every frame."""
     if not plan.is_cut:
         return image
     box = (plan.box_width, plan.box_height)
@@ -151,7 +153,7 @@ def _cut(image: Any, transform: Transform, plan: Plan, frames: int) -> Any:
     return joined
 
 
-def _write(image: Any, written: Format, quality: int) -> bytes:
+def _write(image: Any, written: ImageFormat, quality: int) -> bytes:
     options: dict[str, Any] = {**dict(written.options), "keep": "none"}
     if written.quality is not None:
         options["Q"] = quality or written.quality
@@ -163,7 +165,7 @@ def _write(image: Any, written: Format, quality: int) -> bytes:
 
 
 def _source(source: Any) -> Any:
-    """Let the library read from the buffer where it lies."""
+    """Return a libvips source that reads from the buffer without a copy."""
     return pyvips.Source.new_from_memory(source)
 
 

@@ -7,7 +7,7 @@ select
   pg_catalog.to_regclass('supabase_migrations.seed_files') is not null as seeds
 
 -- name: make
--- The tables as they are everywhere, with the columns that older ones lack.
+-- Creates the tables of the official tool, and adds columns that older ones lack.
 set lock_timeout = '4s';
 create schema if not exists supabase_migrations;
 create table if not exists supabase_migrations.schema_migrations (version text not null primary key);

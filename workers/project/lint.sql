@@ -114,7 +114,7 @@ where nspname = any($1::text[]) and $2::text[] is not null
 order by 3
 
 -- name: functions
--- The functions whose bodies are looked at again.
+-- The functions whose bodies are checked again.
 select function.oid::pg_catalog.regprocedure::text as object, pg_catalog.pg_get_functiondef(function.oid) as definition
 from pg_catalog.pg_proc as function
 join pg_catalog.pg_namespace as space on space.oid = pronamespace

@@ -1,65 +1,73 @@
-"""Make the database anew: the platform's schemas, then roles, migrations and seeds of the project.
+"""Recreates the database: the platform's schemas, then roles, migrations and seeds of the project.
 
-It is filled under its own name (workers/project/replace.py: in place), for a project's migrations say
-`alter database postgres set ...`. Nothing is waited for until it is on the disk but the last step, which brings all before it
-there too. A reset that was killed is taken back by the next start, reset or restore.
+The new database is filled under its final name (replace_database.py: in place), because a project's migrations may say
+`alter database postgres set ...`. Commits are not flushed to disk one by one; the last step flushes all. A reset that was
+killed is undone by the next start, reset or restore.
 """
 
 from functools import partial
 
 from schemas.settings.tree import Settings
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 from workers.project import history
-from workers.project.bring_up import Local, Tell, apply_migrations, apply_roles, apply_seeds
-from workers.project.door import Links, open_door
-from workers.project.errors import Refused
-from workers.project.replace import replace_in_place
-from workers.project.vault import fill_vault
+from workers.project.errors import ProjectRejected
+from workers.project.project_connection import ProjectUrls, open_project_connection
+from workers.project.push import ProjectFiles, Report, apply_migrations, apply_roles, apply_seeds
+from workers.project.replace_database import replace_in_place
+from workers.project.vault_secrets import fill_vault
 
 _SETTING = "synchronous_commit=off"
 """Setting of the sessions that fill the new database."""
 
 
 async def reset(
-    links: Links,
+    urls: ProjectUrls,
     settings: Settings,
-    local: Local,
-    tell: Tell,
+    files: ProjectFiles,
+    report: Report,
     *,
     up_to: str | None = None,
     seeds: bool = True,
 ) -> None:
-    """Make the database anew. Whatever fails, the old one is back as it was.
+    """Recreate the database. If anything fails, the old one is restored.
 
-    Raises: Refused where it cannot be begun; ProjectError, MigrationError and the driver's errors.
+    Raises: ProjectRejected if it cannot be started; ProjectError, MigrationError and the driver's errors.
     """
-    if not links.is_embedded:
-        raise Refused(
+    if not urls.is_embedded:
+        raise ProjectRejected(
             "Only the embedded database is reset. Of an outside one, drop and create it by your own means "
             "and start the platform again."
         )
-    if up_to is not None and all(migration.version != up_to for migration in local.migrations):
-        raise Refused(f"There is no migration {up_to} in the folder.")
-    fill = partial(_fill, links, settings, local, tell, up_to=up_to, seeds=seeds)
-    await replace_in_place(links.owner, fill, tell)
+    if up_to is not None and all(migration.version != up_to for migration in files.migrations):
+        raise ProjectRejected(f"There is no migration {up_to} in the folder.")
+    fill = partial(_fill, urls, settings, files, report, up_to=up_to, seeds=seeds)
+    await replace_in_place(urls.owner, fill, report)
 
 
 async def _fill(
-    links: Links, settings: Settings, local: Local, tell: Tell, *, up_to: str | None, seeds: bool
+    urls: ProjectUrls,
+    settings: Settings,
+    files: ProjectFiles,
+    report: Report,
+    *,
+    up_to: str | None,
+    seeds: bool,
 ) -> None:
-    await migrate(_hasty(links.owner), settings)
-    tell("The platform's schemas are there")
-    async with open_door(_hasty(links.project), tell) as door:
-        await history.make_history(door.connection)
-        await fill_vault(door, local.secrets, tell, tell)
-        if local.roles:
-            await apply_roles(door, local.roles, tell)
-        wanted = [each for each in local.migrations if up_to is None or each.version <= up_to]
-        await apply_migrations(door, wanted, tell, keep_roles=True)
+    await migrate(_without_flush(urls.owner), settings)
+    report("The platform's schemas are there")
+    async with open_project_connection(_without_flush(urls.project), report) as project:
+        await history.make_history(project.connection)
+        await fill_vault(project, files.secrets, report, report)
+        if files.roles:
+            await apply_roles(project, files.roles, report)
+        migrations = [
+            migration for migration in files.migrations if up_to is None or migration.version <= up_to
+        ]
+        await apply_migrations(project, migrations, report, keep_roles=True)
         if seeds:
-            await apply_seeds(door, local.seeds, tell)
+            await apply_seeds(project, files.seeds, report)
 
 
-def _hasty(url: str) -> str:
-    """Add the setting to a URL."""
+def _without_flush(url: str) -> str:
+    """Return a URL with `synchronous_commit=off`."""
     return f"{url}{'&' if '?' in url else '?'}{_SETTING}"

@@ -1,1 +1,1 @@
-"""Answers the realtime edges: who may join and send, what filters mean, which rows somebody may see."""
+"""The realtime pool: answers the edges. Who may join and send, what filters mean, and which rows a caller may see."""

@@ -1,6 +1,6 @@
-"""Who the database sees in a transaction of realtime: role and claims. Pure.
+"""The caller of a transaction of realtime: role, claims and the settings that represent them. Pure.
 
-The claims that Postgres is told always name the role it runs as, as for REST: `auth.role()` is the role.
+The claims that Postgres receives always have the role it runs as, as for REST: `auth.role()` returns that role.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Settings = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Caller:
+class DatabaseCaller:
     """A role, and the claims of its token as the JSON text of an object."""
 
     role: str
@@ -24,27 +24,27 @@ class Caller:
         return msgspec.json.decode(self.claims or b"{}", type=dict[str, msgspec.Raw])
 
     @cached_property
-    def told(self) -> str:
-        """Give the claims as Postgres is told them. Raises: msgspec.DecodeError if they are no JSON object."""
+    def jwt_claims(self) -> str:
+        """Return the claims for the setting `request.jwt.claims`. Raises: msgspec.DecodeError if they are not an object."""
         role = msgspec.Raw(msgspec.json.encode(self.role))
         return msgspec.json.encode({**self._decoded, "role": role}).decode()
 
     @property
     def subject(self) -> str:
-        """Give the claim `sub` where it is a text."""
+        """Return the claim `sub` if it is a text, else ""."""
         raw = self._decoded.get("sub")
-        found = msgspec.json.decode(raw) if raw is not None else ""
-        return found if isinstance(found, str) else ""
+        subject = msgspec.json.decode(raw) if raw is not None else ""
+        return subject if isinstance(subject, str) else ""
 
 
-def become(caller: Caller, topic: str, headers: Mapping[str, str]) -> Settings:
-    """Give the settings that make a transaction a caller's who asks for a channel.
+def caller_settings(caller: DatabaseCaller, topic: str, headers: Mapping[str, str]) -> Settings:
+    """Return the settings with which a transaction acts as a caller of a channel.
 
-    Source: reference page "realtime", section 10.
+    Source: docs/reference/realtime.md, section 10.
     """
     return [
         ("realtime.topic", topic),
-        ("request.jwt.claims", caller.told),
+        ("request.jwt.claims", caller.jwt_claims),
         ("request.jwt.claim.sub", caller.subject),
         ("request.jwt.claim.role", caller.role),
         ("request.headers", msgspec.json.encode(headers).decode()),

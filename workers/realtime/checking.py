@@ -1,10 +1,10 @@
-"""CHECK: whether entries can be subscribed to, and what their filters mean.
+"""CHECK: whether subscriptions can be made, and what their filters mean.
 
-    entry --> conditions (filters.py) --> published tables, columns the role may select (one look at the catalog)
-          --> each condition tried by Postgres on the column's type --> Filter, decided locally where that is the same
+    subscription -> conditions (filters.py) -> published tables, and the columns that the role may select (one catalog query)
+                 -> Postgres tries each condition on the column's type -> FilterCondition, marked if the edge can decide it
 
-A filter on several tables (`*`) must hold for each; it is decided locally only where all of them agree.
-Source: reference page "realtime", sections 5 and 9.
+A filter on several tables (`*`) must be valid for each; the edge decides it only if all of them agree.
+Source: docs/reference/realtime.md, sections 5 and 9.
 """
 
 import asyncio
@@ -14,15 +14,20 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Struct
 
-from schemas.realtime import Check, Checked, CheckedEntry, Entry, Filter
+from schemas.realtime import (
+    ChangeSubscription,
+    CheckAnswer,
+    CheckedSubscription,
+    CheckQuery,
+    FilterCondition,
+)
 from workers.database.errors import DatabaseError
-from workers.database.pool import Pool
-from workers.database.session import Statement, Work
-from workers.realtime import refusals
-from workers.realtime.columns import Facts
-from workers.realtime.conditions import IS_VALUES, local_of, probe, regex_probe
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.realtime import rejection_texts
+from workers.realtime.conditions import IS_VALUES, FilterColumn, local_of, probe, regex_probe
 from workers.realtime.errors import is_passing
-from workers.realtime.filters import Condition, FilterRefused, parse_filter
+from workers.realtime.filters import FilterRejected, ParsedCondition, parse_filter
 from workers.sql.files import read_statements
 
 MOST_VALUES = 100
@@ -38,111 +43,118 @@ _TIMED_OUT = "57014"
 _ALL = "*"
 
 
-class _Found(Struct, frozen=True):
-    """A published table that an entry means."""
+class _PublishedTable(Struct, frozen=True):
+    """A published table that a subscription matches, and its columns that the subscription names."""
 
     number: int
-    columns: list[Facts]
+    """Index of the subscription in the query."""
+    columns: list[FilterColumn]
 
 
 @dataclass(slots=True)
-class _Asked:
-    """An entry on its way."""
+class _PendingCheck:
+    """A subscription that is being checked."""
 
-    entry: Entry
-    conditions: list[Condition] = field(default_factory=list)
+    subscription: ChangeSubscription
+    conditions: list[ParsedCondition] = field(default_factory=list)
     error: str = ""
-    tables: list[dict[str, Facts]] = field(default_factory=list)
+    tables: list[dict[str, FilterColumn]] = field(default_factory=list)
 
 
-_read_found = msgspec.json.Decoder(_Found).decode
+_decode_table = msgspec.json.Decoder(_PublishedTable).decode
 
 
-async def check_entries(database: Pool, asked: Check) -> Checked:
-    """Answer CHECK. Raises: DatabaseError and its siblings, where the fault is not the entry's."""
-    entries = [_parsed(entry) for entry in asked.entries]
-    await _look(database, asked.role, entries)
-    return Checked([await _checked(database, each, asked.role) for each in entries])
+async def check_subscriptions(database: ConnectionPool, query: CheckQuery) -> CheckAnswer:
+    """Answer CHECK. Raises: DatabaseError, Disconnected, PoolTimeout, unless the subscription caused the error."""
+    checks = [_parse(subscription) for subscription in query.subscriptions]
+    await _read_catalog(database, query.role, checks)
+    return CheckAnswer([await _outcome(database, check) for check in checks])
 
 
-def _parsed(entry: Entry) -> _Asked:
-    asked = _Asked(entry)
-    if not entry.schema or not entry.table:
-        asked.error = refusals.NOTHING_ASKED + "%{}"
-    elif entry.select and _ALL in (entry.schema, entry.table):
-        asked.error = refusals.SELECT_OF_MANY
+def _parse(subscription: ChangeSubscription) -> _PendingCheck:
+    check = _PendingCheck(subscription)
+    if not subscription.schema or not subscription.table:
+        check.error = rejection_texts.NOTHING_ASKED + "%{}"
+    elif subscription.select and _ALL in (subscription.schema, subscription.table):
+        check.error = rejection_texts.SELECT_OF_MANY
     else:
         try:
-            asked.conditions = parse_filter(entry.filter)
-        except FilterRefused as refused:
-            asked.error = refusals.no_filter(str(refused))
-    return asked
+            check.conditions = parse_filter(subscription.filter)
+        except FilterRejected as rejected:
+            check.error = rejection_texts.no_filter(str(rejected))
+    return check
 
 
-async def _look(database: Pool, role: str, entries: Sequence[_Asked]) -> None:
-    """Read what the catalog knows of all entries that could be read."""
-    wanted = [
+async def _read_catalog(database: ConnectionPool, role: str, checks: Sequence[_PendingCheck]) -> None:
+    """Read the published tables and columns of all subscriptions that were parsed."""
+    requested = [
         {
             "number": number,
-            "schema": each.entry.schema,
-            "table": each.entry.table,
-            "columns": sorted({one.column for one in each.conditions} | set(each.entry.select or ())),
+            "schema": check.subscription.schema,
+            "table": check.subscription.table,
+            "columns": sorted(
+                {condition.column for condition in check.conditions} | set(check.subscription.select or ())
+            ),
         }
-        for number, each in enumerate(entries)
-        if not each.error
+        for number, check in enumerate(checks)
+        if not check.error
     ]
-    if not wanted:
+    if not requested:
         return
-    names = role.encode()
-    look = Statement(_SQL["published"], [msgspec.json.encode(wanted), names])
-    found, is_there = await database.run(Work(_SETTINGS, [look, Statement(_SQL["role"], [names])]))
-    for row in found:
-        table = _read_found(row[0] or b"")
-        entries[table.number].tables.append({column.name: column for column in table.columns})
-    if is_there[0][0] != b"t":
+    name = role.encode()
+    select = Statement(_SQL["published"], [msgspec.json.encode(requested), name])
+    tables, has_role = await database.run(TransactionSpec(_SETTINGS, [select, Statement(_SQL["role"], [name])]))
+    for row in tables:
+        table = _decode_table(row[0] or b"")
+        checks[table.number].tables.append({column.name: column for column in table.columns})
+    if has_role[0][0] != b"t":
         missing = DatabaseError("42704", f'role "{role}" does not exist')
-        for each in entries:
-            each.error = each.error or refusals.failed(each.entry, each.conditions, missing)
+        for check in checks:
+            check.error = check.error or rejection_texts.failed(check.subscription, check.conditions, missing)
 
 
-async def _checked(database: Pool, asked: _Asked, role: str) -> CheckedEntry:
-    if asked.error:
-        return CheckedEntry(asked.error)
-    if not asked.tables:
-        return CheckedEntry(refusals.nothing_there(asked.entry, asked.conditions))
+async def _outcome(database: ConnectionPool, check: _PendingCheck) -> CheckedSubscription:
+    if check.error:
+        return CheckedSubscription(check.error)
+    if not check.tables:
+        return CheckedSubscription(rejection_texts.nothing_there(check.subscription, check.conditions))
     try:
-        filters = await asyncio.gather(*(_filter(database, one, asked.tables) for one in asked.conditions))
-        for name in asked.entry.select or ():
-            if any(name not in columns for columns in asked.tables):
-                raise refusals.raised(f"invalid column for select {name}")
+        filters = await asyncio.gather(
+            *(_check_condition(database, condition, check.tables) for condition in check.conditions)
+        )
+        for name in check.subscription.select or ():
+            if any(name not in columns for columns in check.tables):
+                raise rejection_texts.raised(f"invalid column for select {name}")
     except DatabaseError as error:
         if is_passing(error):
             raise
-        message = refusals.failed(asked.entry, asked.conditions, error)
-        return CheckedEntry(message, is_final=error.code != _TIMED_OUT)
-    return CheckedEntry(filters=list(filters))
+        message = rejection_texts.failed(check.subscription, check.conditions, error)
+        return CheckedSubscription(message, is_final=error.code != _TIMED_OUT)
+    return CheckedSubscription(filters=list(filters))
 
 
-async def _filter(database: Pool, condition: Condition, tables: Iterable[dict[str, Facts]]) -> Filter:
-    """Try a condition on the column of each table; give what it means for all of them."""
-    kinds: set[Facts] = set()
-    for columns in tables:
-        if condition.column not in columns:
-            raise refusals.raised(f"invalid column for filter {condition.column}")
-        kinds.add(columns[condition.column])
-    found = [await _tried(database, condition, column) for column in kinds]
-    first = found[0]
-    if all(each == first for each in found):
+async def _check_condition(
+    database: ConnectionPool, condition: ParsedCondition, tables: Iterable[dict[str, FilterColumn]]
+) -> FilterCondition:
+    """Try a condition on the column of each table; return what it means for all of them."""
+    columns: set[FilterColumn] = set()
+    for table in tables:
+        if condition.column not in table:
+            raise rejection_texts.raised(f"invalid column for filter {condition.column}")
+        columns.add(table[condition.column])
+    outcomes = [await _try(database, condition, column) for column in columns]
+    first = outcomes[0]
+    if all(outcome == first for outcome in outcomes):
         return first
     values = await _values(database, condition, _TEXT) if condition.op == "in" else [condition.value]
-    return _meant(condition, values, type="", local="null" if condition.op == "is" else "")
+    return _filter_condition(condition, values, type="", local="null" if condition.op == "is" else "")
 
 
-async def _tried(database: Pool, condition: Condition, column: Facts) -> Filter:
-    """Try a condition on one column. Raises: DatabaseError that says what is wrong with it."""
+async def _try(database: ConnectionPool, condition: ParsedCondition, column: FilterColumn) -> FilterCondition:
+    """Try a condition on one column. Raises: DatabaseError with the reason why it is not valid."""
     if condition.op == "is":
-        _refuse_bad_is(condition, column)
-        return _meant(condition, [condition.value], column.typname, "null")
+        _check_is(condition, column)
+        return _filter_condition(condition, [condition.value], column.typname, "null")
     if condition.op in _REGEXES:
         await _compile(database, condition)
     try:
@@ -151,57 +163,60 @@ async def _tried(database: Pool, condition: Condition, column: Facts) -> Filter:
         if is_passing(error) or error.code == _TIMED_OUT:
             raise
         if condition.op in _PATTERNS or error.code in _NO_OPERATOR:
-            what = f"operator {condition.op} is not supported on column {column.name} of type {column.type}"
-            raise refusals.raised(f"{what}: {error.message}") from None
+            text = f"operator {condition.op} is not supported on column {column.name} of type {column.type}"
+            raise rejection_texts.raised(f"{text}: {error.message}") from None
         raise
     local = local_of(condition.op, column)
-    # As it was written where SQL decides: a type may print what it would not read again.
-    is_kept = not local and condition.op != "in"
-    return _meant(condition, [condition.value] if is_kept else values, column.typname, local)
+    # Where SQL decides, the operand stays as it was written: a type may print a text that it cannot read again.
+    is_unchanged = not local and condition.op != "in"
+    operands = [condition.value] if is_unchanged else values
+    return _filter_condition(condition, operands, column.typname, local)
 
 
-def _refuse_bad_is(condition: Condition, column: Facts) -> None:
+def _check_is(condition: ParsedCondition, column: FilterColumn) -> None:
     if condition.value not in IS_VALUES:
-        raise refusals.raised("invalid value for is filter: must be null, true, false, or unknown")
+        raise rejection_texts.raised("invalid value for is filter: must be null, true, false, or unknown")
     if condition.value != "null" and column.type != "boolean":
-        what = f"is {condition.value} filter requires a boolean column, got {column.type}"
-        raise refusals.raised(what)
+        text = f"is {condition.value} filter requires a boolean column, got {column.type}"
+        raise rejection_texts.raised(text)
 
 
-async def _compile(database: Pool, condition: Condition) -> None:
+async def _compile(database: ConnectionPool, condition: ParsedCondition) -> None:
     try:
         await database.run(regex_probe(condition.value))
     except DatabaseError as error:
         if error.code != _BAD_REGEX:
             raise
-        what = f"invalid regular expression for {condition.op} filter: {error.message}"
-        raise refusals.raised(what) from None
+        text = f"invalid regular expression for {condition.op} filter: {error.message}"
+        raise rejection_texts.raised(text) from None
 
 
-async def _values(database: Pool, condition: Condition, column: Facts) -> list[str | None]:
-    """Give the operands of a condition as Postgres prints them."""
+async def _values(database: ConnectionPool, condition: ParsedCondition, column: FilterColumn) -> list[str | None]:
+    """Return the operands of a condition as Postgres prints them."""
     rows = (await database.run(probe(condition, column)))[0]
-    shown = rows[0][0]
+    printed = rows[0][0]
     if condition.op != "in":
-        return [shown.decode() if shown is not None else condition.value]
-    values = msgspec.json.decode(shown or b"[]", type=list[str | None])
+        return [printed.decode() if printed is not None else condition.value]
+    values = msgspec.json.decode(printed or b"[]", type=list[str | None])
     if len(values) > MOST_VALUES:
-        raise refusals.raised(f"too many values for `in` filter. Maximum {MOST_VALUES}")
+        raise rejection_texts.raised(f"too many values for `in` filter. Maximum {MOST_VALUES}")
     return values
 
 
-def _meant(condition: Condition, values: Sequence[str | None], type: str, local: str) -> Filter:
-    """Give the filter. A NULL in a list matches nothing; where the list is negated, then nothing matches at all."""
-    known = [value for value in values if value is not None]
-    is_hopeless = len(known) < len(values) and condition.is_negated
-    return Filter(
+def _filter_condition(
+    condition: ParsedCondition, values: Sequence[str | None], type: str, local: str
+) -> FilterCondition:
+    """Return the checked condition. A NULL in a list matches nothing; if the list is negated, no row matches at all."""
+    operands = [value for value in values if value is not None]
+    never_matches = len(operands) < len(values) and condition.is_negated
+    return FilterCondition(
         condition.column,
         condition.op,
-        [] if is_hopeless else known,
-        condition.is_negated and not is_hopeless,
+        [] if never_matches else operands,
+        condition.is_negated and not never_matches,
         type,
         local,  # type: ignore[arg-type]  # one of Local, which the schema spells out
     )
 
 
-_TEXT = Facts("", "text", "text", False, True, True, True)
+_TEXT = FilterColumn("", "text", "text", False, True, True, True)

@@ -1,14 +1,14 @@
 """Remembers up to where the clients of all edges acknowledged row changes, for clients that join again without `resume`.
 
-Theory. Every member of the pool hears the positions of every edge (subject CLIENT_POSITIONS) and keeps them in memory: a
-member that starts is told the positions of open channels at once. A client is recognized by a hash, which several clients
-can share (two tabs of one browser). So that none of them misses a change whatever the order in which they come back, each
-gets the lowest position of all candidates, while the candidate with the highest position is removed: the last to come back
-gets the lowest position too. Some of them get changes twice; none misses any.
+Theory. Every member of the pool receives the positions of every edge (subject CLIENT_POSITIONS) and stores them in memory. When
+a member starts, the edges report their open channels at once. A client is recognized by a hash, which several clients can share
+(two tabs of one browser). So that none of them misses a change, in whatever order they return, each gets the lowest position of
+all candidates, while the candidate with the highest position is removed: the last one to return gets the lowest position, too.
+Some of them receive changes twice; none misses any.
 
-Candidates are channels whose connection broke; where there is none, channels of other edges that count as open, because an
-edge that was killed cannot report its broken ones. Open channels of the edge that asks are never used: that edge knows them.
-Pure; the clock is an argument.
+Candidates are channels whose connection broke. If there is none, channels of other edges that count as open are candidates,
+because an edge that was killed cannot report its broken ones. Open channels of the edge that sends the query are never used: that
+edge knows them. Pure; the clock is an argument.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from schemas.changes import Position
 from schemas.realtime import ClientPositions, PositionAnswer, PositionQuery
 
 MOST_POSITIONS = 100_000
-"""Positions that one member remembers; beyond, those that were not refreshed for longest are forgotten."""
+"""Positions that one member remembers; beyond it, those with the oldest report are removed."""
 _Key = tuple[str, int]
 
 
@@ -35,15 +35,15 @@ class RememberedPositions:
     def __init__(self, window_s: float, most: int = MOST_POSITIONS) -> None:
         self._window_s, self._most = window_s, most
         self._positions: dict[_Key, _Remembered] = {}
-        """The one that was reported last is at the end."""
+        """Ordered by the time of the last report."""
         self._keys: dict[bytes, set[_Key]] = {}
 
     def __len__(self) -> int:
         return len(self._positions)
 
     def update(self, report: ClientPositions, now: float) -> None:
-        """Take over what an edge reports."""
-        for key in report.taken:
+        """Apply the report of an edge."""
+        for key in report.used:
             self._forget(key)
         for channel in report.channels:
             key = (report.edge, channel.number)
@@ -77,7 +77,7 @@ class RememberedPositions:
             del self._keys[remembered.client]
 
     def _forget_old(self, now: float) -> None:
-        """Forget what was not reported within the window, and what is too much."""
+        """Remove positions that were not reported within the window, and the oldest ones beyond the limit."""
         while self._positions:
             key = next(iter(self._positions))
             is_old = now - self._positions[key].at > self._window_s

@@ -1,19 +1,20 @@
-"""Conditions of filters as SQL: how they are tried at the subscription, and decided for rows. Pure.
+"""Filter conditions as SQL: how they are tried when a subscription is made, and evaluated for rows. Pure.
 
-Both run the same operators on the same types, so that what is taken at the subscription cannot fail later. Values are
-parameters; the names of types come from the catalog. Types and operators are found in pg_catalog first.
+Both run the same operators on the same types, so a condition that was accepted cannot fail later. Values are parameters; the
+names of types come from the catalog. Types and operators are found in pg_catalog first.
 
-What runs is operators and casts, on values that the caller named and rows that the log carries: no table is read. So the
-work runs as the login role, which may read none. A type of the project lies in a schema that this role may not know; there
-the work runs as `service_role`, whose rights the project's own operators and casts then have, and nothing else does.
+These statements run operators and casts on values that the caller named and rows of the log; they read no table. So they run as
+the login role, which may read none. A type of the project is in a schema that this role may not use; then the statement runs as
+`service_role`. So operators and casts that the project defined run with its rights, and no other code does.
 """
 
 from typing import Literal
 
-from schemas.realtime import Filter
-from workers.database.session import Statement, Work
-from workers.realtime.columns import Facts
-from workers.realtime.filters import Condition
+from msgspec import Struct
+
+from schemas.realtime import FilterCondition
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.realtime.filters import ParsedCondition
 from workers.sql.compose import Sql, catalog_text, concat, ident, param, raw, render
 
 Local = Literal["", "number", "bool", "text", "uuid", "null"]
@@ -33,8 +34,24 @@ _ORDERED = frozenset(("eq", "neq", "lt", "lte", "gt", "gte", "in", "isdistinct")
 _EQUAL = frozenset(("eq", "neq", "in", "isdistinct"))
 
 
-def local_of(op: str, column: Facts) -> Local:
-    """Tell how a condition can be decided without SQL, with the same outcome; empty: it cannot."""
+class FilterColumn(Struct, frozen=True):
+    """A column that the role may select, as the catalog has it."""
+
+    name: str
+    typname: str
+    type: str
+    """As `format_type` prints it with an empty search path, without a modifier."""
+    is_enum: bool
+    is_builtin: bool
+    """Its type is one of pg_catalog."""
+    is_deterministic: bool
+    """Equal texts have equal bytes."""
+    is_by_bytes: bool
+    """Its collation orders texts by their bytes."""
+
+
+def local_of(op: str, column: FilterColumn) -> Local:
+    """Return how the edge can decide a condition with the same outcome as SQL; empty if it cannot."""
     if op == "is":
         return "null"
     if column.type in _NUMBERS and op in _ORDERED:
@@ -50,45 +67,45 @@ def local_of(op: str, column: Facts) -> Local:
     return ""
 
 
-def probe(condition: Condition, column: Facts) -> Work:
-    """Give the work that fails if a condition makes no sense; its row holds the operand as Postgres prints it, and for
-    `in` a JSON array of them."""
+def probe(condition: ParsedCondition, column: FilterColumn) -> TransactionSpec:
+    """Return the transaction that fails if a condition is not valid. Its row has the operand as Postgres prints it, for `in`
+    a JSON array of them."""
     type = catalog_text(column.type)
     operand = param(condition.value)
     if condition.op == "in":
         many = concat(raw("cast("), operand, raw(" as "), type, raw("[])"))
-        tried = concat(raw("cast(null as "), type, raw(") = any("), many, raw(")"))
-        shown = concat(
+        comparison = concat(raw("cast(null as "), type, raw(") = any("), many, raw(")"))
+        printed = concat(
             raw("(select pg_catalog.json_agg(one::text) from pg_catalog.unnest("), many, raw(") as one)")
         )
     else:
         one = concat(raw("cast("), operand, raw(" as "), type, raw(")"))
-        tried = concat(one, _SYMBOLS[condition.op], one)
-        shown = concat(one, raw("::text"))
-    return work_of(concat(raw("select "), shown, raw(", "), tried), column.is_builtin)
+        comparison = concat(one, _SYMBOLS[condition.op], one)
+        printed = concat(one, raw("::text"))
+    return work_of(concat(raw("select "), printed, raw(", "), comparison), column.is_builtin)
 
 
-def regex_probe(pattern: str) -> Work:
-    """Give the work that fails for what is no regular expression."""
+def regex_probe(pattern: str) -> TransactionSpec:
+    """Return the transaction that fails for a text that is not a regular expression."""
     return work_of(concat(raw("select '' ~ cast("), param(pattern), raw(" as text)")), True)
 
 
-def holds(condition: Filter, value: Sql, type: Sql) -> Sql:
-    """Give the expression that is true where a condition holds for a value of a type."""
+def condition_sql(condition: FilterCondition, value: Sql, type: Sql) -> Sql:
+    """Return the expression that is true if a value of a type meets a condition."""
     match condition.op:
         case "is":
-            found = concat(value, _IS[condition.values[0]])
+            test = concat(value, _IS[condition.values[0]])
         case "in":
             operand = param(array_text(condition.values))
-            found = concat(value, raw(" = any(cast("), operand, raw(" as "), type, raw("[]))"))
+            test = concat(value, raw(" = any(cast("), operand, raw(" as "), type, raw("[]))"))
         case op:
             operand = param(condition.values[0])
-            found = concat(value, _SYMBOLS[op], raw("cast("), operand, raw(" as "), type, raw(")"))
-    return concat(raw("not ("), found, raw(")")) if condition.is_negated else found
+            test = concat(value, _SYMBOLS[op], raw("cast("), operand, raw(" as "), type, raw(")"))
+    return concat(raw("not ("), test, raw(")")) if condition.is_negated else test
 
 
-def work_of(sql: Sql, is_builtin: bool) -> Work:
-    """Give the transaction that runs operators and casts. Raises: DatabaseError for a text that Postgres cannot hold."""
+def work_of(sql: Sql, is_builtin: bool) -> TransactionSpec:
+    """Return the transaction that runs operators and casts. Raises: DatabaseError for a text that Postgres cannot store."""
     text, params = render(sql)
     settings = [
         ("search_path", "pg_catalog, public, extensions"),
@@ -97,15 +114,15 @@ def work_of(sql: Sql, is_builtin: bool) -> Work:
     ]
     if not is_builtin:
         settings.append(("role", "service_role"))
-    return Work(settings, [Statement(text, params)], read_only=True)  # type: ignore[arg-type]  # there are no slots
+    return TransactionSpec(settings, [Statement(text, params)], read_only=True)  # type: ignore[arg-type]  # there are no slots
 
 
 def array_text(values: list[str]) -> str:
-    """Write texts as Postgres writes an array of them."""
+    """Return the text of a Postgres array of texts."""
     quoted = ['"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values]
     return "{" + ",".join(quoted) + "}"
 
 
 def column_of(name: str) -> Sql:
-    """Give a column of the rows that are filtered."""
+    """Return the SQL of a column of the filtered rows."""
     return concat(raw("row."), ident(name))

@@ -1,8 +1,8 @@
-"""Refusals of the realtime pool, which only edges see.
+"""Errors of the realtime pool; only edges see them.
 
-ApiError ── BadQuestion      the body is no question of its kind
-         ├─ UnknownQuestion  there is no question of that name
-         ├─ QuestionFailed   the database refused what it should have answered
+ApiError ── MalformedQuery   the body is not a query of this kind
+         ├─ UnknownQuery     the path names no query
+         ├─ QueryFailed      the database rejected what it should have answered
          └─ Unavailable      the database cannot answer now (schemas/errors.py)
 """
 
@@ -15,28 +15,28 @@ _TIMED_OUT = "57014"
 _RAISED_BY_SQL = "exec_stmt_raise"
 
 
-class BadQuestion(ApiError):
-    """The body is no question of its kind."""
+class MalformedQuery(ApiError):
+    """The body is not a query of this kind."""
 
     status = 400
 
 
-class UnknownQuestion(ApiError):
-    """There is no question of that name."""
+class UnknownQuery(ApiError):
+    """The path names no query."""
 
     status = 404
 
 
-class QuestionFailed(ApiError):
-    """The database refused what it should have answered: the schema is not as it should be."""
+class QueryFailed(ApiError):
+    """The database rejected what it should have answered: the schema is not as expected."""
 
     status = 500
 
 
 def is_passing(error: DatabaseError) -> bool:
-    """Tell whether an error says nothing about what was asked, but about the server now: the same may work later.
+    """Return whether an error is about the current state of the server, so that the same statement may work later.
 
-    A statement that takes too long does not count, nor does what a function of the project raises under such a code.
+    A statement timeout does not count, nor an error with such a code that a function of the project raises.
     """
     if error.routine == _RAISED_BY_SQL:
         return False

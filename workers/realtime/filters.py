@@ -1,11 +1,11 @@
-"""The grammar of filters on row changes: text in, conditions out. Pure.
+"""Parses the filters of subscriptions to row changes into conditions. Pure.
 
     filter     = "" | condition *("," condition)
     condition  = column "=" ["not."] op "." value
     value      = text | `"` text with backslash escapes `"` | "(" list ")" for `in`
 
-Commas between parentheses or double quotes do not split. A quote begins only behind `.`, `(` or `,`. The list of `in` is
-read as Postgres reads an array, by Postgres. Source: reference page "realtime", section 9.
+Commas inside parentheses or double quotes do not split. A quote opens only after `.`, `(` or `,`. Postgres parses the list of
+`in` as an array. Source: docs/reference/realtime.md, section 9.
 """
 
 import itertools
@@ -19,18 +19,18 @@ OPERATORS = frozenset(
 LONGEST = 16 * 1024
 """Characters of a filter: a hundred long values of an `in`, several times."""
 MOST_CONDITIONS = 20
-"""Conditions of a filter; each costs the database a look at the join."""
+"""Conditions of a filter; each needs a query of the database when the subscription is made."""
 
 _EMPTY_SEGMENT = "filter must not contain empty segments (check for extra commas)"
 _NO_PARENTHESES = "`in` filter value must be wrapped by parentheses"
 
 
-class FilterRefused(ValueError):
-    """The text is no filter: its message says why, as clients know it."""
+class FilterRejected(ValueError):
+    """The text is not a filter; the message is the one that clients receive."""
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ParsedCondition:
     """One condition as it was written. `value` of `in` is the text of an array, braces included."""
 
     column: str
@@ -39,21 +39,21 @@ class Condition:
     is_negated: bool = False
 
 
-def parse_filter(text: str) -> list[Condition]:
-    """Read a filter; blanks alone are none. Raises: FilterRefused."""
+def parse_filter(text: str) -> list[ParsedCondition]:
+    """Parse a filter; an empty one gives an empty list. Raises: FilterRejected."""
     trimmed = text.strip()
     if not trimmed:
         return []
     if len(trimmed) > LONGEST:
-        raise FilterRefused(f"filter must not be longer than {LONGEST} characters")
+        raise FilterRejected(f"filter must not be longer than {LONGEST} characters")
     segments = list(itertools.islice(_segments(trimmed), MOST_CONDITIONS + 1))
     if len(segments) > MOST_CONDITIONS:
-        raise FilterRefused(f"filter must not have more than {MOST_CONDITIONS} conditions")
+        raise FilterRejected(f"filter must not have more than {MOST_CONDITIONS} conditions")
     return [_condition(segment.strip()) for segment in segments]
 
 
 def inspected(value: object) -> str:
-    """Write texts, lists and tuples of them as messages for clients show them: `["a", "b"]`, `nil`."""
+    """Return texts, lists and tuples of them as error messages for clients print them: `["a", "b"]`, `nil`."""
     match value:
         case None:
             return "nil"
@@ -68,27 +68,27 @@ def inspected(value: object) -> str:
     return str(value)
 
 
-def _condition(text: str) -> Condition:
+def _condition(text: str) -> ParsedCondition:
     if not text:
-        raise FilterRefused(_EMPTY_SEGMENT)
+        raise FilterRejected(_EMPTY_SEGMENT)
     column, equals, rest = text.partition("=")
     if not equals:
-        raise FilterRefused(inspected([text]))
+        raise FilterRejected(inspected([text]))
     is_negated = rest.startswith("not.")
     rest = rest.removeprefix("not.")
     op, dot, value = rest.partition(".")
     if not dot:
-        raise FilterRefused(inspected([rest]))
+        raise FilterRejected(inspected([rest]))
     if op not in OPERATORS:
-        raise FilterRefused(inspected([op, value]))
-    return Condition(column, op, _operand(op, value), is_negated)
+        raise FilterRejected(inspected([op, value]))
+    return ParsedCondition(column, op, _operand(op, value), is_negated)
 
 
 def _operand(op: str, value: str) -> str:
     if op != "in":
         return _unquoted(value)
     if len(value) < 2 or value[0] != "(" or value[-1] != ")":
-        raise FilterRefused(_NO_PARENTHESES)
+        raise FilterRejected(_NO_PARENTHESES)
     return "{" + value[1:-1] + "}"
 
 
@@ -96,32 +96,32 @@ def _segments(text: str) -> Iterator[str]:
     """Split at the commas of the top level."""
     depth, begin, at, before, is_quoted = 0, 0, 0, "", False
     while at < len(text):
-        sign = text[at]
+        character = text[at]
         if is_quoted:
-            is_quoted = sign != '"'
-            at += sign == "\\"
-        elif sign == '"' and before in (".", "(", ","):
+            is_quoted = character != '"'
+            at += character == "\\"
+        elif character == '"' and before in (".", "(", ","):
             is_quoted = True
-        elif sign == "(":
+        elif character == "(":
             depth += 1
-        elif sign == ")":
+        elif character == ")":
             depth = max(0, depth - 1)
-        elif sign == "," and depth == 0:
+        elif character == "," and depth == 0:
             yield text[begin:at]
-            begin, sign = at + 1, ""
-        before = sign
+            begin, character = at + 1, ""
+        before = character
         at += 1
     yield text[begin:]
 
 
 def _unquoted(value: str) -> str:
-    """Take the quotes off a value that stands between them as a whole; others stay as they are."""
+    """Remove the quotes of a value that is quoted completely; return other values unchanged."""
     if not value.startswith('"'):
         return value
-    signs: list[str] = []
+    characters: list[str] = []
     at = 1
     while at < len(value) and value[at] != '"':
         at += value[at] == "\\" and at + 1 < len(value)
-        signs.append(value[at])
+        characters.append(value[at])
         at += 1
-    return "".join(signs) if at == len(value) - 1 else value
+    return "".join(characters) if at == len(value) - 1 else value

@@ -1,18 +1,18 @@
-"""What the realtime pool tells of its work: the names of things, never a value of a row, a topic or a claim."""
+"""What the realtime pool observes: names of things, never a value of a row, a topic or a claim."""
 
 from typing import ClassVar
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from workers.database.errors import DatabaseError
-from workers.realtime.numbers import Numbers
+from workers.realtime.metrics import RealtimeMetrics
 
 _NAMES_ONLY = ("42", "0A", "53", "55", "57")
 """Classes of SQLSTATE whose messages name things of the schema or the server, not values."""
 
 
 class PolicyFailed(Observation, frozen=True):
-    """A policy raised an error: whoever it was asked for sees nothing."""
+    """A policy raised an error: the caller sees no row."""
 
     level: ClassVar[str] = "warning"
     table: str
@@ -23,25 +23,25 @@ class PolicyFailed(Observation, frozen=True):
 
 
 class FilterFailed(Observation, frozen=True):
-    """A filter of a subscription could not be decided for a row, which then does not match."""
+    """A filter of a subscription could not be evaluated for a row; the row does not match."""
 
     level: ClassVar[str] = "warning"
     table: str
     sqlstate: str
 
 
-class QuestionRefused(Observation, frozen=True):
-    """The database refused a question of the realtime edges that it should have answered."""
+class RealtimeQueryFailed(Observation, frozen=True):
+    """The database rejected a query of the realtime edges that it should have answered."""
 
     level: ClassVar[str] = "error"
-    question: str
+    query: str
     request: str
     sqlstate: str
     reason: str
 
 
 class PartitionsFailed(Observation, frozen=True):
-    """The partitions of realtime.messages could not be made or dropped; the next turn tries again."""
+    """The partitions of realtime.messages could not be created or dropped; it is tried again in 30 seconds."""
 
     level: ClassVar[str] = "warning"
     sqlstate: str
@@ -49,24 +49,24 @@ class PartitionsFailed(Observation, frozen=True):
 
 
 class PositionsUnreadable(Observation, frozen=True):
-    """What came on the subject of client positions could not be read: it was dropped."""
+    """A message on the subject of client positions could not be decoded; it was dropped."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
-def tell_of_policy(numbers: Numbers, error: DatabaseError, table: str, role: str) -> None:
-    """Tell of a policy that raised, if that is news."""
-    if numbers.is_news("policy", table, role, error.code):
-        observe(PolicyFailed(table, role, error.code, telling(error)))
+def report_policy_error(metrics: RealtimeMetrics, error: DatabaseError, table: str, role: str) -> None:
+    """Report a policy that raised an error, at most once a minute."""
+    if metrics.is_news("policy", table, role, error.code):
+        observe(PolicyFailed(table, role, error.code, safe_message(error)))
 
 
-def tell_of_filter(numbers: Numbers, error: DatabaseError, table: str) -> None:
-    """Tell of a filter that could not be decided, if that is news."""
-    if numbers.is_news("filter", table, error.code):
+def report_filter_error(metrics: RealtimeMetrics, error: DatabaseError, table: str) -> None:
+    """Report a filter that could not be evaluated, at most once a minute."""
+    if metrics.is_news("filter", table, error.code):
         observe(FilterFailed(table, error.code))
 
 
-def telling(error: DatabaseError) -> str:
-    """Give the message of an error where it holds no values. Pure."""
+def safe_message(error: DatabaseError) -> str:
+    """Return the message of an error if it holds no values, else "". Pure."""
     return error.message if error.code[:2] in _NAMES_ONLY else ""

@@ -1,8 +1,8 @@
-"""The policies of a table for one role, as one rule. Pure.
+"""Combines the policies of a table for one role into one rule. Pure.
 
-    every restrictive policy AND any permissive one; without a permissive one nobody sees a row
+    every restrictive policy AND any permissive one; without a permissive policy no row is visible
 
-Source: PostgreSQL, "CREATE POLICY" (combining policies); migration auth/0001 for the functions that count as our own.
+Source: PostgreSQL, "CREATE POLICY" (combining policies); migration auth/0001 for the functions that count as the platform's.
 """
 
 import re
@@ -12,8 +12,8 @@ from importlib import resources
 
 from msgspec import Struct
 
-from schemas.realtime import Nobody, Rule
-from workers.realtime.recognition import Scope, all_of, any_of, recognise
+from schemas.realtime import NoRow, Rule
+from workers.realtime.recognition import PolicyScope, all_of, any_of, recognise
 
 _OWNER = "supabase_auth_admin"
 _OURS = re.compile(
@@ -22,12 +22,12 @@ _OURS = re.compile(
 )
 
 
-class Policy(Struct, frozen=True):
+class RowPolicy(Struct, frozen=True):
     """A policy for reading that applies to the role."""
 
     is_permissive: bool
     using: str | None
-    """Its expression; None: it says nothing of reading."""
+    """Its expression; None: it does not apply to reading."""
 
 
 class AuthFunction(Struct, frozen=True):
@@ -37,36 +37,38 @@ class AuthFunction(Struct, frozen=True):
     owner: str
     body: str
     is_plain: bool
-    """Written in SQL, stable, with the caller's rights and without settings of its own; the role may call it."""
+    """Written in SQL, stable, with the caller's rights and without settings; the role may call it."""
 
 
-def rule_of(policies: Iterable[Policy], scope: Scope) -> Rule:
-    """Give who sees a row."""
+def rule_of(policies: Iterable[RowPolicy], scope: PolicyScope) -> Rule:
+    """Return the rule that decides which rows are visible."""
     permissive: list[Rule] = []
     restrictive: list[Rule] = []
     for policy in policies:
         if policy.using is not None:
             (permissive if policy.is_permissive else restrictive).append(recognise(policy.using, scope))
     if not permissive:
-        return Nobody()
+        return NoRow()
     return all_of([*restrictive, any_of(permissive)])
 
 
-def trusted_functions(found: Iterable[AuthFunction]) -> frozenset[str]:
-    """Give the names of those that read the claims as the platform's own do, because they are the platform's own."""
-    ours = _own_bodies()
+def trusted_functions(functions: Iterable[AuthFunction]) -> frozenset[str]:
+    """Return the names of functions whose body is still the platform's, so that they read the claims as expected."""
+    bodies = _platform_bodies()
     return frozenset(
-        each.name
-        for each in found
-        if each.is_plain and each.owner == _OWNER and ours.get(each.name) == _words(each.body)
+        function.name
+        for function in functions
+        if function.is_plain
+        and function.owner == _OWNER
+        and bodies.get(function.name) == _words(function.body)
     )
 
 
 @cache
-def _own_bodies() -> dict[str, str]:
+def _platform_bodies() -> dict[str, str]:
     file = resources.files("schemas").joinpath("migrations", "auth", "0001_claims.sql")
-    found = _OURS.finditer(file.read_text(encoding="utf-8"))
-    return {each["name"]: _words(each["body"]) for each in found}
+    matches = _OURS.finditer(file.read_text(encoding="utf-8"))
+    return {match["name"]: _words(match["body"]) for match in matches}
 
 
 def _words(text: str) -> str:

@@ -1,41 +1,42 @@
-"""Recognition: the expression of a policy in, a rule that gives the same answer without SQL out. Pure.
+"""Recognises the expression of a policy as a rule that gives the same answer without SQL. Pure.
 
-What is recognised: `true`, `false`, boolean columns, a column that equals a constant, one of several, or a claim; AND and
-OR of these; `auth.role()` compared with constants, which the role alone decides, because the claims that Postgres is told
-always name the role it runs as. A claim is `auth.uid()`, `auth.email()`, members of `auth.jwt()` or of
-`current_setting('request.jwt.claims')`, cast or not, each also as `( SELECT ...)`. Everything else is `BySql`.
+Recognised are: `true`, `false`, boolean columns, a column that equals a constant, one of several, or a claim; AND and OR of
+these; `auth.role()` compared with constants, which the role alone decides, because the claims that Postgres receives always
+have the role it runs as. A claim is `auth.uid()`, `auth.email()`, members of `auth.jwt()` or of
+`current_setting('request.jwt.claims')`, with casts or without, each also as `( SELECT ...)`. Everything else is `SqlRule`.
 
-Columns and claims are compared only where equality of what the log and the token carry is equality in Postgres: UUIDs,
+Columns and claims are compared only if equality of the values in the log and in the token is equality in Postgres: UUIDs,
 booleans, labels of enums, integers and `numeric`, texts under a deterministic collation.
 
-An expression may raise an error, and then shows nothing: so nothing is left out of a rule but what Postgres itself leaves
-out when it plans (literal `true` and `false`), and parts that are always true beside AND, always false beside OR.
+An expression may raise an error, and then shows no row. So no part is left out of a rule except those that Postgres itself
+removes when it plans (literal `true` and `false`), parts that are always true beside AND, and parts that are always false
+beside OR.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.realtime import AllOf, AnyOf, BySql, Everybody, IsClaim, IsConstant, Nobody, Rule
-from workers.realtime.expressions import (
-    And,
-    Array,
-    Bool,
-    Call,
-    Cast,
-    Column,
-    Equal,
-    EqualAny,
-    Get,
-    Is,
-    Node,
-    Not,
-    Or,
-    Text,
-    parse_expression,
+from schemas.realtime import AllOf, AnyOf, ClaimRule, ConstantRule, EveryRow, NoRow, Rule, SqlRule
+from workers.realtime.expression_nodes import (
+    AndNode,
+    ArrayNode,
+    BoolNode,
+    CallNode,
+    CastNode,
+    ColumnNode,
+    EqualAnyNode,
+    EqualNode,
+    ExpressionNode,
+    IsNode,
+    MemberNode,
+    NotNode,
+    OrNode,
+    TextNode,
 )
+from workers.realtime.expressions import parse_expression
 
-BY_SQL = BySql()
+BY_SQL = SqlRule()
 
 _TEXTS = frozenset(("text", "character varying"))
 _WIDER = {
@@ -52,20 +53,20 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnType:
-    """What must be known of a column: its type as `format_type` spells it with an empty search path."""
+class PolicyColumn:
+    """A column of the policy's table: its type as `format_type` prints it with an empty search path."""
 
     type: str
     is_enum: bool = False
     is_deterministic: bool = True
-    """Equal texts are those of equal bytes."""
+    """Equal texts have equal bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """What an expression is about: columns of the table, the role, and which functions of `auth` are our own."""
+class PolicyScope:
+    """The context of an expression: columns of the table, the role, and which functions of `auth` are the platform's."""
 
-    columns: Mapping[str, ColumnType]
+    columns: Mapping[str, PolicyColumn]
     role: str
     trusted: frozenset[str] = frozenset(("uid", "jwt", "role", "email"))
 
@@ -79,118 +80,122 @@ class _Value:
     path: tuple[str, ...] | None = None
     constant: str | None = None
     was: str = ""
-    """The type before a cast that changed how it is compared."""
+    """The type before a cast that changed the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Certain:
-    """An expression that is always so for the role, but that Postgres evaluates."""
+    """An expression that always has this value for the role, but that Postgres evaluates."""
 
     value: bool
 
 
-_Found = Rule | _Certain
+_Outcome = Rule | _Certain
 
 
-def recognise(text: str, scope: Scope) -> Rule:
-    """Give the rule of one policy from the text of its expression."""
+def recognise(text: str, scope: PolicyScope) -> Rule:
+    """Return the rule of one policy from the text of its expression."""
     return _plain(_rule(parse_expression(text), scope))
 
 
 def all_of(rules: Sequence[Rule]) -> Rule:
-    """Put rules together of which each must hold."""
+    """Combine rules of which all must be true."""
     return _plain(_all_of(rules))
 
 
 def any_of(rules: Sequence[Rule]) -> Rule:
-    """Put rules together of which one must hold."""
+    """Combine rules of which one must be true."""
     return _plain(_any_of(rules))
 
 
 def is_recognised(rule: Rule) -> bool:
-    """Tell whether no part of a rule needs SQL."""
+    """Return whether a rule can be evaluated without SQL."""
     match rule:
-        case BySql():
+        case SqlRule():
             return False
         case AllOf(rules) | AnyOf(rules):
             return all(map(is_recognised, rules))
     return True
 
 
-def _plain(found: _Found) -> Rule:
-    if isinstance(found, _Certain):
-        return Everybody() if found.value else Nobody()
-    return found
+def _plain(outcome: _Outcome) -> Rule:
+    if isinstance(outcome, _Certain):
+        return EveryRow() if outcome.value else NoRow()
+    return outcome
 
 
-def _rule(node: Node, scope: Scope) -> _Found:
+def _rule(node: ExpressionNode, scope: PolicyScope) -> _Outcome:
     match node:
-        case Bool(value):
-            return Everybody() if value else Nobody()
-        case And(parts):
+        case BoolNode(value):
+            return EveryRow() if value else NoRow()
+        case AndNode(parts):
             return _all_of([_rule(part, scope) for part in parts])
-        case Or(parts):
+        case OrNode(parts):
             return _any_of([_rule(part, scope) for part in parts])
-        case Column(name):
+        case ColumnNode(name):
             return _boolean(name, True, scope)
-        case Is(Column(name), value):
+        case IsNode(ColumnNode(name), value):
             return _boolean(name, value, scope)
-        case Not(Column(name)):
+        case NotNode(ColumnNode(name)):
             return _boolean(name, False, scope)
-        case Equal(left, right):
+        case EqualNode(left, right):
             return _equal(_value(left, scope), _value(right, scope), scope)
-        case EqualAny(left, right):
+        case EqualAnyNode(left, right):
             return _any_equal(_value(left, scope), _items(right, scope), scope)
     return BY_SQL
 
 
-def _all_of(found: Sequence[_Found]) -> _Found:
-    if any(isinstance(each, Nobody) for each in found):
-        return Nobody()
-    kept = [each for each in found if not isinstance(each, Everybody) and each != _Certain(True)]
-    if not kept:
-        return _Certain(True) if any(isinstance(each, _Certain) for each in found) else Everybody()
-    if len(kept) == 1:
-        return kept[0]
-    return BY_SQL if all(isinstance(each, BySql) for each in kept) else AllOf([_plain(each) for each in kept])
+def _all_of(parts: Sequence[_Outcome]) -> _Outcome:
+    if any(isinstance(part, NoRow) for part in parts):
+        return NoRow()
+    rest = [part for part in parts if not isinstance(part, EveryRow) and part != _Certain(True)]
+    if not rest:
+        return _Certain(True) if any(isinstance(part, _Certain) for part in parts) else EveryRow()
+    if len(rest) == 1:
+        return rest[0]
+    return (
+        BY_SQL if all(isinstance(part, SqlRule) for part in rest) else AllOf([_plain(part) for part in rest])
+    )
 
 
-def _any_of(found: Sequence[_Found]) -> _Found:
-    if any(isinstance(each, Everybody) for each in found):
-        return Everybody()
-    kept = [each for each in found if not isinstance(each, Nobody) and each != _Certain(False)]
-    if not kept:
-        return _Certain(False) if any(isinstance(each, _Certain) for each in found) else Nobody()
-    if len(kept) == 1:
-        return kept[0]
-    # Beside SQL that may raise, nothing can be said for certain but that SQL is asked.
-    return BY_SQL if any(isinstance(each, BySql) for each in kept) else AnyOf([_plain(each) for each in kept])
+def _any_of(parts: Sequence[_Outcome]) -> _Outcome:
+    if any(isinstance(part, EveryRow) for part in parts):
+        return EveryRow()
+    rest = [part for part in parts if not isinstance(part, NoRow) and part != _Certain(False)]
+    if not rest:
+        return _Certain(False) if any(isinstance(part, _Certain) for part in parts) else NoRow()
+    if len(rest) == 1:
+        return rest[0]
+    # Beside SQL that may raise an error no part is certain: SQL must decide.
+    return (
+        BY_SQL if any(isinstance(part, SqlRule) for part in rest) else AnyOf([_plain(part) for part in rest])
+    )
 
 
-def _boolean(name: str, value: bool, scope: Scope) -> Rule:
+def _boolean(name: str, value: bool, scope: PolicyScope) -> Rule:
     column = scope.columns.get(name)
     if column is None or column.type != "boolean":
         return BY_SQL
-    return IsConstant(name, "true" if value else "false", "bool")
+    return ConstantRule(name, "true" if value else "false", "bool")
 
 
-def _any_equal(left: _Value | None, items: list[_Value | None], scope: Scope) -> _Found:
+def _any_equal(left: _Value | None, items: list[_Value | None], scope: PolicyScope) -> _Outcome:
     if left is None or not items:
         return BY_SQL
     return _any_of([_equal(left, item, scope) for item in items])
 
 
-def _items(node: Node, scope: Scope) -> list[_Value | None]:
-    """Give the members of `ARRAY[...]`, each with the casts of the whole."""
+def _items(node: ExpressionNode, scope: PolicyScope) -> list[_Value | None]:
+    """Return the items of `ARRAY[...]`, each with the casts of the array."""
     match node:
-        case Array(items):
+        case ArrayNode(items):
             return [_value(item, scope) for item in items]
-        case Cast(of, type) if type.endswith("[]"):
+        case CastNode(of, type) if type.endswith("[]"):
             return [_cast(item, type.removesuffix("[]"), scope) for item in _items(of, scope)]
     return []
 
 
-def _equal(left: _Value | None, right: _Value | None, scope: Scope) -> _Found:
+def _equal(left: _Value | None, right: _Value | None, scope: PolicyScope) -> _Outcome:
     if left is None or right is None:
         return BY_SQL
     if not left.column and left.path != ("role",):
@@ -211,95 +216,97 @@ def _is_claim(column: _Value, claim: _Value) -> Rule:
         return BY_SQL
     match column.type, claim.type:
         case "uuid", "uuid":
-            return IsClaim(column.column, path, "uuid")
+            return ClaimRule(column.column, path, "uuid")
         case "text", "text":
-            return IsClaim(column.column, path, "uuid" if claim.was == "uuid" else "text")
+            return ClaimRule(column.column, path, "uuid" if claim.was == "uuid" else "text")
     # A cast of the claim raises for numbers that its type cannot hold: the column's must not be larger.
     if claim.type in _CLAIMED and claim.type in _WIDER.get(column.was or column.type, ()):
-        return IsClaim(column.column, path, "number") if column.type in _WIDER else BY_SQL
+        return ClaimRule(column.column, path, "number") if column.type in _WIDER else BY_SQL
     return BY_SQL
 
 
-def _is_constant(column: _Value, constant: _Value, scope: Scope) -> Rule:
+def _is_constant(column: _Value, constant: _Value, scope: PolicyScope) -> Rule:
     text = constant.constant or ""
     if column.type in _WIDER and constant.type in _WIDER:
-        return IsConstant(column.column, text, "number") if _NUMBER.fullmatch(text) else BY_SQL
+        return ConstantRule(column.column, text, "number") if _NUMBER.fullmatch(text) else BY_SQL
     if column.type != constant.type:
         return BY_SQL
     if column.type == "uuid":
-        return IsConstant(column.column, text, "uuid") if _UUID.fullmatch(text) else BY_SQL
+        return ConstantRule(column.column, text, "uuid") if _UUID.fullmatch(text) else BY_SQL
     if column.type == "boolean":
-        return IsConstant(column.column, text, "bool") if text in ("true", "false") else BY_SQL
+        return ConstantRule(column.column, text, "bool") if text in ("true", "false") else BY_SQL
     is_enum = scope.columns[column.column].is_enum and not column.was
-    return IsConstant(column.column, text, "text") if column.type == "text" or is_enum else BY_SQL
+    return ConstantRule(column.column, text, "text") if column.type == "text" or is_enum else BY_SQL
 
 
-def _value(node: Node, scope: Scope) -> _Value | None:
+def _value(node: ExpressionNode, scope: PolicyScope) -> _Value | None:
     match node:
-        case Column(name):
+        case ColumnNode(name):
             return _column(name, scope)
-        case Text(value, is_number):
+        case TextNode(value, is_number):
             if not is_number:
-                return None  # a text without a type is none that Postgres writes
+                return None  # Postgres always prints a text with its type
             return _Value("numeric" if "." in value or len(value) > 9 else "integer", constant=value)
-        case Bool(value):
+        case BoolNode(value):
             return _Value("boolean", constant="true" if value else "false")
-        case Cast(Text(value), type):
+        case CastNode(TextNode(value), type):
             return _constant(value, type, scope)
-        case Cast(of, type):
+        case CastNode(of, type):
             return _cast(_claims(node, scope) or _value(of, scope), type, scope)
-        case Call() | Get():
+        case CallNode() | MemberNode():
             return _claims(node, scope)
     return None
 
 
-def _column(name: str, scope: Scope) -> _Value | None:
+def _column(name: str, scope: PolicyScope) -> _Value | None:
     column = scope.columns.get(name)
     if column is None or not column.is_deterministic:
         return None
     return _Value(column.type, column=name)
 
 
-def _constant(value: str, type: str, scope: Scope) -> _Value | None:
-    is_enum = any(each.is_enum and each.type == type for each in scope.columns.values())
+def _constant(value: str, type: str, scope: PolicyScope) -> _Value | None:
+    is_enum = any(column.is_enum and column.type == type for column in scope.columns.values())
     is_known = is_enum or type in _TEXTS or type in _WIDER or type == "uuid"
     return _Value(type, constant=value) if is_known else None
 
 
-def _claims(node: Node, scope: Scope) -> _Value | None:
-    """Give a claim as a value: JSON, text or UUID."""
+def _claims(node: ExpressionNode, scope: PolicyScope) -> _Value | None:
+    """Return a claim as a value: JSON, text or UUID."""
     match node:
-        case Call("auth", name, ()) if name in scope.trusted:
+        case CallNode("auth", name, ()) if name in scope.trusted:
             match name:
                 case "uid":
                     return _Value("uuid", path=("sub",))
                 case "jwt":
                     return _Value("jsonb", path=())
             return _Value("text", path=(name,))
-        case Get(of, Cast(Text(key), "text"), as_text):
+        case MemberNode(of, CastNode(TextNode(key), "text"), as_text):
             whole = _claims(of, scope)
             if whole is None or whole.type not in ("json", "jsonb") or whole.path is None:
                 return None
             return _Value("text" if as_text else whole.type, path=(*whole.path, key))
-        case Cast(of, "json" | "jsonb" as type) if _is_setting(of):
+        case CastNode(of, "json" | "jsonb" as type) if _is_setting(of):
             return _Value(type, path=())
     return None
 
 
-def _is_setting(node: Node) -> bool:
-    """Tell whether this is the text of the claims, with `NULLIF(..., '')` around it or not."""
+def _is_setting(node: ExpressionNode) -> bool:
+    """Return whether this is the text of the claims, with `NULLIF(..., '')` around it or not."""
     match node:
-        case Call("", "NULLIF", (of, Cast(Text(""), "text"))):
+        case CallNode("", "NULLIF", (of, CastNode(TextNode(""), "text"))):
             return _is_setting(of)
-        case Call(
-            "", "current_setting", (Cast(Text(name), "text"),) | (Cast(Text(name), "text"), Bool(True))
+        case CallNode(
+            "",
+            "current_setting",
+            (CastNode(TextNode(name), "text"),) | (CastNode(TextNode(name), "text"), BoolNode(True)),
         ):
             return name == _SETTING
     return False
 
 
-def _cast(value: _Value | None, type: str, scope: Scope) -> _Value | None:
-    """Give a value after a cast, if that changes nothing about what is equal to it, or is kept in mind."""
+def _cast(value: _Value | None, type: str, scope: PolicyScope) -> _Value | None:
+    """Return a value after a cast; None if the cast may change what is equal to it. A change that matters is rest in `was`."""
     if value is None or value.type == type:
         return value
     if value.type in _WIDER and type in _WIDER[value.type] and value.path is None:

@@ -1,8 +1,9 @@
-"""TABLE: what a role may see of a table, and how a row's visibility is found.
+"""TABLE: what a role may see of a table, and the rule that decides which rows are visible.
 
-The position in the answer is read before the catalog, and only given when every schema change up to it can be seen: a
-commit stands in the log a moment before others see it (migration realtime/0006). Until such a moment is over, the question
-waits; a transaction that keeps it waiting for long is answered without a position, or, if one was asked for, not at all.
+Theory. The answer names a position of the log at which it was true. The position is read before the catalog, and only returned
+if every schema change up to it is visible: a commit is in the log a moment before other transactions see it (migration
+realtime/0006). The query waits until that moment is over. If a transaction delays it for more than `SETTLE_S`, the answer has no
+position; if the query requires one, it fails.
 """
 
 import asyncio
@@ -11,20 +12,20 @@ import msgspec
 from msgspec import Struct
 
 from schemas.errors import Unavailable
-from schemas.realtime import Everybody, Nobody, Rule, Table, TableAsked
-from workers.database.pool import Pool
-from workers.database.session import Statement, Work
-from workers.realtime.numbers import Numbers
-from workers.realtime.policies import AuthFunction, Policy, rule_of, trusted_functions
-from workers.realtime.recognition import ColumnType, Scope, is_recognised
+from schemas.realtime import EveryRow, NoRow, Rule, TableGrant, TableQuery
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.realtime.metrics import RealtimeMetrics
+from workers.realtime.policies import AuthFunction, RowPolicy, rule_of, trusted_functions
+from workers.realtime.recognition import PolicyColumn, PolicyScope, is_recognised
 from workers.sql.files import read_statements
 
 ASK_AGAIN_S = 1.0
-"""How long an answer holds where schema changes are not marked in the log."""
+"""Seconds for which an answer is valid if schema changes are not marked in the log."""
 ROLES_S = 5.0
-"""How long it holds otherwise: roles belong to the whole server, so the log of a database tells nothing of their changes."""
+"""Seconds for which it is valid otherwise: roles belong to the whole server, so their changes are not in the log."""
 SETTLE_S = 2.0
-"""How long a schema change may take from the log to the sight of others before the question is given up."""
+"""Seconds that a schema change may take from the log until it is visible; then the query gives up."""
 
 _SQL = read_statements("workers.realtime", "tables.sql")
 _SETTINGS = (
@@ -33,12 +34,12 @@ _SETTINGS = (
     ("quote_all_identifiers", "off"),
     ("statement_timeout", "5s"),
 )
-"""The first three decide how expressions are written."""
+"""The first three decide how Postgres prints expressions."""
 _PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.1
 
 
-class Column(Struct, frozen=True):
+class CatalogColumn(Struct, frozen=True):
     """A column as the catalog has it."""
 
     name: str
@@ -49,82 +50,86 @@ class Column(Struct, frozen=True):
     may_select: bool
 
 
-class Described(Struct, frozen=True):
+class CatalogTable(Struct, frozen=True):
     """A table as the catalog has it, for one role."""
 
     is_published: bool
     is_bypassed: bool
     row_security: bool
-    columns: list[Column]
+    columns: list[CatalogColumn]
     key: list[str]
-    policies: list[Policy]
+    policies: list[RowPolicy]
     functions: list[AuthFunction]
 
 
-class Known(Struct, frozen=True):
-    """Up to where in the log the schema is known."""
+class SchemaPosition(Struct, frozen=True):
+    """Position of the log up to which the schema is visible."""
 
     lsn: int
     is_settled: bool
     is_marked: bool
 
 
-_read_known = msgspec.json.Decoder(Known).decode
-_read_described = msgspec.json.Decoder(Described).decode
+_decode_position = msgspec.json.Decoder(SchemaPosition).decode
+_decode_table = msgspec.json.Decoder(CatalogTable).decode
 
 
 async def describe_table(
-    database: Pool, asked: TableAsked, numbers: Numbers, *, settle_s: float = SETTLE_S
-) -> Table:
-    """Answer TABLE. Raises: DatabaseError, Disconnected, PoolTimeout; Unavailable if `at_least` is not reached."""
+    database: ConnectionPool, query: TableQuery, metrics: RealtimeMetrics, *, settle_s: float = SETTLE_S
+) -> TableGrant:
+    """Answer TABLE. Raises: DatabaseError, Disconnected, PoolTimeout; Unavailable if `least_lsn` is not reached."""
     loop = asyncio.get_running_loop()
     deadline, pause = loop.time() + settle_s, _PAUSE_S
     while True:
-        known, described = await _look(database, asked)
-        is_known = known.is_settled and known.lsn >= asked.at_least
-        if is_known or loop.time() >= deadline:
+        position, table = await _read_catalog(database, query)
+        is_reached = position.is_settled and position.lsn >= query.least_lsn
+        if is_reached or loop.time() >= deadline:
             break
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_S)
-    if not is_known and asked.at_least:
+    if not is_reached and query.least_lsn:
         raise Unavailable("the schema is being changed")
-    return table_of(described, asked.role, known if is_known else Known(0, False, known.is_marked), numbers)
-
-
-def table_of(described: Described | None, role: str, known: Known, numbers: Numbers) -> Table:
-    """Give the answer (pure but for the count of policies). A table, or a role, that is not there shows nothing."""
-    in_seconds = ROLES_S if known.is_marked else ASK_AGAIN_S
-    if described is None:
-        return Table([], [], False, False, Nobody(), known.lsn, False, in_seconds)
-    selectable = {column.name: column.typname for column in described.columns if column.may_select}
-    has_row_security = described.row_security and not described.is_bypassed
-    return Table(
-        columns=list(selectable.items()),
-        key=described.key,
-        can_see_key=all(name in selectable for name in described.key),
-        row_security=has_row_security,
-        rule=_rule(described, role, numbers) if has_row_security else Everybody(),
-        at=known.lsn,
-        is_published=described.is_published,
-        in_seconds=in_seconds,
+    return table_of(
+        table, query.role, position if is_reached else SchemaPosition(0, False, position.is_marked), metrics
     )
 
 
-def _rule(described: Described, role: str, numbers: Numbers) -> Rule:
+def table_of(
+    table: CatalogTable | None, role: str, position: SchemaPosition, metrics: RealtimeMetrics
+) -> TableGrant:
+    """Return the answer. Pure, except that it counts the rule. A table or role that does not exist shows no column."""
+    valid_s = ROLES_S if position.is_marked else ASK_AGAIN_S
+    if table is None:
+        return TableGrant([], [], False, False, NoRow(), position.lsn, False, valid_s)
+    selectable = {column.name: column.typname for column in table.columns if column.may_select}
+    has_row_security = table.row_security and not table.is_bypassed
+    return TableGrant(
+        columns=list(selectable.items()),
+        key=table.key,
+        can_see_key=all(name in selectable for name in table.key),
+        row_security=has_row_security,
+        rule=_rule(table, role, metrics) if has_row_security else EveryRow(),
+        at=position.lsn,
+        is_published=table.is_published,
+        valid_s=valid_s,
+    )
+
+
+def _rule(table: CatalogTable, role: str, metrics: RealtimeMetrics) -> Rule:
     columns = {
-        column.name: ColumnType(column.type, column.is_enum, column.is_deterministic)
-        for column in described.columns
+        column.name: PolicyColumn(column.type, column.is_enum, column.is_deterministic)
+        for column in table.columns
     }
-    rule = rule_of(described.policies, Scope(columns, role, trusted_functions(described.functions)))
-    numbers.recognised(is_recognised(rule))
+    rule = rule_of(table.policies, PolicyScope(columns, role, trusted_functions(table.functions)))
+    metrics.recognised(is_recognised(rule))
     return rule
 
 
-async def _look(database: Pool, asked: TableAsked) -> tuple[Known, Described | None]:
-    """Read the position first, then the catalog: each statement begins with a look of its own at what is committed."""
-    names = [name.encode() for name in (asked.schema, asked.table, asked.role)]
+async def _read_catalog(database: ConnectionPool, query: TableQuery) -> tuple[SchemaPosition, CatalogTable | None]:
+    """Read the position first, then the catalog: under read committed each statement has a snapshot of its own."""
+    names = [name.encode() for name in (query.schema, query.table, query.role)]
     statements = [Statement(_SQL["known"]), Statement(_SQL["table"], names)]
-    work = Work(_SETTINGS, statements, isolation="read committed")
-    known, tables = await database.run(work)
-    described = _read_described(tables[0][0] or b"") if tables else None
-    return _read_known(known[0][0] or b""), described
+    work = TransactionSpec(_SETTINGS, statements, isolation="read committed")
+    positions, tables = await database.run(work)
+    table = _decode_table(tables[0][0] or b"") if tables else None
+    return _decode_position(positions[0][0] or b""), table

@@ -1,6 +1,6 @@
-"""The realtime pool at work: a question of an edge in, its answer out (schemas/realtime.py).
+"""The realtime worker: answers the queries of the realtime edges (schemas/realtime.py).
 
-Nothing is remembered but where clients stood (`client_positions.py`).
+It keeps no state except the positions of clients (`client_positions.py`).
 """
 
 import time
@@ -10,81 +10,81 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from broker.codec import Undecodable, decoder, encode
+from broker.codec import InvalidMessage, decoder, encode
 from broker.observability.observe import observe
-from broker.requests.serve import RequestBody
+from broker.requests.handler import RequestBody
 from schemas import realtime
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.realtime.channels import may_write, read_channel
-from workers.realtime.checking import check_entries
+from workers.realtime.checking import check_subscriptions
 from workers.realtime.client_positions import RememberedPositions
-from workers.realtime.errors import BadQuestion, QuestionFailed, UnknownQuestion, is_passing
+from workers.realtime.errors import MalformedQuery, QueryFailed, UnknownQuery, is_passing
 from workers.realtime.matching import find_matching
-from workers.realtime.numbers import Numbers
-from workers.realtime.observations import QuestionRefused, telling
+from workers.realtime.metrics import RealtimeMetrics
+from workers.realtime.observations import RealtimeQueryFailed, safe_message
 from workers.realtime.tables import describe_table
 from workers.realtime.visibility import find_visible
 
 MOST_BODY = 64 * 1024 * 1024
-"""Bytes of the longest question: many rows, or many groups."""
+"""Bytes of the longest query: many rows, or many groups."""
 
 T = TypeVar("T", bound=Struct)
 Answer = Callable[[bytes], Awaitable[Struct]]
 
 
 class RealtimeWorker:
-    """Answers the questions of the realtime edges."""
+    """Answers the queries of the realtime edges."""
 
     def __init__(
-        self, database: Pool, numbers: Numbers, positions: RememberedPositions | None = None
+        self, database: ConnectionPool, metrics: RealtimeMetrics, positions: RememberedPositions | None = None
     ) -> None:
-        self._numbers = numbers
+        self._metrics = metrics
         self._positions = RememberedPositions(0) if positions is None else positions
         self._answers: dict[str, Answer] = {
-            realtime.CHECK: _reading(realtime.Check, lambda asked: check_entries(database, asked)),
+            realtime.CHECK: _reading(realtime.CheckQuery, lambda query: check_subscriptions(database, query)),
             realtime.TABLE: _reading(
-                realtime.TableAsked, lambda asked: describe_table(database, asked, numbers)
+                realtime.TableQuery, lambda query: describe_table(database, query, metrics)
             ),
             realtime.VISIBLE: _reading(
-                realtime.VisibleAsked, lambda asked: find_visible(database, asked, numbers)
+                realtime.VisibilityQuery, lambda query: find_visible(database, query, metrics)
             ),
             realtime.MATCH: _reading(
-                realtime.MatchAsked, lambda asked: find_matching(database, asked, numbers)
+                realtime.MatchQuery, lambda query: find_matching(database, query, metrics)
             ),
             realtime.CHANNEL: _reading(
-                realtime.ChannelAsked, lambda asked: read_channel(database, asked, numbers)
+                realtime.ChannelQuery, lambda query: read_channel(database, query, metrics)
             ),
-            realtime.WRITE: _reading(realtime.WriteAsked, lambda asked: may_write(database, asked, numbers)),
+            realtime.WRITE: _reading(realtime.WriteQuery, lambda query: may_write(database, query, metrics)),
             realtime.POSITION: _reading(realtime.PositionQuery, self._take_position),
         }
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
-        """Answer one question. Raises: ApiError."""
+        """Answer one query. Raises: ApiError."""
         answer = self._answers.get(request.path)
         if answer is None:
-            raise UnknownQuestion(f"there is no question {request.path}")
-        began = time.perf_counter()
+            raise UnknownQuery(f"there is no query {request.path}")
+        started = time.perf_counter()
         try:
-            found = await answer(await body.read(MOST_BODY))
-        except (Undecodable, msgspec.DecodeError) as error:
-            raise BadQuestion(str(error)) from None
+            result = await answer(await body.read(MOST_BODY))
+        except (InvalidMessage, msgspec.DecodeError) as error:
+            raise MalformedQuery(str(error)) from None
         except (Disconnected, PoolTimeout):
             raise Unavailable("the database cannot be reached") from None
         except DatabaseError as error:
-            raise _refused(request, error) from None
+            raise _failure(request, error) from None
         finally:
-            self._numbers.answered(request.path[1:], time.perf_counter() - began)
-        return Response(200, body=encode(found))
+            self._metrics.answered(request.path[1:], time.perf_counter() - started)
+        return Response(200, body=encode(result))
 
     async def _take_position(self, query: realtime.PositionQuery) -> realtime.PositionAnswer:
         return self._positions.take(query, time.monotonic())
 
 
-def kinds() -> list[str]:
-    """Give the names of the questions there are."""
+def query_names() -> list[str]:
+    """Return the names of the queries."""
     paths = (
         realtime.CHECK,
         realtime.TABLE,
@@ -102,8 +102,8 @@ def _reading(kind: type[T], answer: Callable[[T], Awaitable[Struct]]) -> Answer:
     return lambda body: answer(read(body))
 
 
-def _refused(request: Request, error: DatabaseError) -> Unavailable | QuestionFailed:
+def _failure(request: Request, error: DatabaseError) -> Unavailable | QueryFailed:
     if is_passing(error):
         return Unavailable("the database cannot answer now")
-    observe(QuestionRefused(request.path[1:], request.id, error.code, telling(error)))
-    return QuestionFailed("the database refused the question")
+    observe(RealtimeQueryFailed(request.path[1:], request.id, error.code, safe_message(error)))
+    return QueryFailed("the database rejected the query")

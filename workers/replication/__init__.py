@@ -1,1 +1,1 @@
-"""One leader reads the write-ahead log, decodes it once and publishes what changed."""
+"""Replication: one leader reads the write-ahead log, decodes it once and publishes the changes."""

@@ -1,8 +1,8 @@
 """The session in which the server converts values of a project's own types to JSON.
 
-Such a conversion runs code of the project: a cast to json, the check of a domain inside a composite type. So it is not done in
-the session that reads the log, whose login may replicate, but in one of the interface's login as `service_role`: role postgres
-manages both already, and so gains nothing. A type in a schema that `service_role` may not use is published as text.
+Such a conversion runs code of the project: a cast to json, the check of a domain inside a composite type. So it does not run in
+the session that reads the log, whose login may replicate, but in a session of the interface's login as `service_role`: role
+postgres manages both, and so gains nothing. A type in a schema that `service_role` may not use is published as text.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 
 from workers.database.errors import Disconnected
-from workers.database.leader import close, database_error_of
+from workers.database.sessions.leadership import close, database_error_of
 from workers.replication.session import SESSION
 
 _CONNECT_S = 10.0
@@ -25,14 +25,14 @@ _SETTINGS: Mapping[str, str] = {
 
 
 class Conversions:
-    """One session, opened when it is first needed and again when it is lost. `url` is that of the interface's login."""
+    """One session, opened when it is first needed and again when it is lost. `url` is the one of the interface's login."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: asyncpg.Connection | None = None
 
     async def ask(self, statement: str, *values: object) -> list[Any]:
-        """Ask for values. Raises: DatabaseError where the project's code fails; Disconnected."""
+        """Run a statement. Raises: DatabaseError if the project's code fails; Disconnected."""
         try:
             if self._connection is None or self._connection.is_closed():
                 self._connection = await asyncpg.connect(

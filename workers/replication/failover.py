@@ -1,36 +1,37 @@
-"""What a failover needs: the slot is kept on standbys too, and the histories of two servers are told apart.
+"""Failover: keeps the slot on standbys, and compares the histories of two servers.
 
-A standby that is promoted goes on in a new timeline, from where it had the log of the one before. What was told before
-that place happened on both; what was told behind it happened on the lost server only, and its positions will be used
-again for something else.
+Theory. A standby that is promoted continues in a new timeline, from the position up to which it had the log of the former one.
+What was published before that position happened on both servers. What was published after it happened on the lost server only,
+and its positions will be used again for other changes.
 Source: PostgreSQL, "Logical Replication Failover", "Streaming Replication Protocol" (TIMELINE_HISTORY, ALTER_REPLICATION_SLOT).
 """
 
-from workers.replication.session import StreamLost, connect, identifier, parse_lsn, tell, value
+from workers.replication.session import StreamLost, connect, execute, identifier, parse_lsn, value
 
 SINCE = 170000
 """Servers keep slots on their standbys from this version on."""
 _NO_FILE = "58P01"
 
 
-def is_common(told: int, by: int, ends: dict[int, int]) -> bool:
-    """Tell whether a server the ancestors of whose timeline ended at `ends` knows all that was told in timeline `by`.
+def is_common(published: int, timeline: int, ends: dict[int, int]) -> bool:
+    """Return whether a server has everything that was published in a timeline.
 
-    `told` is the position of the last commit told.
+    `published` is the position of the last published commit, `ends` are the positions at which the ancestors of the
+    server's timeline ended.
     """
-    return told < ends.get(by, 0)
+    return published < ends.get(timeline, 0)
 
 
 def parse_history(text: str) -> dict[int, int]:
-    """Read a timeline's history file: where each of its ancestors ended."""
+    """Parse the history file of a timeline: where each of its ancestors ended."""
     lines = (line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
     return {int(timeline): parse_lsn(end) for timeline, end, *_ in lines}
 
 
 async def ends_before(url: str, timeline: int) -> dict[int, int]:
-    """Give where each ancestor of a timeline ended; nothing if the server does not know any more.
+    """Return where each ancestor of a timeline ended; empty if the server no longer has the history file.
 
-    `url` is that of a role that may replicate. Raises: StreamLost.
+    `url` must name a role that may replicate. Raises: StreamLost.
     """
     connection = await connect(url)
     try:
@@ -44,9 +45,9 @@ async def ends_before(url: str, timeline: int) -> dict[int, int]:
 
 
 async def keep_on_standbys(url: str, slot: str) -> None:
-    """Have a slot that nobody reads kept on standbys, as those that we make are. Raises: StreamLost."""
+    """Enable failover for an inactive slot, as for those that we create. Raises: StreamLost."""
     connection = await connect(url)
     try:
-        await tell(connection, f"ALTER_REPLICATION_SLOT {identifier(slot)} (FAILOVER true)")
+        await execute(connection, f"ALTER_REPLICATION_SLOT {identifier(slot)} (FAILOVER true)")
     finally:
         connection.finish()

@@ -1,4 +1,4 @@
-"""What can be observed of replication."""
+"""What the replication worker observes."""
 
 from typing import ClassVar
 
@@ -19,35 +19,35 @@ class ReplicationWaits(Observation, frozen=True):
 
 
 class ReplicationLost(Observation, frozen=True):
-    """Reading of the log was interrupted and is tried again."""
+    """Reading the log was interrupted; it is tried again."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
 class ReplicationCrashed(Observation, frozen=True):
-    """Reading of the log ended by a defect of ours; it is tried again."""
+    """Reading the log failed because of an error in our own code; it is tried again."""
 
     level: ClassVar[str] = "error"
     traceback: str
 
 
 class ReplicationRefused(Observation, frozen=True):
-    """The log cannot be read: the server must be set up for it; everything else goes on."""
+    """The log cannot be read: the server must be configured for it. Everything else continues."""
 
     level: ClassVar[str] = "error"
     reason: str
 
 
 class ChangesLost(Observation, frozen=True):
-    """A gap in the row changes was told to subscribers: they must read the tables anew."""
+    """Row changes were lost; subscribers were notified of the gap and must read the tables again."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
-class SlotHoldsMuch(Observation, frozen=True):
-    """The replication slot keeps back more than half of the log it may: soon changes will be lost."""
+class SlotRetainsTooMuch(Observation, frozen=True):
+    """The replication slot retains more than half of the log that it may retain: soon changes will be lost."""
 
     level: ClassVar[str] = "error"
     slot: str
@@ -56,19 +56,19 @@ class SlotHoldsMuch(Observation, frozen=True):
 
 
 class CommitsWait(Observation, frozen=True):
-    """Every commit waits for the reader of the log: name the standbys in `synchronous_standby_names`, not `*`."""
+    """Every commit waits for the reader of the log: `synchronous_standby_names` must name the standbys, not `*`."""
 
     level: ClassVar[str] = "error"
 
 
 class ChangeCut(Observation, frozen=True):
-    """A change was too long to be told whole: its long values were left out."""
+    """A change was too long: its long values were left out."""
 
     table: str
 
 
-class RoomMessageDropped(Observation, frozen=True):
-    """A message to a room was too long and was not sent."""
+class BroadcastTooLong(Observation, frozen=True):
+    """Messages of the database to a topic were too long and were not sent."""
 
     level: ClassVar[str] = "warning"
     count: int

@@ -1,16 +1,16 @@
-"""Messages of Postgres' output plugin `pgoutput`, protocol version 1: bytes in, structs out. Nothing here is a query.
+"""Decodes the messages of Postgres' output plugin `pgoutput`, protocol version 1: bytes in, structs out. Pure.
 
-A transaction comes whole, after its commit, and in the order of commits:
+A transaction arrives complete, after its commit, and in commit order:
 
     Begin  (Relation | Type | Insert | Update | Delete | Truncate | Message)*  Commit
 
-`Relation` comes before the first change of a table and again after the table was changed; changes name it by its oid. A
-row is a list of cells in the order of the relation's columns: text of the type's output function, None for NULL, or
-`UNCHANGED`. Old rows are of two kinds: `K`, only the columns of the replica identity (all others are None), and `O`, the
-whole row. A `Message` outside of a transaction (`is_transactional` false) comes at any time.
+`Relation` comes before the first change of a table and again after the table was altered; changes name it by its oid. A row is
+a list of cells in the order of the relation's columns: text of the type's output function, None for NULL, or `UNCHANGED`. Old
+rows are of two kinds: `K`, only the columns of the replica identity (all others are None), and `O`, the complete row. A
+`Message` outside of a transaction (`is_transactional` false) may come at any time.
 
-A message ends where its last field ends. One that is longer or shorter, or whose lengths point backwards, is `Malformed`: it
-was written by a protocol that this is not, and a guess at its rows would be published as if it were true.
+A message ends where its last field ends. A longer or shorter one, or one whose lengths point backwards, is `MalformedMessage`:
+it belongs to another protocol, and a guess at its rows would be published as if it were true.
 Source: PostgreSQL, "Logical Replication Message Formats".
 """
 
@@ -27,28 +27,28 @@ _LENGTH = struct.Struct("!i")
 _MESSAGE = struct.Struct("!BQ")
 _COLUMN = struct.Struct("!Ii")
 _EPOCH_US = 946_684_800_000_000
-"""2000-01-01, from where Postgres counts, in microseconds since 1970."""
+"""The epoch of Postgres, 2000-01-01, in microseconds since 1970."""
 
 
-class Absent(Enum):
-    """Why a cell of a row that is not NULL has no value."""
+class MissingValue(Enum):
+    """Why the value of a cell that is not NULL is missing."""
 
     UNCHANGED = "a long value that the update left as it is"
 
 
-UNCHANGED: Final = Absent.UNCHANGED
+UNCHANGED: Final = MissingValue.UNCHANGED
 
-Cell = bytes | None | Absent
+Cell = bytes | None | MissingValue
 Row = list[Cell]
 
 
-class Malformed(Exception):
-    """The message is none of the protocol."""
+class MalformedMessage(Exception):
+    """The message does not belong to the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    """A transaction begins: where its commit stands in the log, when it was (microseconds since 1970), and its number."""
+class BeginMessage:
+    """Start of a transaction: the position and time (microseconds since 1970) of its commit, and its number."""
 
     lsn: int
     committed_at: int
@@ -56,15 +56,15 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
-    """The transaction ends; `end` is the position after it, to be confirmed."""
+class CommitMessage:
+    """End of a transaction; `end` is the position after it, which may be confirmed."""
 
     lsn: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class OriginMessage:
     """The transaction came from another server."""
 
     name: str
@@ -81,8 +81,8 @@ class RelationColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """A table as the changes that follow have it."""
+class LoggedRelation:
+    """A table as it is for the changes that follow."""
 
     oid: int
     schema: str
@@ -92,8 +92,8 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
-    """A type that is not built in."""
+class TypeMessage:
+    """Name of a type that is not built in."""
 
     oid: int
     schema: str
@@ -101,7 +101,7 @@ class Type:
 
 
 @dataclass(slots=True)
-class Insert:
+class InsertMessage:
     """A row was inserted."""
 
     relation: int
@@ -109,8 +109,8 @@ class Insert:
 
 
 @dataclass(slots=True)
-class Update:
-    """A row was updated. Without `old` its identity is as it was; `is_whole` tells an `O` row from a `K` row."""
+class UpdateMessage:
+    """A row was updated. Without `old` its identity is unchanged; `is_whole` distinguishes an `O` row from a `K` row."""
 
     relation: int
     old: Row | None
@@ -119,7 +119,7 @@ class Update:
 
 
 @dataclass(slots=True)
-class Delete:
+class DeleteMessage:
     """A row was deleted."""
 
     relation: int
@@ -128,15 +128,15 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Truncate:
+class TruncateMessage:
     """Tables were emptied."""
 
     relations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """What `pg_logical_emit_message` wrote."""
+class LogicalMessage:
+    """A message that `pg_logical_emit_message` wrote."""
 
     is_transactional: bool
     lsn: int
@@ -144,54 +144,67 @@ class Message:
     content: bytes
 
 
-Decoded = Begin | Commit | Origin | Relation | Type | Insert | Update | Delete | Truncate | Message
+Decoded = (
+    BeginMessage
+    | CommitMessage
+    | OriginMessage
+    | LoggedRelation
+    | TypeMessage
+    | InsertMessage
+    | UpdateMessage
+    | DeleteMessage
+    | TruncateMessage
+    | LogicalMessage
+)
 
 
 def decode(data: bytes) -> Decoded:
-    """Read one message. Raises: Malformed."""
+    """Decode one message. Raises: MalformedMessage."""
     try:
         return _decode(data)
     except (struct.error, IndexError, ValueError) as error:
-        raise Malformed(f"a message of {len(data)} bytes of kind {data[:1]!r} cannot be read") from error
+        raise MalformedMessage(
+            f"a message of {len(data)} bytes of kind {data[:1]!r} cannot be read"
+        ) from error
 
 
 def _decode(data: bytes) -> Decoded:
     match data[:1]:
         case b"I":
-            return Insert(_oid(data, 1), _last_row(data, 6))
+            return InsertMessage(_oid(data, 1), _last_row(data, 6))
         case b"U":
             return _update(data)
         case b"D":
-            return Delete(_oid(data, 1), _last_row(data, 6), data[5] == ord("O"))
+            return DeleteMessage(_oid(data, 1), _last_row(data, 6), data[5] == ord("O"))
         case b"B":
             lsn, at, xid = _BEGIN.unpack(data[1:])
-            return Begin(lsn, at + _EPOCH_US, xid)
+            return BeginMessage(lsn, at + _EPOCH_US, xid)
         case b"C":
             _, lsn, end, _ = _COMMIT.unpack(data[1:])
-            return Commit(lsn, end)
+            return CommitMessage(lsn, end)
         case b"R":
             return _relation(data)
         case b"Y":
             schema, at = _text(data, 5)
-            return Type(_oid(data, 1), schema or "pg_catalog", _last_text(data, at))
+            return TypeMessage(_oid(data, 1), schema or "pg_catalog", _last_text(data, at))
         case b"T":
             (count,) = _UNSIGNED.unpack_from(data, 1)
-            return Truncate(struct.unpack(f"!{count}I", data[6:]))
+            return TruncateMessage(struct.unpack(f"!{count}I", data[6:]))
         case b"M":
             return _message(data)
         case b"O":
-            return Origin(_last_text(data, 9))
+            return OriginMessage(_last_text(data, 9))
     raise ValueError
 
 
-def _update(data: bytes) -> Update:
+def _update(data: bytes) -> UpdateMessage:
     kind = data[5]
     if kind == ord("N"):
-        return Update(_oid(data, 1), None, False, _last_row(data, 6))
+        return UpdateMessage(_oid(data, 1), None, False, _last_row(data, 6))
     old, at = _row(data, 6)
     if data[at] != ord("N"):
         raise ValueError
-    return Update(_oid(data, 1), old, kind == ord("O"), _last_row(data, at + 1))
+    return UpdateMessage(_oid(data, 1), old, kind == ord("O"), _last_row(data, at + 1))
 
 
 def _last_row(data: bytes, at: int) -> Row:
@@ -202,7 +215,7 @@ def _last_row(data: bytes, at: int) -> Row:
 
 
 def _row(data: bytes, at: int) -> tuple[Row, int]:
-    """Read a row; give the place after it too."""
+    """Read a row; return it and the offset after it. Hot path."""
     (count,) = _SHORT.unpack_from(data, at)
     at += 2
     row: Row = []
@@ -226,7 +239,7 @@ def _row(data: bytes, at: int) -> tuple[Row, int]:
     return row, at
 
 
-def _relation(data: bytes) -> Relation:
+def _relation(data: bytes) -> LoggedRelation:
     schema, at = _text(data, 5)
     name, at = _text(data, at)
     identity = chr(data[at])
@@ -240,15 +253,15 @@ def _relation(data: bytes) -> Relation:
         columns.append(RelationColumn(column, oid, modifier, bool(flags & 1)))
         at += _COLUMN.size
     _check_end(data, at)
-    return Relation(_oid(data, 1), schema or "pg_catalog", name, identity, tuple(columns))
+    return LoggedRelation(_oid(data, 1), schema or "pg_catalog", name, identity, tuple(columns))
 
 
-def _message(data: bytes) -> Message:
+def _message(data: bytes) -> LogicalMessage:
     flags, lsn = _MESSAGE.unpack_from(data, 1)
     prefix, at = _text(data, 1 + _MESSAGE.size)
     (size,) = _UNSIGNED.unpack_from(data, at)
     _check_end(data, at + 4 + size)
-    return Message(bool(flags & 1), lsn, prefix, data[at + 4 :])
+    return LogicalMessage(bool(flags & 1), lsn, prefix, data[at + 4 :])
 
 
 def _oid(data: bytes, at: int) -> int:

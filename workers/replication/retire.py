@@ -1,4 +1,4 @@
-"""Where realtime is switched off no slot is kept: one that nobody reads would hold back the log for ever."""
+"""Drops the slot if realtime is switched off: a slot without a reader would retain the log forever."""
 
 import asyncio
 import sys
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import asyncpg
 
 from schemas.settings.tree import Settings
-from workers.database.superuser import connect_with_fixed_settings
+from workers.database.sessions.superuser import connect_with_fixed_settings
 from workers.replication.slot import drop_slot
 
 
 def run(settings: Settings, environment: Mapping[str, str]) -> None:
-    """Drop the slot of the settings if it is there; a failure is told on stderr and stops nothing."""
+    """Drop the slot of the settings if it exists; a failure is printed on stderr and does not stop the caller."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
         return
@@ -24,7 +24,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> None:
 
 
 async def retire(url: str, slot: str) -> bool:
-    """Drop a slot that nobody reads; give whether there was one."""
+    """Drop an inactive slot; return whether there was one."""
     connection = await connect_with_fixed_settings(url)
     try:
         return await drop_slot(connection.fetch, slot)

@@ -1,6 +1,6 @@
 """A session for replication: libpq by the `pq` layer of psycopg, without blocking.
 
-asyncpg cannot stream the log (it has no such state), and psycopg has no interface above this layer.
+asyncpg cannot stream the log, and psycopg offers this only at this layer.
 Source: PostgreSQL, "Streaming Replication Protocol".
 """
 
@@ -20,11 +20,11 @@ SESSION = {
     "search_path": "pg_catalog, pg_temp",
     "statement_timeout": "0",
 }
-"""Settings under which texts of values have the form that `values.py` reads."""
+"""Settings with which texts of values have the form that `values.py` reads."""
 
 
 class StreamLost(Exception):
-    """The stream of the log cannot be had or has ended: the server's words, and its code if it gave one."""
+    """The stream of the log cannot be opened or has ended: the server's message, and its SQLSTATE if it sent one."""
 
     def __init__(self, reason: str, sqlstate: str = "") -> None:
         super().__init__(reason)
@@ -32,7 +32,7 @@ class StreamLost(Exception):
 
 
 async def connect(url: str) -> pq.abc.PGconn:
-    """Connect for replication of the URL's database; no word of the URL reaches the error."""
+    """Connect for replication of the URL's database. Errors contain no part of the URL. Raises: StreamLost."""
     options = " ".join(f"-c {name}={_escaped(value)}" for name, value in SESSION.items())
     more = {
         "replication": "database",
@@ -42,13 +42,13 @@ async def connect(url: str) -> pq.abc.PGconn:
         "tcp_user_timeout": "20000",
         "keepalives_idle": "15",
     }
-    given = {
+    parameters = {
         option.keyword: option.val for option in pq.Conninfo.parse(url.encode()) if option.val is not None
     }
-    given |= {name.encode(): value.encode() for name, value in more.items()}
+    parameters |= {name.encode(): value.encode() for name, value in more.items()}
     conninfo = b" ".join(
         b"%b='%b'" % (name, value.replace(b"\\", b"\\\\").replace(b"'", b"\\'"))
-        for name, value in given.items()
+        for name, value in parameters.items()
     )
     connection = pq.PGconn.connect_start(conninfo)
     try:
@@ -74,21 +74,21 @@ async def connect(url: str) -> pq.abc.PGconn:
 
 
 async def stream(connection: pq.abc.PGconn, command: str) -> None:
-    """Run a command behind which both sides send. Raises: StreamLost."""
+    """Run a command that starts COPY_BOTH. Raises: StreamLost."""
     await _run(connection, command, pq.ExecStatus.COPY_BOTH)
 
 
-async def tell(connection: pq.abc.PGconn, command: str) -> None:
-    """Run a command without an answer. Raises: StreamLost."""
+async def execute(connection: pq.abc.PGconn, command: str) -> None:
+    """Run a command that returns no rows. Raises: StreamLost."""
     await _run(connection, command, pq.ExecStatus.COMMAND_OK)
-    await _result(connection)  # the end, behind which the next command may come
+    await _result(connection)  # the end of the results, after which the next command may be sent
 
 
 async def value(connection: pq.abc.PGconn, command: str, column: int) -> str:
-    """Run a command and give a column of its first row. Raises: StreamLost."""
-    found = await _run(connection, command, pq.ExecStatus.TUPLES_OK)
+    """Run a command and return a column of its first row. Raises: StreamLost."""
+    result = await _run(connection, command, pq.ExecStatus.TUPLES_OK)
     await _result(connection)
-    return (found.get_value(0, column) or b"").decode()
+    return (result.get_value(0, column) or b"").decode()
 
 
 async def _run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) -> pq.abc.PGresult:
@@ -97,9 +97,9 @@ async def _run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus)
         await _writable(connection)
     result = await _result(connection)
     if result is None:
-        raise StreamLost("the server said nothing")
+        raise StreamLost("the server sent no result")
     if result.status != expected:
-        raise refused(connection, result)
+        raise error_of_result(result)
     return result
 
 
@@ -113,20 +113,20 @@ async def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
     return connection.get_result()
 
 
-def refused(connection: pq.abc.PGconn, result: pq.abc.PGresult) -> StreamLost:
-    """Give the error of a result, with the server's words and code."""
+def error_of_result(result: pq.abc.PGresult) -> StreamLost:
+    """Return the error of a result, with the server's message and SQLSTATE."""
     primary = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"the server gave no reason"
     code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
     return StreamLost(primary.decode(errors="replace"), code.decode(errors="replace"))
 
 
 def lost(error: Error) -> StreamLost:
-    """Give the error of a connection that is gone."""
+    """Return the error of a lost connection."""
     return StreamLost(str(error).strip().partition("\n")[0] or "the connection ended")
 
 
 async def readable(connection: pq.abc.PGconn, ready: "asyncio.Future[None] | None" = None) -> None:
-    """Wait until there is something to read, or `ready` is done otherwise. Raises: StreamLost."""
+    """Wait until there is something to read, or another component completes `ready`. Raises: StreamLost."""
     loop = asyncio.get_running_loop()
     descriptor, ready = _descriptor(connection), ready or loop.create_future()
     loop.add_reader(descriptor, lambda: None if ready.done() else ready.set_result(None))
@@ -147,12 +147,12 @@ def literal(text: str) -> str:
 
 
 def lsn_text(lsn: int) -> str:
-    """Spell a position of the log as Postgres does: `16/B374D848`."""
+    """Return a position of the log as Postgres prints it: `16/B374D848`."""
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 
 def parse_lsn(text: str) -> int:
-    """Read what `lsn_text` spells."""
+    """Parse the form that `lsn_text` returns."""
     high, _, low = text.partition("/")
     return int(high, 16) << 32 | int(low, 16)
 
@@ -168,7 +168,7 @@ async def _writable(connection: pq.abc.PGconn) -> None:
 
 
 def _descriptor(connection: pq.abc.PGconn) -> int:
-    """Give the socket of a connection. Raises: StreamLost when the library has closed it."""
+    """Return the socket of a connection. Raises: StreamLost if libpq has closed it."""
     try:
         return connection.socket
     except Error as error:

@@ -41,24 +41,20 @@ from pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput', failover => t
 select pg_catalog.pg_drop_replication_slot($1)
 
 -- name: end_reader
--- Whoever reads the slot is not the leader any more.
+-- Terminates the reader of the slot: it is a former leader.
 select pg_catalog.pg_terminate_backend(active_pid)
 from pg_catalog.pg_replication_slots
 where slot_name = $1 and active_pid is not null
-
--- name: publications
--- Of these, the publications there are.
-select pubname::text from pg_catalog.pg_publication where pubname = any($1::text[])
 
 -- name: database
 select pg_catalog.current_database()::text
 
 -- name: snapshot
--- What a statement that begins now sees.
+-- The transactions that a statement that starts now sees.
 select pg_catalog.pg_current_snapshot()::text
 
 -- name: awaited
--- Whether commits wait until the reader of the slot has them. Who may not see the state of others goes by the setting.
+-- Whether commits wait until the reader of the slot has them. A role that may not see the state of others uses the setting.
 select exists (
   select
   from pg_catalog.pg_replication_slots as s
@@ -75,6 +71,6 @@ select exists (
 select stream from headwater.streams_of_changes where slot = $1
 
 -- name: note_stream
--- It is this one.
+-- Stores the stream that the slot is read into.
 insert into headwater.streams_of_changes (slot, stream) values ($1, $2)
 on conflict (slot) do update set stream = excluded.stream

@@ -1,9 +1,9 @@
 """A connection that streams the log: libpq's COPY_BOTH by the `pq` layer of psycopg, without blocking.
 
-What comes are frames: `XLogData` with a message of pgoutput, and keepalives. What goes are status updates: how far we
-have read, and how far all is safe (the slot is confirmed up to there). One is sent when the server asks, when more was
-confirmed, and at least every ten seconds; also while nothing is read because the broker is away, so the server keeps
-the connection.
+The server sends frames: `XLogData` with a message of pgoutput, and keepalives. We send status updates: how far we have read, and
+up to where everything is published (the slot is confirmed up to there). One is sent when the server requests it, within a second
+after more was confirmed, and at least every ten seconds; also while nothing is read because the broker is away, so that the
+server keeps the connection.
 Source: PostgreSQL, "Streaming Replication Protocol", "libpq: Functions Associated with the COPY Command".
 """
 
@@ -19,12 +19,12 @@ from psycopg.errors import Error
 from workers.replication.session import (
     StreamLost,
     connect,
+    error_of_result,
     identifier,
     literal,
     lost,
     lsn_text,
     readable,
-    refused,
     stream,
 )
 
@@ -38,40 +38,40 @@ _CONFIRM_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class LogData:
     """A message of the output plugin."""
 
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Alive:
-    """All commits before this position were sent."""
+class Keepalive:
+    """Keepalive of the server: all commits before this position were sent."""
 
     lsn: int
 
 
-Frame = Data | Alive
+Frame = LogData | Keepalive
 
 
-class Stream:
-    """The log as a stream of frames. Make one with `Stream.open`."""
+class LogStream:
+    """The log as a stream of frames. Created with `LogStream.open`."""
 
     def __init__(self, connection: pq.abc.PGconn, confirmed: int) -> None:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._received = self._confirmed = confirmed
-        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._tell_regularly)
+        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
         self._soon: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Future[None] | None = None
 
     @classmethod
     async def open(
         cls, url: str, slot: str, publications: Sequence[str], start: int, confirmed: int
-    ) -> "Stream":
-        """Connect and begin to stream from a position, or from where the slot is confirmed if that is later.
+    ) -> "LogStream":
+        """Connect and start to stream from a position, or from where the slot is confirmed if that is later.
 
-        `confirmed` is the position before which everything is safe now.
+        `confirmed` is the position before which everything is published now.
 
         Raises: StreamLost.
         """
@@ -89,7 +89,7 @@ class Stream:
         return cls(connection, confirmed)
 
     async def take(self) -> list[Frame]:
-        """Give what has arrived, waiting for the first frame. Raises: StreamLost when the stream has ended."""
+        """Return the frames that have arrived, waiting for the first. Raises: StreamLost when the stream has ended."""
         while True:
             if frames := self._arrived():
                 return frames
@@ -101,16 +101,16 @@ class Stream:
                 raise lost(error) from None
 
     def confirm(self, lsn: int) -> None:
-        """Tell the server, within a second, that everything before a position is safe."""
+        """Confirm to the server, within a second, that everything before a position is published."""
         if lsn > self._confirmed:
             self._confirmed = lsn
             self._received = max(self._received, lsn)
             if self._soon is None:
-                self._soon = self._loop.call_later(_CONFIRM_EVERY_S, self._tell)
+                self._soon = self._loop.call_later(_CONFIRM_EVERY_S, self._send_status)
 
     def close(self) -> None:
-        """End the stream; what was confirmed last is told."""
-        self._tell()
+        """Send the last confirmation and close the connection."""
+        self._send_status()
         self._timer.cancel()
         if self._soon is not None:
             self._soon.cancel()
@@ -128,31 +128,33 @@ class Stream:
                     raise self._end()
                 data = bytes(view)
                 if data[:1] == b"w":
-                    frames.append(Data(data[_XLOG.size :]))
+                    frames.append(LogData(data[_XLOG.size :]))
                 elif data[:1] == b"k":
                     _, lsn, _, wants_reply = _KEEPALIVE.unpack_from(data)
                     self._received = max(self._received, lsn)
                     asks |= bool(wants_reply)
-                    frames.append(Alive(lsn))
+                    frames.append(Keepalive(lsn))
         except Error as error:
             raise lost(error) from None
         if asks:
-            self._tell()
+            self._send_status()
         return frames
 
     def _end(self) -> StreamLost:
         result = self._connection.get_result()
         if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
             return StreamLost("the server ended the stream")
-        return refused(self._connection, result)
+        return error_of_result(result)
 
-    def _tell_regularly(self) -> None:
-        self._tell(asks=True)
-        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._tell_regularly)
+    def _send_status_regularly(self) -> None:
+        self._send_status(asks=True)
+        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
 
-    def _tell(self, *, asks: bool = False) -> None:
-        """Send a status update, and ask for a sign of life if wanted. A connection that is gone is noticed where frames are taken: it is woken, for the library
-        may have closed the socket on which it waits.
+    def _send_status(self, *, asks: bool = False) -> None:
+        """Send a status update; `asks` requests a keepalive.
+
+        On a lost connection wake the reader (`take`), which raises the error: libpq may already have closed its socket, so
+        that the event loop would never report it as readable.
         """
         if self._soon is not None:
             self._soon.cancel()

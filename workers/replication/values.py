@@ -1,10 +1,10 @@
 """Values of the log as JSON: text of a type's output function in, the JSON text that `to_jsonb` would write out. Pure.
 
-The connection that gives the texts has TimeZone UTC, DateStyle ISO, IntervalStyle postgres and bytea_output hex.
-Two things differ from `to_jsonb` on purpose: bytea comes without its `\\x`, and values of type json as they were stored
+The connection that reads the texts has TimeZone UTC, DateStyle ISO, IntervalStyle postgres and bytea_output hex.
+Two things differ from `to_jsonb` on purpose: bytea has no `\\x` in front, and values of type json stay as they were stored
 (line ends in them become blanks). Types whose JSON only the server knows (composites, types with a cast to json such as
-hstore) have no converter here: `kinds.py` asks SQL for them.
-Source: PostgreSQL, "JSON Functions" (to_jsonb); reference page "realtime", section 9 ("Value formats").
+hstore) are converted by SQL (`tables.py`).
+Source: PostgreSQL, "JSON Functions" (to_jsonb); docs/reference/realtime.md, section 9 ("Value formats").
 """
 
 import re
@@ -64,7 +64,7 @@ def timestamptz(text: bytes) -> bytes:
 
 
 def plain_json(text: bytes) -> bytes:
-    """Give JSON as it was stored, on one line: a raw line end can only stand between its parts."""
+    """Return JSON as it was stored, on one line: a raw line end is possible only between its tokens."""
     if b"\n" in text or b"\r" in text:
         return text.replace(b"\n", b" ").replace(b"\r", b" ")
     return text
@@ -76,7 +76,7 @@ def binary(text: bytes) -> bytes:
 
 
 def array(convert: Convert, delimiter: bytes = b",") -> Convert:
-    """Give the converter of arrays of what `convert` takes. Lower bounds do not show in JSON."""
+    """Return the converter of arrays whose elements `convert` converts. JSON does not show lower bounds."""
     token = re.compile(
         rb'"((?:[^"\\]|\\.)*)"|([{}])|'
         + re.escape(delimiter)
@@ -94,7 +94,7 @@ def array(convert: Convert, delimiter: bytes = b",") -> Convert:
             return b"[]"
         if is_plain.fullmatch(text):
             return b"[%b]" % b", ".join(
-                [b"null" if each == b"NULL" else convert(each) for each in text[1:-1].split(delimiter)]
+                [b"null" if item == b"NULL" else convert(item) for item in text[1:-1].split(delimiter)]
             )
         return _nested(token, convert, text)
 
@@ -102,10 +102,10 @@ def array(convert: Convert, delimiter: bytes = b",") -> Convert:
 
 
 def _nested(token: "re.Pattern[bytes]", convert: Convert, text: bytes) -> bytes:
-    """Write an array that has quotes or arrays in it. Raises: ValueError if it is none."""
+    """Convert an array that contains quotes or arrays. Raises: ValueError if the text is not an array."""
     levels: list[list[bytes]] = [[]]
-    for found in token.finditer(text):
-        quoted, brace, bare = found.group(1, 2, 3)
+    for match in token.finditer(text):
+        quoted, brace, bare = match.group(1, 2, 3)
         if quoted is not None:
             levels[-1].append(convert(_unescaped(quoted)))
         elif bare is not None:

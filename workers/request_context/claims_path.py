@@ -1,7 +1,7 @@
 """Paths into the claims of a token, to find the database role. Pure.
 
 `$.role`, `$.a.b[0]`, `$['https://x/role'].key`, `$.roles[?(@ == 'author')]`, `$.roles[?search(@, '^au')]`, and the older
-form without `$`: `.role`, `."a b".c[0]`. The first match counts. Source: reference page "rest", section 5; RFC 9535.
+form without `$`: `.role`, `."a b".c[0]`. The first match is used. Source: docs/reference/rest.md, section 5; RFC 9535.
 """
 
 import re
@@ -32,7 +32,7 @@ _TESTS: dict[str, Callable[[str, str], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ClaimsPathStep:
     """One step of a path: a key, an index, or a test on the texts of a list."""
 
     key: str | int = ""
@@ -40,48 +40,48 @@ class Step:
     operand: str = ""
 
 
-ClaimsPath = tuple[Step, ...]
+ClaimsPath = tuple[ClaimsPathStep, ...]
 
 
 def parse_claims_path(text: str) -> ClaimsPath:
-    """Read a path.
+    """Parse a path.
 
     Raises: ValueError if it is malformed.
     """
-    rest = text.removeprefix("$")
-    if rest and rest[0] not in ".[":
-        rest = "." + rest
-    steps: list[Step] = []
+    path = text.removeprefix("$")
+    if path and path[0] not in ".[":
+        path = "." + path
+    steps: list[ClaimsPathStep] = []
     position = 0
-    while position < len(rest):
-        found = _STEP.match(rest, position)
-        if not found:
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if not match:
             raise ValueError(f"api.jwt.role_claim_key is no JSON path: {text}")
-        steps.append(_step(found))
-        position = found.end()
+        steps.append(_step(match))
+        position = match.end()
     return tuple(steps)
 
 
-def _step(found: re.Match[str]) -> Step:
-    groups = found.groupdict()
+def _step(match: re.Match[str]) -> ClaimsPathStep:
+    groups = match.groupdict()
     if groups["index"] is not None:
-        return Step(int(groups["index"]))
+        return ClaimsPathStep(int(groups["index"]))
     if groups["operator"] is not None:
-        return Step(test=groups["operator"], operand=groups["operand"][1:-1])
+        return ClaimsPathStep(test=groups["operator"], operand=groups["operand"][1:-1])
     if groups["function"] is not None:
         re.compile(groups["pattern"][1:-1])
-        return Step(test=groups["function"], operand=groups["pattern"][1:-1])
+        return ClaimsPathStep(test=groups["function"], operand=groups["pattern"][1:-1])
     name = next(groups[kind] for kind in ("quoted", "name", "single", "double") if groups[kind] is not None)
-    return Step(name.replace("\\", "") if groups["name"] is None else name)
+    return ClaimsPathStep(name.replace("\\", "") if groups["name"] is None else name)
 
 
 def claim_at(claims: object, path: ClaimsPath) -> object:
-    """Give the claim a path leads to, or None."""
+    """Return the claim at a path, or None."""
     value = claims
     for step in path:
         if step.test:
-            texts = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-            value = next((each for each in texts if _TESTS[step.test](each, step.operand)), None)
+            texts = [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+            value = next((text for text in texts if _TESTS[step.test](text, step.operand)), None)
         elif isinstance(step.key, int):
             value = value[step.key] if isinstance(value, list) and step.key < len(value) else None
         else:

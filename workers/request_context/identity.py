@@ -1,6 +1,6 @@
-"""Who the database sees: the role of a request, and its claims as text; the same for REST and GraphQL. Pure but for a cache.
+"""The database role of a request and its claims as text, the same for REST and GraphQL. Pure except for a cache.
 
-Source: reference page "rest", sections 4 and 5.
+Source: docs/reference/rest.md, sections 4 and 5.
 """
 
 from collections.abc import Callable
@@ -8,69 +8,69 @@ from dataclasses import dataclass
 
 import msgspec
 
-from schemas.caller import Anonymous, Caller, Rejected, Service, User
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, UserCaller
 from schemas.errors import ApiError
 from schemas.settings.tree import Api
 from workers.request_context.claims_path import ClaimsPath, claim_at, parse_claims_path
 
 _CACHED = 10_000
-Refuse = Callable[[Rejected | None], ApiError]
-"""Makes the refusal, in an interface's own words, of a token that the edge refused; of None, that one is required."""
+RejectToken = Callable[[RejectedCaller | None], ApiError]
+"""Returns an interface's error for a token that the edge rejected; for None, the error that a token is required."""
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """A role with the claims that policies read: the JSON text of an object in which `role` is always there."""
+class RequestIdentity:
+    """A role with the claims that policies read: the text of a JSON object that always has `role`."""
 
     role: str
     claims: str
     is_anonymous: bool
 
 
-class Identities:
-    """Turns callers into identities; those of tokens are kept by their claims."""
+class IdentityResolver:
+    """Maps callers to identities; those of tokens are cached by their claims."""
 
-    def __init__(self, api: Api, refuse: Refuse) -> None:
-        self._refuse = refuse
+    def __init__(self, api: Api, reject: RejectToken) -> None:
+        self._reject = reject
         self._path: ClaimsPath = parse_claims_path(api.jwt.role_claim_key)
         self._anonymous = _identity({}, api.anon_role, api.anon_role) if api.anon_role else None
         self._service = _identity({}, api.service_role, api.anon_role)
         self._anonymous_role = api.anon_role
-        self._kept: dict[bytes, Identity] = {}
+        self._cache: dict[bytes, RequestIdentity] = {}
 
-    def of(self, caller: Caller) -> Identity:
-        """Give the identity of a caller.
+    def of(self, caller: Caller) -> RequestIdentity:
+        """Return the identity of a caller.
 
-        Raises: what `refuse` makes, where a token is required or the edge refused it.
+        Raises: the error of `reject` if a token is required or the edge rejected it.
         """
         match caller:
-            case User(claims):
-                return self._kept.get(claims) or self._of_token(claims)
-            case Anonymous():
+            case UserCaller(claims):
+                return self._cache.get(claims) or self._of_token(claims)
+            case AnonymousCaller():
                 if self._anonymous is None:
-                    raise self._refuse(None)
+                    raise self._reject(None)
                 return self._anonymous
-            case Service():
+            case ServiceCaller():
                 return self._service
-            case Rejected():
-                raise self._refuse(caller)
+            case RejectedCaller():
+                raise self._reject(caller)
 
-    def _of_token(self, raw: bytes) -> Identity:
+    def _of_token(self, raw: bytes) -> RequestIdentity:
         claims = msgspec.json.decode(raw, type=dict[str, object])
         value = claim_at(claims, self._path)
         role = self._anonymous_role if value is None else _text(value)
         if not role:
-            raise self._refuse(None)
+            raise self._reject(None)
         identity = _identity(claims, role, self._anonymous_role)
-        if len(self._kept) >= _CACHED:
-            self._kept.clear()
-        self._kept[raw] = identity
+        if len(self._cache) >= _CACHED:
+            self._cache.clear()
+        self._cache[raw] = identity
         return identity
 
 
-def _identity(claims: dict[str, object], role: str, anonymous_role: str | None) -> Identity:
+def _identity(claims: dict[str, object], role: str, anonymous_role: str | None) -> RequestIdentity:
     text = msgspec.json.encode({**claims, "role": role}).decode()
-    return Identity(role, text, role == anonymous_role)
+    return RequestIdentity(role, text, role == anonymous_role)
 
 
 def _text(value: object) -> str:

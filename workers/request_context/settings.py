@@ -1,21 +1,21 @@
-"""What a transaction is told of the request it serves, by whichever interface that came. Pure.
+"""Transaction settings that describe the request, the same for every interface. Pure.
 
-Policies and functions find role, claims, headers and cookies in the same settings everywhere.
-Source: reference page "rest", section 4; reference page "graphql", section 1.
+Policies and functions read role, claims, headers and cookies from these settings.
+Source: docs/reference/rest.md, section 4; docs/reference/graphql.md, section 1.
 """
 
 import msgspec
 
 from schemas.http import Headers, Request
-from workers.database.catalog import Role
-from workers.request_context.identity import Identity
+from workers.database.schema_cache.catalog import Role
+from workers.request_context.identity import RequestIdentity
 from workers.sql.compose import quoted
 
 
 def request_settings(
-    request: Request, identity: Identity, role: Role, search_path: str
+    request: Request, identity: RequestIdentity, role: Role, search_path: str
 ) -> list[tuple[str, str]]:
-    """Give the settings in the order in which they are applied."""
+    """Return the settings in the order in which they are applied."""
     headers, cookies = _headers(request.headers)
     return [
         ("search_path", search_path),
@@ -30,23 +30,23 @@ def request_settings(
 
 
 def pre_request_call(name: str) -> str:
-    """Write the call of the function before every request, which the configuration names as `schema.name` or `name`."""
+    """Return the call of the pre-request function, which the configuration names as `schema.name` or `name`."""
     return f"select {'.'.join(quoted(part) for part in name.split('.'))}()"
 
 
 def _headers(headers: Headers) -> tuple[str, str]:
-    """Give `request.headers` and `request.cookies` as JSON objects."""
-    told: dict[str, str] = {}
+    """Return `request.headers` and `request.cookies` as JSON objects."""
+    by_name: dict[str, str] = {}
     cookies = "{}"
     for name, value in headers:
         if name == "cookie":
             cookies = _cookies(value)
         else:
-            told[name] = f"{told[name]}, {value}" if name in told else value
-    return msgspec.json.encode(told).decode(), cookies
+            by_name[name] = f"{by_name[name]}, {value}" if name in by_name else value
+    return msgspec.json.encode(by_name).decode(), cookies
 
 
 def _cookies(header: str) -> str:
-    """Split a header as browsers write it: an odd cookie stands beside the others, and values stay as they are."""
+    """Parse a cookie header as browsers write it: a malformed cookie does not affect the others, values are not decoded."""
     parts = (part.strip().partition("=") for part in header.split(";"))
     return msgspec.json.encode({name: value for name, _, value in parts if name}).decode()

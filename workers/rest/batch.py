@@ -1,33 +1,35 @@
 """Several operations in one transaction: all of them, or none.
 
 Each goes through the steps as a request of its own would; its statements run when the ones before have given what it
-refers to. What an operation leaves in the session besides its rows (settings, temporary tables, cursors, locks) is undone
-before the next one starts (`workers/database/renewal.py`). Source: docs/rest-additions.md, "Several operations, one transaction".
+refers to. Other effects of an operation on the session (settings, temporary tables, cursors, locks) are undone
+before the next one starts (`workers/database/transactions/session_reset.py`). Source: docs/rest-additions.md, "Several operations, one transaction".
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Request, Response
-from workers.database.renewal import renewal
-from workers.database.session import End, Rows, Sessions, Statement, Work
-from workers.idempotency.writes import Answering, Finished, Prepare
-from workers.request_context.identity import Identity
+from workers.database.transactions.session_reset import session_reset_statements
+from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
+from workers.database.protocol.rows import Rows
+from workers.idempotency.writes import MakeResponse, Finished, Prepare
+from workers.request_context.identity import RequestIdentity
 from workers.rest.dialect import Dialect
-from workers.rest.errors import BadBody
-from workers.rest.execute import Around, Settings, Task, settings_of
-from workers.rest.model import Action
-from workers.rest.parse.batch import Operation, Ready, name_of, parse_batch, resolved
+from workers.rest.errors.parse import BadBody
+from workers.rest.errors.response import FAILURES, error_response
+from workers.rest.execute import RestContext, RestTask, Settings, settings_of
+from workers.rest.model import RequestAction
+from workers.rest.parse.batch import BatchOperation, ResolvedOperation, name_of, parse_batch, resolved
 from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.preferences import parse_preferences
 from workers.rest.parse.query import shape_of
-from workers.rest.parse.request import is_call_path, wanted_headers
+from workers.rest.parse.request import is_call_path
 from workers.rest.plan.plan import end_of
-from workers.rest.refused import FAILURES, refused
+from workers.rest.prepare import parse, plan_and_query, reads_body
 from workers.rest.respond import respond
-from workers.rest.state import State
+from workers.rest.state import RestState
 
 _JSON = ("content-type", "application/json; charset=utf-8")
 _READS_ONLY = ("savepoint hw_operation", "select pg_catalog.set_config('transaction_read_only', 'on', true)")
@@ -46,24 +48,24 @@ class OperationFailed(Exception):
 
 
 async def run_batch(
-    state: State,
+    state: RestState,
     request: Request,
     body: bytes,
-    identity: Identity,
+    identity: RequestIdentity,
     dialect: Dialect,
-    sessions: Sessions,
+    sessions: TransactionRunner,
     most: int,
     run_keyed: RunKeyed | None = None,
 ) -> Response:
     """Do the operations of a body and answer with a list of their answers; `most` bounds those, in bytes.
 
-    A failure is answered as that of the operation alone would be, with its number. `run_keyed` carries out a batch that has an
+    The response to an error is the one of that operation alone, with the operation's number. `run_keyed` carries out a batch that has an
     Idempotency-Key. Raises: BadBody; what `run_keyed` raises for the key.
     """
     operations = parse_batch(body)
     batch = _Batch(state, request, identity, dialect, operations, most)
 
-    def prepare() -> tuple[Work, Answering]:
+    def prepare() -> tuple[TransactionSpec, MakeResponse]:
         nonlocal batch
         batch = _Batch(state, request, identity, dialect, operations, most)
         return batch.begin(), batch.answering
@@ -75,7 +77,7 @@ async def run_batch(
     except OperationFailed as failed:
         return failed.response
     except FAILURES as failure:
-        return refused(
+        return error_response(
             failure,
             dialect,
             is_anonymous=identity.is_anonymous,
@@ -90,11 +92,11 @@ class _Batch:
 
     def __init__(
         self,
-        state: State,
+        state: RestState,
         request: Request,
-        identity: Identity,
+        identity: RequestIdentity,
         dialect: Dialect,
-        operations: list[Operation],
+        operations: list[BatchOperation],
         most: int,
     ) -> None:
         self._state, self._request, self._identity, self._dialect = state, request, identity, dialect
@@ -104,10 +106,10 @@ class _Batch:
         end, _ = end_of(
             state.options.tx_end, parse_preferences([v for n, v in request.headers if n == "prefer"]).tx
         )
-        self.is_kept = end is not End.ROLLBACK
+        self.is_kept = end is not TransactionEnd.ROLLBACK
         self._results: dict[str, object] = {}
-        self._task: Task | None = None
-        self._around_it = (0, 0)
+        self._task: RestTask | None = None
+        self._extra_results = (0, 0)
         self.number = 0
         """Number of the operation under way."""
         self.answers: list[bytes] = []
@@ -122,10 +124,10 @@ class _Batch:
         following = self(results)
         return Finished(self.response(), following) if isinstance(following, bool) else following
 
-    def begin(self) -> Work:
-        """Give the transaction with the first operation. Raises: RestError."""
+    def begin(self) -> TransactionSpec:
+        """Return the transaction with the first operation. Raises: RestError."""
         settings, statements = self._prepare()
-        return Work(settings, statements, isolation=self._role.isolation, end=End.DECIDE)
+        return TransactionSpec(settings, statements, isolation=self._role.isolation, end=TransactionEnd.DECIDE)
 
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         self._take(results)
@@ -133,46 +135,46 @@ class _Batch:
             return self.is_kept
         self.number += 1
         settings, statements = self._prepare()
-        first = renewal(settings)
-        self._around_it = (self._around_it[0] + len(first), self._around_it[1])
+        first = session_reset_statements(settings)
+        self._extra_results = (self._extra_results[0] + len(first), self._extra_results[1])
         return [*first, *statements]
 
     def _prepare(self) -> tuple[Settings, list[Statement]]:
         """Plan the operation whose turn it is; give its settings and statements."""
         operation = self._operations[self.number]
-        ready = resolved(operation, self._results, self._most)
-        request = self._inner(ready)
+        resolved_operation = resolved(operation, self._results, self._most)
+        request = self._inner(resolved_operation)
         state = self._state
         is_read = request.method in ("GET", "HEAD")
         shape, values = shape_of(request.query, is_call=is_call_path(request.path) and is_read)
-        key, asked = state.request(request.method, request.path, shape, wanted_headers(request.headers))
-        if asked.action in (Action.OPTIONS, Action.DESCRIBE):
+        key, parsed = parse(state, request.method, request.path, shape, request.headers)
+        if parsed.action in (RequestAction.OPTIONS, RequestAction.DESCRIBE):
             raise BadBody("An operation reads, writes or calls a function")
-        if asked.preferences.tx is not None:
+        if parsed.preferences.tx is not None:
             raise BadBody("Prefer: tx is said of all operations together, on the request itself")
-        payload = parse_payload(asked, ready.body) if state.reads_body(asked) else None
-        planned = state.planned(key, asked, payload)
+        payload = parse_payload(parsed, resolved_operation.body) if reads_body(parsed) else None
+        planned = plan_and_query(state, key, parsed, payload)
         if planned.plan.isolation is not None:
             raise BadBody("A function with an isolation level of its own cannot be one of several operations")
-        around = Around(request, self._identity, self._role, state.surroundings)
-        self._task = Task(planned.plan, planned.prepared, values, payload.data if payload else b"")
-        statements = self._task.statements(state.surroundings)
-        self._around_it = (0, 0)
+        context = RestContext(request, self._identity, self._role, state.defaults)
+        self._task = RestTask(planned.plan, planned.statement, values, payload.data if payload else b"")
+        statements = self._task.statements(state.defaults)
+        self._extra_results = (0, 0)
         if planned.plan.read_only:
-            self._around_it = (len(_READS_ONLY), 1)
+            self._extra_results = (len(_READS_ONLY), 1)
             statements = [*(Statement(text) for text in _READS_ONLY), *statements, Statement(_READ)]
-        return tuple(settings_of(planned.plan, around)), statements
+        return tuple(settings_of(planned.plan, context)), statements
 
-    def _inner(self, ready: Ready) -> Request:
-        """Give an operation as a request: its own headers before those of the request around it."""
-        own = {name for name, _ in ready.headers} | {"prefer", "content-length"}
-        kept: Headers = [pair for pair in self._request.headers if pair[0] not in own]
+    def _inner(self, resolved_operation: ResolvedOperation) -> Request:
+        """Return an operation as a request: its own headers before those of the batch request."""
+        names = {name for name, _ in resolved_operation.headers} | {"prefer", "content-length"}
+        inherited: Headers = [pair for pair in self._request.headers if pair[0] not in names]
         return msgspec.structs.replace(
             self._request,
-            method=ready.method,
-            path=ready.path,
-            query=ready.query,
-            headers=[*ready.headers, *kept],
+            method=resolved_operation.method,
+            path=resolved_operation.path,
+            query=resolved_operation.query,
+            headers=[*resolved_operation.headers, *inherited],
             body=b"",
         )
 
@@ -180,10 +182,10 @@ class _Batch:
         """Keep the answer of the operation under way. Raises: RestError, OperationFailed."""
         task = self._task
         assert task is not None  # an operation is under way
-        before, after = self._around_it
+        before, after = self._extra_results
         result = task.result(results[before : len(results) - after])
         response = respond(task.plan, result, task.values, self._dialect)
-        if isinstance(response, Streamed):  # pragma: no cover - long values come without a decision only
+        if isinstance(response, StreamedResponse):  # pragma: no cover - long values come without a decision only
             raise TypeError("an operation has no place for a streamed answer")
         if response.status >= 400:
             raise OperationFailed(response)

@@ -1,7 +1,7 @@
 """Writes under a condition: the rows are read, compared with what the caller knows, and changed in one transaction.
 
-The transaction sees one snapshot, so a row that somebody else changes in between fails the write instead of being
-overwritten. The read happens behind a savepoint and is rolled back: what a function that it calls has set, made or written
+The transaction sees one snapshot (repeatable read), so a row that another transaction changes in between makes the write fail (40001)
+instead of being overwritten. The read happens behind a savepoint and is rolled back: what a function that it calls has set, made or written
 (a computed column, for example) must not reach the write. The pre-request function is called before the savepoint, because
 its settings are meant for the whole request. Source: RFC 9110, 13.1.1 and 13.1.2; docs/rest-additions.md, "Entity tags".
 """
@@ -10,31 +10,32 @@ from collections.abc import Sequence
 
 from schemas.http import Headers, header
 from workers.database.errors import DatabaseError
-from workers.database.session import End, Rows, Sessions, Statement, Work
-from workers.rest.errors import PreconditionFailed
-from workers.rest.etags import holds
-from workers.rest.execute import Around, Surroundings, Task, settings_of
-from workers.rest.model import Action, ApiRequest, Result
+from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
+from workers.database.protocol.rows import Rows
+from workers.rest.errors.execute import PreconditionFailed
+from workers.rest.etags import are_met
+from workers.rest.execute import RestContext, RestTask, TransactionDefaults, settings_of
+from workers.rest.model import ApiRequest, RequestAction, RestResult
 
-_CHANGES = frozenset({Action.UPDATE, Action.UPSERT, Action.DELETE})
+_CHANGES = frozenset({RequestAction.UPDATE, RequestAction.UPSERT, RequestAction.DELETE})
 _COLLISION = "40001"
 _SAVE = Statement("savepoint hw_condition")
 _UNDO = Statement("rollback to savepoint hw_condition")
 
 
-def is_conditional(asked: ApiRequest, headers: Headers) -> bool:
-    """Tell whether a write has a condition on the rows that are there."""
-    return asked.action in _CHANGES and (
+def is_conditional(parsed: ApiRequest, headers: Headers) -> bool:
+    """Return whether a write has a condition on the existing rows."""
+    return parsed.action in _CHANGES and (
         header(headers, "if-match") is not None or header(headers, "if-none-match") is not None
     )
 
 
-async def execute_if(read: Task, write: Task, around: Around, sessions: Sessions) -> Result:
+async def execute_if(read: RestTask, write: RestTask, context: RestContext, sessions: TransactionRunner) -> RestResult:
     """Do a write if what `read` gives meets the request's conditions.
 
     Raises: PreconditionFailed; DatabaseError and its siblings; what `Task.result` raises.
     """
-    guarded = GuardedWrite(read, write, around)
+    guarded = GuardedWrite(read, write, context)
     try:
         await sessions.run(guarded.work(), guarded)
     except DatabaseError as error:
@@ -51,36 +52,39 @@ def error_of(error: DatabaseError) -> DatabaseError | PreconditionFailed:
 class GuardedWrite:
     """Decides: first on the rows that are there, then on what the write did."""
 
-    def __init__(self, read: Task, write: Task, around: Around) -> None:
-        self._read, self._write, self._around = read, write, around
+    def __init__(self, read: RestTask, write: RestTask, context: RestContext) -> None:
+        self._read, self._write, self._context = read, write, context
         self._is_checked = False
         self._before = 0
-        self.result: Result | None = None
+        self.result: RestResult | None = None
 
-    def work(self) -> Work:
+    def work(self) -> TransactionSpec:
         """Return the transaction with the statements of the read."""
-        is_serializable = self._around.role.isolation == "serializable"
-        return Work(
-            settings=settings_of(self._write.plan, self._around),
+        is_serializable = self._context.role.isolation == "serializable"
+        return TransactionSpec(
+            settings=settings_of(self._write.plan, self._context),
             statements=self._reads(),
             isolation="serializable" if is_serializable else "repeatable read",
-            end=End.DECIDE,
+            end=TransactionEnd.DECIDE,
         )
 
     def _reads(self) -> list[Statement]:
         """Return the statements of the read: the pre-request function, then the others behind a savepoint."""
-        whole, own = self._read.statements(self._around.surroundings), self._read.statements(Surroundings())
-        before = whole[: len(whole) - len(own)]
+        all_statements, statements = (
+            self._read.statements(self._context.defaults),
+            self._read.statements(TransactionDefaults()),
+        )
+        before = all_statements[: len(all_statements) - len(statements)]
         self._before = len(before) + 1
-        return [*before, _SAVE, *own, _UNDO]
+        return [*before, _SAVE, *statements, _UNDO]
 
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         if self._is_checked:
             self.result = self._write.result(results)
-            return self._write.plan.end is not End.ROLLBACK
-        found = self._read.result(results[self._before : -1])
-        assert isinstance(found.body, bytes)  # long values come without a decision only
-        if not holds(self._around.request.headers, found.body, found.page_total):
+            return self._write.plan.end is not TransactionEnd.ROLLBACK
+        current = self._read.result(results[self._before : -1])
+        assert isinstance(current.body, bytes)  # long values come without a decision only
+        if not are_met(self._context.request.headers, current.body, current.page_total):
             raise PreconditionFailed
         self._is_checked = True
-        return self._write.statements(Surroundings())  # the pre-request function has been called
+        return self._write.statements(TransactionDefaults())  # the pre-request function has been called

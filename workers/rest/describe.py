@@ -1,26 +1,26 @@
 """The root: a description of what the caller may use, as Swagger 2.0 or OpenAPI 3.1, whichever the caller takes.
 
-Source: reference page "rest", section 17.
+Source: docs/reference/rest.md, section 17.
 """
 
 import msgspec
 
 from schemas.http import Headers, Request, Response, header
-from workers.database.session import Sessions, Statement, Work
-from workers.request_context.identity import Identity
-from workers.rest.errors import RootDisabled
-from workers.rest.execute import Around, settings_of
-from workers.rest.model import ApiRequest, Output, Plan, Read, Shape
+from workers.database.transactions.model import TransactionRunner, Statement, TransactionSpec
+from workers.request_context.identity import RequestIdentity
+from workers.rest.errors.parse import RootDisabled
+from workers.rest.execute import RestContext, settings_of
+from workers.rest.model import ApiRequest, BodyShape, MediaOutput, ReadPlan, RelationRead
 from workers.rest.openapi.document import openapi_document
 from workers.rest.openapi.document31 import openapi31_document
-from workers.rest.openapi.names import NAMED_SQL, Named, named_from
+from workers.rest.openapi.named_types import NAMED_SQL, NamedTypes, named_from
 from workers.rest.openapi.scope import VISIBLE_SQL, OpenApiOptions, visible_from
 from workers.rest.plan.output import OPENAPI_31, negotiate_root
-from workers.rest.state import State
+from workers.rest.state import RestState
 
 
 async def describe(
-    state: State, request: Request, asked: ApiRequest, identity: Identity, sessions: Sessions
+    state: RestState, request: Request, parsed: ApiRequest, identity: RequestIdentity, sessions: TransactionRunner
 ) -> Response:
     """Answer the root with a description.
 
@@ -28,42 +28,44 @@ async def describe(
     """
     if state.options.openapi_mode == "disabled":
         raise RootDisabled
-    content_type = negotiate_root(asked)
+    content_type = negotiate_root(parsed)
     follows, is_31 = state.options.openapi_mode == "follow-privileges", content_type == OPENAPI_31
-    questions = [VISIBLE_SQL] * follows + [NAMED_SQL] * is_31
-    answers = await _ask(questions, state, request, asked, identity, sessions) if questions else []
+    statements_sql = [VISIBLE_SQL] * follows + [NAMED_SQL] * is_31
+    answers = await _ask(statements_sql, state, request, parsed, identity, sessions) if statements_sql else []
     visible = visible_from(answers[0]) if follows else None
-    named = named_from(answers[-1]) if is_31 else Named()
+    named = named_from(answers[-1]) if is_31 else NamedTypes()
     options = _options(state, request)
     document = (
-        openapi31_document(state.catalog, asked.schema, visible, named, options)
+        openapi31_document(state.catalog, parsed.schema, visible, named, options)
         if is_31
-        else openapi_document(state.catalog, asked.schema, visible, options)
+        else openapi_document(state.catalog, parsed.schema, visible, options)
     )
     headers: Headers = [("content-type", content_type), ("vary", "Accept, Prefer, Range")]
-    if asked.negotiated_schema:
-        headers.append(("content-profile", asked.schema))
-    return Response(200, headers, b"" if asked.is_head else msgspec.json.encode(document))
+    if parsed.negotiated_schema:
+        headers.append(("content-profile", parsed.schema))
+    return Response(200, headers, b"" if parsed.is_head else msgspec.json.encode(document))
 
 
 async def _ask(
-    questions: list[str],
-    state: State,
+    statements_sql: list[str],
+    state: RestState,
     request: Request,
-    asked: ApiRequest,
-    identity: Identity,
-    sessions: Sessions,
+    parsed: ApiRequest,
+    identity: RequestIdentity,
+    sessions: TransactionRunner,
 ) -> list[bytes]:
     """Ask the database about the schema as the caller; one answer a question, empty for a schema that is not there."""
-    plan = Plan(asked, Read(("", ""), "", ()), output=Output(Shape.NOTHING, ""))
-    settings = settings_of(plan, Around(request, identity, state.role(identity.role), state.surroundings))
+    plan = ReadPlan(
+        request=parsed, read=RelationRead(("", ""), "", ()), output=MediaOutput(BodyShape.NOTHING, "")
+    )
+    settings = settings_of(plan, RestContext(request, identity, state.role(identity.role), state.defaults))
     unqualified = ("search_path", "")  # types are named as the catalog names them
-    statements = [Statement(each, [asked.schema.encode()]) for each in questions]
-    results = await sessions.run(Work([*settings, unqualified], statements, read_only=True))
+    statements = [Statement(statement, [parsed.schema.encode()]) for statement in statements_sql]
+    results = await sessions.run(TransactionSpec([*settings, unqualified], statements, read_only=True))
     return [(rows[0][0] if rows else None) or b"{}" for rows in results]
 
 
-def _options(state: State, request: Request) -> OpenApiOptions:
+def _options(state: RestState, request: Request) -> OpenApiOptions:
     return OpenApiOptions(
         proxy_uri=state.api.openapi_server_proxy_uri,
         host=header(request.headers, "host") or "localhost",

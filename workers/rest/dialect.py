@@ -26,12 +26,12 @@ def dialect_of(headers: Headers) -> Dialect:
 
 
 def spelled_code(code: str, dialect: Dialect) -> str:
-    """Spell an error code."""
+    """Return an error code as the caller spells it."""
     return (
         code.replace("PGRST", "RESTERR", 1) if dialect is Dialect.SEED and code.startswith("PGRST") else code
     )
 
 
 def spelled_type(media_type: str, dialect: Dialect) -> str:
-    """Spell a media type."""
+    """Return a media type as the caller spells it."""
     return media_type.replace("vnd.pgrst.", "vnd.rest.") if dialect is Dialect.SEED else media_type

@@ -1,7 +1,7 @@
 """Step four, the only one with I/O: one transaction as the caller.
 
 Settings and statement travel together (`workers/database/session.py`). What a function or policy reads of the request
-is set before anything runs. Source: reference page "rest", section 4.
+is set before anything runs. Source: docs/reference/rest.md, section 4.
 """
 
 from collections.abc import Sequence
@@ -11,35 +11,46 @@ import msgspec
 from msgspec import Struct
 
 from schemas.http import Request
-from workers.database.catalog import Role
-from workers.database.long_value import LongValue
-from workers.database.row_body import BodyNotStored, RowBody
-from workers.database.session import End, GatheredRows, Rows, Sessions, Statement, Work
-from workers.request_context.identity import Identity
+from workers.database.schema_cache.catalog import Role
+from workers.database.protocol.long_value import LongValue
+from workers.database.protocol.row_body import BodyNotStored, RowBody
+from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
+from workers.database.protocol.row_body import GatheredRows
+from workers.database.protocol.rows import Rows
+from workers.request_context.identity import RequestIdentity
 from workers.request_context.settings import pre_request_call, request_settings
-from workers.rest.errors import (
+from workers.rest.errors.base import RestError
+from workers.rest.errors.execute import (
     AnswerNotStored,
     AnswerTooLong,
-    BadBody,
     NotSingular,
     PlanHidden,
-    RestError,
     TooManyAffected,
     UpsertKeyMismatch,
 )
-from workers.rest.model import PAYLOAD, Edges, Out, Plan, Prepared, Result
-from workers.sql.compose import Slot, quoted
+from workers.rest.errors.parse import BadBody
+from workers.rest.model import (
+    PAYLOAD,
+    CallPlan,
+    OutputColumn,
+    PageEdges,
+    RestPlan,
+    RestResult,
+    RestStatement,
+    WritePlan,
+)
+from workers.sql.compose import ParameterSlot, quoted
 
 _Ends = tuple[str | None, ...] | None
 _decode_edges = msgspec.json.Decoder(tuple[_Ends, _Ends, bool]).decode
 Settings = tuple[tuple[str, str], ...]
-_BODY_IN_BINARY = [frozenset({columns - 1}) for columns in range(len(Out) + 1)]
+_BODY_IN_BINARY = [frozenset({columns - 1}) for columns in range(len(OutputColumn) + 1)]
 """The columns wanted in binary, by the number of columns: the body is the last one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every transaction of a configuration has besides its request."""
+class TransactionDefaults:
+    """The settings that a configuration adds to every transaction."""
 
     extra_search_path: tuple[str, ...] = ()
     app_settings: Settings = ()
@@ -49,32 +60,32 @@ class Surroundings:
         return ", ".join(quoted(name) for name in dict.fromkeys((schema, *self.extra_search_path)))
 
 
-class Around(Struct, frozen=True):
-    """The request that a transaction serves, and as whom."""
+class RestContext(Struct, frozen=True):
+    """The request that a transaction serves, its caller and its role."""
 
     request: Request
-    identity: Identity
+    identity: RequestIdentity
     role: Role
-    surroundings: Surroundings
+    defaults: TransactionDefaults
 
 
-class Task(Struct, frozen=True):
-    """A planned request with what it brings: the values of its URL and its body."""
+class RestTask(Struct, frozen=True):
+    """A planned request with the values of its URL and its body."""
 
-    plan: Plan
-    prepared: Prepared
+    plan: RestPlan
+    prepared: RestStatement
     values: Sequence[str] = ()
     payload: bytes = b""
 
-    def statements(self, surroundings: Surroundings) -> list[Statement]:
-        """Give the statements to run: the one that answers is the last, so that its answer can be long."""
+    def statements(self, defaults: TransactionDefaults) -> list[Statement]:
+        """Return the statements to run. The one with the answer is the last, so that its result can be streamed."""
         prepared = self.prepared
         statements = []
-        if surroundings.pre_request is not None:
-            statements.append(Statement(pre_request_call(surroundings.pre_request)))
-        statements += [Statement(each.text, self._bound(each)) for each in prepared.before]
-        for each in (*prepared.estimates, *([] if prepared.guard is None else [prepared.guard])):
-            statements.append(Statement(each.text, self._bound(each)))
+        if defaults.pre_request is not None:
+            statements.append(Statement(pre_request_call(defaults.pre_request)))
+        statements += [Statement(statement.text, self._bound(statement)) for statement in prepared.before]
+        for item in (*prepared.estimates, *([] if prepared.guard is None else [prepared.guard])):
+            statements.append(Statement(item.text, self._bound(item)))
         explains = self.plan.output.explain is not None
         if prepared.frame is not None:
             statements.append(
@@ -85,8 +96,8 @@ class Task(Struct, frozen=True):
         statements.append(Statement(prepared.text, self._bound(prepared), binary))
         return statements
 
-    def result(self, results: Sequence[Rows], long: LongValue | None = None) -> Result:
-        """Read the results of those statements, and hold them against what was demanded.
+    def result(self, results: Sequence[Rows], long: LongValue | None = None) -> RestResult:
+        """Read the results of those statements, and check them against the preferences of the request.
 
         Raises: NotSingular, TooManyAffected, UpsertKeyMismatch, BadBody, PlanHidden.
         """
@@ -94,7 +105,7 @@ class Task(Struct, frozen=True):
         if plan.output.explain is not None:
             if results[-2][0][0] == b"t":
                 raise PlanHidden
-            return Result(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
+            return RestResult(body=b"\n".join(row[0] or b"" for row in rows), page_total=1)
         _check_nested(plan, results)
         result = (
             _gathered(self, rows) if isinstance(rows, GatheredRows) else _result(self.prepared, rows, long)
@@ -102,13 +113,13 @@ class Task(Struct, frozen=True):
         check(plan, result)
         if not self.prepared.estimates:
             return result
-        estimates = [_planned_rows(each) for each in results[-1 - len(self.prepared.estimates) : -1]]
+        estimates = [_planned_rows(item) for item in results[-1 - len(self.prepared.estimates) : -1]]
         return _with_estimate(plan, result, *estimates)
 
-    def _bound(self, prepared: Prepared) -> list[bytes | None]:
+    def _bound(self, prepared: RestStatement) -> list[bytes | None]:
         bound: list[bytes | None] = []
         for param in prepared.params:
-            if not isinstance(param, Slot):
+            if not isinstance(param, ParameterSlot):
                 bound.append(param)
             elif param.index == PAYLOAD.index:
                 bound.append(self.payload)
@@ -118,15 +129,15 @@ class Task(Struct, frozen=True):
         return bound
 
 
-async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
+async def execute(task: RestTask, context: RestContext, sessions: TransactionRunner) -> RestResult:
     """Run a plan's statements and check what they did.
 
     The body of a long answer is read while it is sent: a `LongValue`, which keeps its connection until it is read to
-    its end or abandoned. Only where nothing was written: a write is told of when it is committed.
+    its end or abandoned. Only reads do that: the response to a write is sent after its commit.
     Raises: DatabaseError and its siblings; what `Task.result` raises, after a rollback.
     """
-    plan, work = task.plan, work_of(task, around)
-    if work.end is End.DECIDE:
+    plan, work = task.plan, work_of(task, context)
+    if work.end is TransactionEnd.DECIDE:
 
         def decide(results: list[Rows]) -> bool:
             task.result(results)
@@ -134,7 +145,7 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
 
         return task.result(await sessions.run(work, decide))
     long: LongValue | None = None
-    if not work.read_only or work.end is not End.COMMIT or plan.output.explain is not None:
+    if not work.read_only or work.end is not TransactionEnd.COMMIT or plan.output.explain is not None:
         results = await sessions.run(work)
     else:
         results, long = await sessions.run_long(work)
@@ -151,57 +162,59 @@ async def execute(task: Task, around: Around, sessions: Sessions) -> Result:
         raise
 
 
-def _not_stored(error: BodyNotStored, plan: Plan) -> RestError:
+def _not_stored(error: BodyNotStored, plan: RestPlan) -> RestError:
     """Return the error of an answer that could not be gathered."""
-    is_kept = not plan.read_only and plan.end is End.COMMIT
+    is_kept = not plan.read_only and plan.end is TransactionEnd.COMMIT
     if error.is_too_long:
         return AnswerTooLong(error.reason, is_kept=is_kept)
     return AnswerNotStored(error.reason, is_kept=is_kept)
 
 
-def work_of(task: Task, around: Around) -> Work:
+def work_of(task: RestTask, context: RestContext) -> TransactionSpec:
     """Return the transaction of a planned request."""
     plan = task.plan
-    return Work(
-        settings=settings_of(plan, around),
-        statements=task.statements(around.surroundings),
+    return TransactionSpec(
+        settings=settings_of(plan, context),
+        statements=task.statements(context.defaults),
         read_only=plan.read_only,
-        isolation=plan.isolation or around.role.isolation,
+        isolation=plan.isolation or context.role.isolation,
         end=plan.end,
-        may_share=_may_share(plan, around.surroundings),
+        may_share=_may_share(plan, context.defaults),
     )
 
 
-def _may_share(plan: Plan, surroundings: Surroundings) -> bool:
-    """Tell whether a read may run twice: by no function that was asked for by its name, which might reach anywhere."""
-    return plan.call is None and plan.output.handler is None and surroundings.pre_request is None
+def _may_share(plan: RestPlan, defaults: TransactionDefaults) -> bool:
+    """Return whether a read may be repeated: not if it calls a named function, which may have effects outside of the database."""
+    return not isinstance(plan, CallPlan) and plan.output.handler is None and defaults.pre_request is None
 
 
-def settings_of(plan: Plan, around: Around) -> list[tuple[str, str]]:
-    """Give the settings of the transaction, in the order in which they are applied."""
-    surroundings = around.surroundings
-    search_path = surroundings.search_path(plan.request.schema)
-    settings = request_settings(around.request, around.identity, around.role, search_path)
+def settings_of(plan: RestPlan, context: RestContext) -> list[tuple[str, str]]:
+    """Return the settings of the transaction, in the order in which they are applied."""
+    defaults = context.defaults
+    search_path = defaults.search_path(plan.request.schema)
+    settings = request_settings(context.request, context.identity, context.role, search_path)
     if plan.request.preferences.timezone is not None:
         settings.append(("timezone", plan.request.preferences.timezone))
     settings += plan.settings
-    settings += surroundings.app_settings
+    settings += defaults.app_settings
     return settings
 
 
-def check(plan: Plan, result: Result) -> None:
-    """Hold the number of rows against what was demanded. Raises: the post-check refusals."""
+def check(plan: RestPlan, result: RestResult) -> None:
+    """Check the number of rows. Raises: NotSingular, UpsertKeyMismatch, TooManyAffected."""
     if plan.output.is_singular and result.page_total != 1:
         raise NotSingular(result.page_total)
-    if plan.write is not None and plan.write.key_check and result.page_total != 1:
+    if isinstance(plan, WritePlan) and plan.write.key_check and result.page_total != 1:
         raise UpsertKeyMismatch
     if plan.max_affected is not None and result.page_total > plan.max_affected:
         raise TooManyAffected(result.page_total)
 
 
-def _check_nested(plan: Plan, results: Sequence[Rows]) -> None:
+def _check_nested(plan: RestPlan, results: Sequence[Rows]) -> None:
     """See that inserts made as many rows as they were given: later ones refer to them by their place."""
-    inserted = results[len(results) - 1 - len(plan.nested) : -1] if plan.nested else ()
+    if not isinstance(plan, WritePlan) or not plan.nested:
+        return
+    inserted = results[len(results) - 1 - len(plan.nested) : -1]
     for insert, rows in zip(plan.nested, inserted, strict=True):
         if insert.keeps and int(rows[0][0] or 0) != insert.count:
             raise BadBody(
@@ -210,7 +223,7 @@ def _check_nested(plan: Plan, results: Sequence[Rows]) -> None:
             )
 
 
-def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Result:
+def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) -> RestResult:
     """Read the one row of an answer: four columns are always the first ones, and the body the last (`query.py: _columns`)."""
     row = rows[0]
     total, page_total, headers, status = row[:4]
@@ -219,12 +232,12 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
     is_guarded = False
     if len(row) > 5:
         further = dict(zip(prepared.columns[4:-1], row[4:-1], strict=True))
-        keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
+        keys, count = further.get(OutputColumn.LOCATION), further.get(OutputColumn.INSERTED)
         location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
         inserted = None if count is None else int(count)
-        edges = _edges(further.get(Out.EDGES))
-        is_guarded = further.get(Out.GUARDED) == b"t"
-    return Result(
+        edges = _edges(further.get(OutputColumn.EDGES))
+        is_guarded = further.get(OutputColumn.GUARDED) == b"t"
+    return RestResult(
         body=long or row[-1] or b"",
         page_total=int(page_total or 0),
         total=None if total is None else int(total),
@@ -237,7 +250,7 @@ def _result(prepared: Prepared, rows: Rows, long: LongValue | None = None) -> Re
     )
 
 
-def _gathered(task: Task, rows: GatheredRows) -> Result:
+def _gathered(task: RestTask, rows: GatheredRows) -> RestResult:
     """Read the trailer of a body that came row by row: three columns are always the first ones behind the NULL (`query/rows.py`)."""
     prepared, row, body = task.prepared, rows[0], rows.body
     frame = prepared.frame
@@ -249,17 +262,17 @@ def _gathered(task: Task, rows: GatheredRows) -> Result:
     is_guarded = False
     if len(row) > 4:
         further = dict(zip(prepared.columns[3:], row[4:], strict=True))
-        keys, count = further.get(Out.LOCATION), further.get(Out.INSERTED)
+        keys, count = further.get(OutputColumn.LOCATION), further.get(OutputColumn.INSERTED)
         location = () if keys is None else tuple(msgspec.json.decode(keys, type=list[str | None]))
         inserted = None if count is None else int(count)
-        edges = _edges(further.get(Out.EDGES))
-        is_guarded = further.get(Out.GUARDED) == b"t"
-        if Out.PREFIX in further:
-            before = (further[Out.PREFIX] or b"") + b"\n"
+        edges = _edges(further.get(OutputColumn.EDGES))
+        is_guarded = further.get(OutputColumn.GUARDED) == b"t"
+        if OutputColumn.PREFIX in further:
+            before = (further[OutputColumn.PREFIX] or b"") + b"\n"
     counted = None if total is None else int(total)
     if prepared.counts_rows and (task.plan.counts_exactly or is_guarded):
         counted = body.count
-    return Result(
+    return RestResult(
         body=body.wrap(before, frame.behind),
         page_total=body.count,
         total=counted,
@@ -272,11 +285,11 @@ def _gathered(task: Task, rows: GatheredRows) -> Result:
     )
 
 
-def _edges(data: bytes | None) -> Edges | None:
+def _edges(data: bytes | None) -> PageEdges | None:
     if data is None:
         return None
     first, last, has_more = _decode_edges(data)
-    return Edges(first, last, has_more)
+    return PageEdges(first, last, has_more)
 
 
 def _planned_rows(rows: Rows) -> int:
@@ -284,7 +297,7 @@ def _planned_rows(rows: Rows) -> int:
     return int(explained[0]["Plan"]["Plan Rows"])
 
 
-def _with_estimate(plan: Plan, result: Result, estimated: int, of_all: int) -> Result:
+def _with_estimate(plan: RestPlan, result: RestResult, estimated: int, of_all: int) -> RestResult:
     """Take the planner's figure for the total: alone, or when the exact count gave up at its limit.
 
     Where rows may be hidden from the caller, it is the figure for the bare relation (`of_all`), which the caller's conditions

@@ -7,11 +7,11 @@ from urllib.parse import quote
 import msgspec
 
 from schemas.http import Headers
-from workers.rest.model import Edges, Plan
+from workers.rest.model import PageEdges, RestPlan
 
 
-def links(plan: Plan, edges: Edges, values: Sequence[str]) -> Headers:
-    """Give the way to the next and the previous page, each where there is one.
+def links(plan: RestPlan, edges: PageEdges, values: Sequence[str]) -> Headers:
+    """Return the way to the next and the previous page, each where there is one.
 
     A page that was reached backwards has a next one for certain, and one reached forwards a previous one.
     """
@@ -23,8 +23,8 @@ def links(plan: Plan, edges: Edges, values: Sequence[str]) -> Headers:
         targets.append((edges.last, False, "next"))
     if edges.first is not None and (came_forwards or (came_backwards and edges.has_more)):
         targets.append((edges.first, True, "prev"))
-    kept = query.without_cursor if query.cursor is not None else query.canonical
-    base = query_text(kept, values)
+    pieces = query.without_cursor if query.cursor is not None else query.canonical
+    base = query_text(pieces, values)
     joint = "&" if base else ""
     listed = [
         f'<?{base}{joint}cursor={_cursor(row, is_backward)}>; rel="{name}"'
@@ -34,7 +34,7 @@ def links(plan: Plan, edges: Edges, values: Sequence[str]) -> Headers:
 
 
 def query_text(pieces: Sequence[str | tuple[str, int]], values: Sequence[str]) -> str:
-    """Put the values of a request into the pieces of its query string."""
+    """Insert the values of a request into the pieces of its query string."""
     return "".join(
         piece if isinstance(piece, str) else piece[0] + _encoded(values[piece[1]]) for piece in pieces
     )

@@ -1,27 +1,27 @@
-"""OPTIONS: which methods a resource has. Pure. Source: reference page "rest", section 18."""
+"""OPTIONS: which methods a resource has. Pure. Source: docs/reference/rest.md, section 18."""
 
 from schemas.http import Headers, Response
-from workers.database.catalog import Catalog, Relation
-from workers.rest.errors import NoFunction
-from workers.rest.model import ApiRequest, Options
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation
+from workers.rest.errors.plan import FunctionNotFound
+from workers.rest.model import ApiRequest, RestOptions
 from workers.rest.plan.plan import find_relation
 
 _ROOT = "OPTIONS,GET,HEAD"
 
 
-def allowed(asked: ApiRequest, is_call: bool, catalog: Catalog, options: Options) -> Response:
+def allowed_methods(request: ApiRequest, is_call: bool, catalog: Catalog, options: RestOptions) -> Response:
     """Answer OPTIONS for the root, a relation or a function. Raises: NoRelation, NoFunction."""
     if is_call:
-        methods = _of_function(asked, catalog)
-    elif not asked.target:
+        methods = _of_function(request, catalog)
+    elif not request.target:
         methods = _ROOT
     else:
-        methods = _of_relation(find_relation(asked, catalog, options))
+        methods = _of_relation(find_relation(request, catalog, options))
     headers: Headers = [("allow", methods), ("vary", "Accept, Prefer, Range")]
     return Response(200, headers)
 
 
-def _of_relation(relation: Relation) -> str:
+def _of_relation(relation: CatalogRelation) -> str:
     methods = [_ROOT]
     if relation.insertable:
         methods.append("POST")
@@ -34,9 +34,13 @@ def _of_relation(relation: Relation) -> str:
     return ",".join(methods)
 
 
-def _of_function(asked: ApiRequest, catalog: Catalog) -> str:
-    overloads = catalog.functions.get((asked.schema, asked.target))
+def _of_function(request: ApiRequest, catalog: Catalog) -> str:
+    overloads = catalog.functions.get((request.schema, request.target))
     if not overloads:
-        full = f"{asked.schema}.{asked.target}"
-        raise NoFunction(f"Could not find the function {full} in the schema cache")
-    return "OPTIONS,POST" if all(each.volatility == "v" for each in overloads) else "OPTIONS,GET,HEAD,POST"
+        full = f"{request.schema}.{request.target}"
+        raise FunctionNotFound(f"Could not find the function {full} in the schema cache")
+    return (
+        "OPTIONS,POST"
+        if all(overload.volatility == "v" for overload in overloads)
+        else "OPTIONS,GET,HEAD,POST"
+    )

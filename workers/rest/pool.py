@@ -3,25 +3,25 @@
 from broker.observability.observe import observe
 from broker.subjects import REST
 from schemas.settings.tree import SettingsError
-from workers.database.configuration import OptionsIgnored
-from workers.idempotency.opening import keyed_writes
+from workers.database.schema_cache.database_options import OptionsIgnored
+from workers.idempotency.startup import keyed_writes
 from workers.resources import Resources
-from workers.rest.keyed import without_body
-from workers.rest.state import State
+from workers.rest.keyed_writes import without_body
+from workers.rest.state import RestState
 from workers.rest.worker import RestWorker
 
 
 async def serve_pool(resources: Resources) -> None:
     """Answer REST requests until the process drains. Raises: SettingsError, Unavailable."""
     try:
-        state = State(resources.api, resources.cache.catalog)
+        state = RestState(resources.api, resources.cache.catalog)
     except ValueError as error:
         raise SettingsError(str(error)) from None
 
     def renew(_: object) -> None:
         nonlocal state
         try:
-            state = State(resources.api, resources.cache.catalog)
+            state = RestState(resources.api, resources.cache.catalog)
         except ValueError as error:
             observe(OptionsIgnored(reasons=(str(error),)))
 

@@ -1,6 +1,6 @@
 """Step five: status, headers and body. Pure, but for a long body, which is passed on or abandoned.
 
-Source: reference page "rest", sections 11 to 13, 19.
+Source: docs/reference/rest.md, sections 11 to 13, 19.
 """
 
 import re
@@ -9,15 +9,18 @@ from urllib.parse import quote
 
 import msgspec
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Response
-from workers.database.catalog import Returns
-from workers.database.long_value import LongValue
-from workers.database.row_body import RowBody
+from workers.database.schema_cache.catalog import Returns
+from workers.database.protocol.long_value import LongValue
+from workers.database.protocol.row_body import RowBody
 from workers.rest.dialect import Dialect, spelled_type
-from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable, RestError
+from workers.rest.errors.base import RestError
+from workers.rest.errors.parse import RangeNotSatisfiable
+from workers.rest.errors.respond import BadResponseHeaders, BadResponseStatus
+from workers.rest.etags import tagged
 from workers.rest.links import links, query_text
-from workers.rest.model import Action, Bound, Plan, Result
+from workers.rest.model import Bound, CallPlan, ReadPlan, RequestAction, RestPlan, RestResult, WritePlan
 
 _BODILESS = (204, 304)
 _VARY = ("vary", "Accept, Prefer, Range")
@@ -25,8 +28,18 @@ _header_list = msgspec.json.Decoder(list[dict[str, str]])
 _STATUS = re.compile(r"[1-9][0-9]{2}")
 
 
-def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Response | Streamed:
-    """Make the answer. A long body is sent as it arrives; where the answer has no place for it, it is abandoned.
+def respond(
+    plan: RestPlan,
+    result: RestResult,
+    values: Sequence[str],
+    dialect: Dialect,
+    *,
+    condition: str | None = None,
+    has_tag: bool = False,
+) -> Response | StreamedResponse:
+    """Return the response. A long body is sent as it arrives; if the response has no body, it is abandoned.
+
+    `has_tag` adds the entity tag of a read; if `condition` (If-None-Match) names that tag, the response is 304 without a body.
 
     Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
     """
@@ -37,27 +50,30 @@ def respond(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect)
         raise
     if isinstance(body, bytes) or status in _BODILESS:
         _abandon(result)
-        return Response(status, headers, body if isinstance(body, bytes) else b"")
-    return Streamed(status, headers, body, size=body.size)
+        content = body if isinstance(body, bytes) else b""
+        if has_tag:
+            status, headers, content = tagged(plan, status, headers, content, condition)
+        return Response(status, headers, content)
+    return StreamedResponse(status, headers, body, size=body.size)
 
 
 Answer = tuple[int, Headers, bytes | LongValue | RowBody]
 
 
-def _abandon(result: Result) -> None:
+def _abandon(result: RestResult) -> None:
     if not isinstance(result.body, bytes):
         result.body.abandon()
 
 
-def _answer(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Answer:
+def _answer(plan: RestPlan, result: RestResult, values: Sequence[str], dialect: Dialect) -> Answer:
     if plan.output.explain is not None:
         return 200, [("content-type", spelled_type(plan.output.content_type, dialect)), _VARY], result.body
-    match plan.request.action:
-        case Action.READ:
+    match plan:
+        case ReadPlan():
             status, headers, body = _read(plan, result, values, dialect)
-        case Action.CALL:
+        case CallPlan():
             status, headers, body = _call(plan, result, dialect)
-        case _:
+        case WritePlan():
             status, headers, body = _write(plan, result, dialect)
     applied = _applied(plan)
     if applied:
@@ -69,7 +85,7 @@ def _answer(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect)
     return status, headers, body
 
 
-def _read(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -> Answer:
+def _read(plan: ReadPlan, result: RestResult, values: Sequence[str], dialect: Dialect) -> Answer:
     status, content_range = _ranged(plan.request.range.offset, result)
     location = "/" + quote(plan.request.target, safe="")
     if plan.request.query.canonical:
@@ -82,8 +98,7 @@ def _read(plan: Plan, result: Result, values: Sequence[str], dialect: Dialect) -
     return status, headers, b"" if plan.request.is_head else result.body
 
 
-def _call(plan: Plan, result: Result, dialect: Dialect) -> Answer:
-    assert plan.call is not None  # the action says so
+def _call(plan: CallPlan, result: RestResult, dialect: Dialect) -> Answer:
     status, content_range = _ranged(plan.request.range.offset, result)
     ranged: Headers = [("content-range", content_range)]
     if plan.call.function.returns is Returns.VOID:
@@ -91,41 +106,40 @@ def _call(plan: Plan, result: Result, dialect: Dialect) -> Answer:
     return status, [*_typed(plan, dialect), *ranged], b"" if plan.request.is_head else result.body
 
 
-def _write(plan: Plan, result: Result, dialect: Dialect) -> Answer:
+def _write(plan: WritePlan, result: RestResult, dialect: Dialect) -> Answer:
     counted = result.page_total if plan.counts_exactly else None
-    shown = _typed(plan, dialect) if plan.returns_rows else []
+    typed = _typed(plan, dialect) if plan.returns_rows else []
     body = result.body if plan.returns_rows else b""
     match plan.request.action:
-        case Action.CREATE:
+        case RequestAction.CREATE:
             return (
                 _created(plan, result),
-                [*_location(plan, result), ("content-range", _range(1, 0, counted)), *shown],
+                [*_location(plan, result), ("content-range", _range(1, 0, counted)), *typed],
                 body,
             )
-        case Action.UPDATE:
+        case RequestAction.UPDATE:
             ranged = ("content-range", _range(0, result.page_total - 1, counted))
-            return (200 if plan.returns_rows else 204), [ranged, *shown], body
-        case Action.DELETE:
+            return (200 if plan.returns_rows else 204), [ranged, *typed], body
+        case RequestAction.DELETE:
             return (
                 (200 if plan.returns_rows else 204),
-                [("content-range", _range(1, 0, counted)), *shown],
+                [("content-range", _range(1, 0, counted)), *typed],
                 body,
             )
     if not plan.returns_rows:
         return 204, [], b""
-    return (201 if result.inserted else 200), shown, body
+    return (201 if result.inserted else 200), typed, body
 
 
-def _created(plan: Plan, result: Result) -> int:
-    assert plan.write is not None  # the action says so
+def _created(plan: WritePlan, result: RestResult) -> int:
     if plan.write.resolution != "merge-duplicates":
         return 201
     inserted = result.inserted if plan.write.columns else result.page_total
     return 201 if inserted else 200
 
 
-def _ranged(offset: Bound, result: Result) -> tuple[int, str]:
-    """Give status and Content-Range of rows read. Raises: RangeNotSatisfiable."""
+def _ranged(offset: Bound, result: RestResult) -> tuple[int, str]:
+    """Return status and Content-Range of rows read. Raises: RangeNotSatisfiable."""
     lower = offset if isinstance(offset, int) else 0
     upper, total = lower + result.page_total - 1, result.total
     if total is not None and lower > total:
@@ -141,15 +155,14 @@ def _range(lower: int, upper: int, total: int | None) -> str:
     return f"{rows}/{'*' if total is None else total}"
 
 
-def _typed(plan: Plan, dialect: Dialect) -> Headers:
+def _typed(plan: RestPlan, dialect: Dialect) -> Headers:
     headers: Headers = [("content-type", spelled_type(plan.output.content_type, dialect))]
     if plan.request.negotiated_schema:
         headers.append(("content-profile", plan.request.schema))
     return headers
 
 
-def _location(plan: Plan, result: Result) -> Headers:
-    assert plan.write is not None  # only writes have one
+def _location(plan: WritePlan, result: RestResult) -> Headers:
     if not plan.write.location or result.page_total != 1 or not result.location:
         return []
     pairs = zip(plan.write.location, result.location, strict=True)
@@ -160,21 +173,23 @@ def _location(plan: Plan, result: Result) -> Headers:
     return [("location", f"/{quote(plan.request.target, safe='')}?{query}")]
 
 
-def _applied(plan: Plan) -> str:
+def _applied(plan: RestPlan) -> str:
     """List the preferences that took effect, in the fixed order."""
-    wants, action = plan.request.preferences, plan.request.action
-    is_write = plan.write is not None
-    resolution = plan.write.resolution if plan.write is not None and action is Action.CREATE else None
+    preferences, action = plan.request.preferences, plan.request.action
+    is_write = isinstance(plan, WritePlan)
+    resolution = None
+    if isinstance(plan, WritePlan) and action is RequestAction.CREATE:
+        resolution = plan.write.resolution
     applied = [
         ("resolution", resolution),
-        ("missing", wants.missing if action in (Action.CREATE, Action.UPDATE) else None),
-        ("return", wants.representation if is_write else None),
-        ("count", wants.count),
-        ("tx", wants.tx if plan.tx_applied else None),
-        ("handling", wants.handling),
-        ("timezone", wants.timezone),
+        ("missing", preferences.missing if action in (RequestAction.CREATE, RequestAction.UPDATE) else None),
+        ("return", preferences.representation if is_write else None),
+        ("count", preferences.count),
+        ("tx", preferences.tx if plan.tx_applied else None),
+        ("handling", preferences.handling),
+        ("timezone", preferences.timezone),
         ("max-affected", plan.max_affected),
-        ("pagination", wants.pagination if plan.read.is_paged else None),
+        ("pagination", preferences.pagination if plan.read.is_paged else None),
     ]
     return ", ".join(f"{name}={value}" for name, value in applied if value is not None)
 
@@ -188,12 +203,12 @@ def _warning(names: tuple[tuple[str, str], ...]) -> str:
     )
 
 
-def _overridden(status: int, headers: Headers, result: Result) -> tuple[int, Headers]:
+def _overridden(status: int, headers: Headers, result: RestResult) -> tuple[int, Headers]:
     """Apply `response.headers` and `response.status`. Raises: BadResponseHeaders, BadResponseStatus."""
     if result.headers is not None:
-        own = _own_headers(result.headers)
-        names = {name for name, _ in own}
-        headers = [pair for pair in headers if pair[0] not in names] + own
+        overriding = _own_headers(result.headers)
+        names = {name for name, _ in overriding}
+        headers = [pair for pair in headers if pair[0] not in names] + overriding
     if result.status is not None:
         if not _STATUS.fullmatch(result.status):
             raise BadResponseStatus

@@ -1,47 +1,54 @@
-"""The REST pool: the five steps in order, and what surrounds them.
+"""The REST worker: a `Request` from the gateway becomes a `Response` in five steps.
 
-A request comes as a `Request` and leaves as a `Response`; every refusal becomes one in `_refused`. The steps know
-nothing of messages, of configuration being reloaded, or of how codes are spelled.
+    parse     method, path, query string, headers -> ApiRequest                    parse/
+    plan      ApiRequest, payload, catalog -> ReadPlan | WritePlan | CallPlan      plan/
+    query     plan -> RestStatement, SQL with parameters                           query/
+    execute   statement -> RestResult, in one transaction as the caller            execute.py
+    respond   RestResult -> status, headers and body                               respond.py
+
+`prepare.py` runs the first three through the cache of the state. An error of any step becomes a response in `answer`. The steps
+themselves do not depend on messages, on the reload of the configuration, or on the spelling of error codes.
 """
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 
-from broker.requests.serve import RequestBody, Streamed
-from schemas.caller import Anonymous
+from broker.requests.handler import RequestBody, StreamedResponse
+from schemas.caller import AnonymousCaller
 from schemas.http import Headers, Request, Response, header
-from workers.database.session import Sessions
+from workers.database.transactions.model import TransactionRunner
 from workers.idempotency.writes import KeyedWrites
-from workers.request_context.identity import Identity
+from workers.request_context.identity import RequestIdentity
 from workers.rest.batch import run_batch
 from workers.rest.conditional import execute_if, is_conditional
 from workers.rest.describe import describe
 from workers.rest.dialect import Dialect, dialect_of
-from workers.rest.etags import with_tag
-from workers.rest.execute import Around, Task, execute
-from workers.rest.keyed import execute_keyed, run_with_key, takes_key
-from workers.rest.model import Action, ApiRequest
-from workers.rest.options import allowed
+from workers.rest.errors.response import FAILURES, error_response
+from workers.rest.execute import RestContext, RestTask, execute
+from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
+from workers.rest.model import ApiRequest, ReadPlan, RequestAction
+from workers.rest.options import allowed_methods
 from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.query import shape_of
-from workers.rest.parse.request import Wanted, is_call_path, wanted_headers
-from workers.rest.refused import FAILURES, refused
+from workers.rest.parse.request import PlanHeaders, is_call_path
+from workers.rest.prepare import parse, parse_with, plan_and_query, reads_body
 from workers.rest.respond import respond
-from workers.rest.state import State
+from workers.rest.state import RestState
 
 _READS = frozenset({"GET", "HEAD"})
 
 
 class RestWorker:
-    """Answers REST requests with the state it is given. `max_body` bounds what it reads, in bytes."""
+    """Answers REST requests. `state` returns the current state; `max_body` limits request bodies, in bytes."""
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: TransactionRunner,
         max_body: int,
-        state: Callable[[], State],
+        state: Callable[[], RestState],
         keyed_writes: KeyedWrites | None = None,
     ) -> None:
         self._sessions = sessions
@@ -49,99 +56,103 @@ class RestWorker:
         self._state = state
         self._keyed_writes = keyed_writes
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
-        """Answer one request. Every refusal is an answer; only defects raise."""
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
+        """Answer one request. Every error of the interface is a response; only defects raise."""
         state = self._state()
         dialect = dialect_of(request.headers)
         timing = Timing() if state.api.server_timing_enabled else _UNTIMED
-        identity: Identity | None = None
+        identity: RequestIdentity | None = None
+        response: Response | StreamedResponse
         try:
             identity = state.identities.of(request.caller)
             timing.mark("jwt")
-            response: Response | Streamed = await self._answer(
-                state, request, body, identity, dialect, timing
-            )
+            response = await self._answer(state, request, body, identity, dialect, timing)
         except FAILURES as failure:
-            is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, Anonymous)
+            is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, AnonymousCaller)
             is_minimal = state.api.error_verbosity == "minimal"
-            response = refused(failure, dialect, is_anonymous=is_anonymous, is_minimal=is_minimal)
+            response = error_response(failure, dialect, is_anonymous=is_anonymous, is_minimal=is_minimal)
         timing.mark("response")
-        return _traced(state, request, response, timing)
+        return _with_trace_headers(state, request, response, timing)
 
     async def _answer(
         self,
-        state: State,
+        state: RestState,
         request: Request,
         body: RequestBody,
-        identity: Identity,
+        identity: RequestIdentity,
         dialect: Dialect,
         timing: "Timing",
-    ) -> Response | Streamed:
+    ) -> Response | StreamedResponse:
         if request.method == "POST" and request.path in ("", "/"):
             data = await body.read(self._max_body)
             run_keyed = run_with_key(self._keyed_writes, request, identity, data)
             return await run_batch(
                 state, request, data, identity, dialect, self._sessions, self._max_body, run_keyed
             )
+        # Parse, plan and query: the results are cached by the shape of the URL.
         is_call = is_call_path(request.path)
         shape, values = shape_of(request.query, is_call=is_call and request.method in _READS)
-        key, asked = state.request(request.method, request.path, shape, wanted_headers(request.headers))
+        key, parsed = parse(state, request.method, request.path, shape, request.headers)
         timing.mark("parse")
-        if asked.action is Action.OPTIONS:
-            return allowed(asked, is_call, state.catalog, state.options)
-        if asked.action is Action.DESCRIBE:
+        if parsed.action is RequestAction.OPTIONS:
+            return allowed_methods(parsed, is_call, state.catalog, state.options)
+        if parsed.action is RequestAction.DESCRIBE:
             if state.options.root_spec:
                 return await self._root_function(state, request, identity, dialect)
-            return await describe(state, request, asked, identity, self._sessions)
-        has_body = state.reads_body(asked)
+            return await describe(state, request, parsed, identity, self._sessions)
+        has_body = reads_body(parsed)
         sent = await body.read(self._max_body) if has_body else b""
-        payload = parse_payload(asked, sent) if has_body else None
-        planned = state.planned(key, asked, payload)
+        payload = parse_payload(parsed, sent) if has_body else None
+        planned = plan_and_query(state, key, parsed, payload)
+        plan = planned.plan
         timing.mark("plan")
+
+        # Execute, in one transaction as the caller; with a condition or an idempotency key if the request has one.
         data = payload.data if payload else b""
-        around = Around(request, identity, state.role(identity.role), state.surroundings)
+        context = RestContext(request, identity, state.role(identity.role), state.defaults)
         read, run_keyed = None, None
-        if is_conditional(asked, request.headers):
-            read = self._read_for(state, asked, request, shape, values)
-        if takes_key(planned.plan, request.method):
+        if is_conditional(parsed, request.headers):
+            read = self._read_for(state, parsed, request, shape, values)
+        if takes_key(plan, request.method):
             run_keyed = run_with_key(self._keyed_writes, request, identity, sent)
         by_rows = planned.by_rows if read is None and run_keyed is None else None
-        plan, task = planned.plan, Task(planned.plan, by_rows or planned.prepared, values, data)
+        task = RestTask(plan, by_rows or planned.statement, values, data)
         if run_keyed is not None:
             return await execute_keyed(
-                run_keyed, task, read, around, lambda result: respond(plan, result, values, dialect)
+                run_keyed, task, read, context, lambda result: respond(plan, result, values, dialect)
             )
         if read is not None:
-            result = await execute_if(read, task, around, self._sessions)
+            result = await execute_if(read, task, context, self._sessions)
         else:
-            result = await execute(task, around, self._sessions)
+            result = await execute(task, context, self._sessions)
         timing.mark("transaction")
-        response = respond(plan, result, values, dialect)
-        if asked.action is Action.READ and isinstance(response, Response):
-            return with_tag(plan, response, header(request.headers, "if-none-match"))
-        return response
+
+        # Respond. Only reads have an entity tag.
+        if isinstance(plan, ReadPlan):
+            condition = header(request.headers, "if-none-match")
+            return respond(plan, result, values, dialect, condition=condition, has_tag=True)
+        return respond(plan, result, values, dialect)
 
     def _read_for(
-        self, state: State, asked: ApiRequest, request: Request, shape: str, values: list[str]
-    ) -> Task:
-        """Plan the read of the rows that a conditional write would change."""
-        wanted = Wanted(accept="application/json", accept_profile=asked.schema)
-        key, reads = state.request("GET", request.path, shape, wanted)
-        planned = state.planned(key, reads, None)
-        return Task(planned.plan, planned.prepared, values)
+        self, state: RestState, parsed: ApiRequest, request: Request, shape: str, values: list[str]
+    ) -> RestTask:
+        """Return the read of the rows that a conditional write would change."""
+        headers = PlanHeaders(accept="application/json", accept_profile=parsed.schema)
+        key, reads = parse_with(state, "GET", request.path, shape, headers)
+        planned = plan_and_query(state, key, reads, None)
+        return RestTask(planned.plan, planned.statement, values)
 
     async def _root_function(
-        self, state: State, request: Request, identity: Identity, dialect: Dialect
-    ) -> Response | Streamed:
-        """Call the function that is served at the root, as if it had been named in the path."""
+        self, state: RestState, request: Request, identity: RequestIdentity, dialect: Dialect
+    ) -> Response | StreamedResponse:
+        """Call the function that is served at the root, as if the path named it."""
         target = (state.options.root_spec or "").rpartition(".")[2]
         call = msgspec.structs.replace(request, path=f"/rpc/{target}")
-        key, called = state.request(call.method, call.path, "", wanted_headers(call.headers))
-        planned = state.planned(key, called, None)
-        around = Around(request, identity, state.role(identity.role), state.surroundings)
-        result = await execute(
-            Task(planned.plan, planned.by_rows or planned.prepared), around, self._sessions
-        )
+        key, parsed = parse(state, call.method, call.path, "", call.headers)
+        planned = plan_and_query(state, key, parsed, None)
+        context = RestContext(request, identity, state.role(identity.role), state.defaults)
+        task = RestTask(planned.plan, planned.by_rows or planned.statement)
+        result = await execute(task, context, self._sessions)
         return respond(planned.plan, result, [], dialect)
 
 
@@ -155,35 +166,39 @@ class Timing:
         self._steps = dict.fromkeys(("jwt", "parse", "plan", "transaction", "response"), 0.0)
 
     def mark(self, step: str) -> None:
-        """Say that a step has ended."""
+        """Add the time since the last mark to a step."""
         now = time.perf_counter()
         self._steps[step] += (now - self._last) * 1000
         self._last = now
 
     def header(self) -> str:
-        """Give the value of `Server-Timing`: milliseconds with one decimal."""
+        """Return the value of `Server-Timing`: milliseconds with one decimal."""
         return ", ".join(f"{step};dur={spent:.1f}" for step, spent in self._steps.items())
 
 
 class Untimed(Timing):
-    """What stands in for a clock when nobody wants the figures: the hot path asks no time."""
+    """Measures nothing: while `server_timing_enabled` is off, the hot path must not read the clock."""
 
     def mark(self, step: str) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
 
 _UNTIMED = Untimed()
 
 
-def _traced(
-    state: State, request: Request, response: Response | Streamed, timing: Timing
-) -> Response | Streamed:
-    """Add the headers that options ask for."""
+def _with_trace_headers(
+    state: RestState, request: Request, response: Response | StreamedResponse, timing: Timing
+) -> Response | StreamedResponse:
+    """Return the response with the headers that settings switch on."""
     extra: Headers = []
     if state.api.server_timing_enabled:
         extra.append(("server-timing", timing.header()))
     if state.api.server_trace_header:
         name = state.api.server_trace_header.lower()
         extra.append((name, header(request.headers, name) or ""))
-    response.headers.extend(extra)
-    return response
+    if not extra:
+        return response
+    headers = [*response.headers, *extra]
+    if isinstance(response, StreamedResponse):
+        return replace(response, headers=headers)
+    return msgspec.structs.replace(response, headers=headers)

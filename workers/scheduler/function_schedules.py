@@ -1,11 +1,11 @@
-"""The schedules of functions as they are run: those of the settings, and those that deployed functions bring along.
+"""The effective schedules of functions: from the settings, and from deployed functions.
 
-    start of a term, an event of functions, once a minute --> ask the functions pool --> schedules by key --> on_change
+    start of a term, an event of functions, once a minute --> query the functions pool --> schedules by key --> on_change
 
-- `schedule` in the platform's `config.toml` holds for the function of that name, unless a deployed one brings its own.
-  A deployed function that is switched off has none.
-- Workers switch one after another, and any of them may answer: behind an event there are several looks.
-- While no functions worker answers, what was known of it holds.
+- `schedule` in `config.toml` applies to the function of that name, unless its deployment sets another.
+  The schedule of a deployed function that is switched off is removed.
+- Workers apply a deployment one after another and any of them may answer: so an event is followed by several queries.
+- While no functions worker answers, the last known schedules stay.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
 from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
-from schemas.caller import Service
+from schemas.caller import ServiceCaller
 from schemas.errors import ApiError
-from schemas.functions.deployments import Listed
+from schemas.functions.deployments import FunctionSummary
 from schemas.http import Request
-from schemas.schedules import BadSchedule, Schedule, parse_schedule
+from schemas.schedules import InvalidSchedule, Schedule, parse_schedule
 from schemas.settings.functions import FunctionSettings
 from schemas.settings.tree import Settings
 from workers.scheduler.functions import PREFIX
@@ -29,50 +29,50 @@ from workers.scheduler.observations import ScheduleUnreadable
 
 _LISTING = "/_internal/functions"
 _AFTER_AN_EVENT_S = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses between the looks behind an event."""
+"""Pauses between the queries after an event."""
 _EVERY_S = 60.0
 _BUDGET_MS = 5_000
 
-Timed = tuple[str, str]
-"""A schedule and its time zone, as they are written."""
+ScheduleText = tuple[str, str]
+"""A schedule and its time zone, unparsed."""
 
 
 class FunctionSchedules:
-    """The schedules of functions by key. `on_change` is called when there are others."""
+    """The schedules of functions by key. `on_change` is called when they change."""
 
     def __init__(
-        self, connection: Connection, calls: Calls, settings: Settings, on_change: Callable[[], None]
+        self, connection: NatsConnection, calls: Calls, settings: Settings, on_change: Callable[[], None]
     ) -> None:
         self._connection, self._calls, self._on_change = connection, calls, on_change
         self._is_on = settings.edge_runtime.enabled
-        self._own = written_in(settings.functions) if self._is_on else {}
-        self._wanted: Mapping[str, Timed] = self._own
-        self._heard = asyncio.Event()
-        self.schedules: Mapping[str, Schedule] = _read(self._own)
+        self._configured = configured_schedules(settings.functions) if self._is_on else {}
+        self._texts: Mapping[str, ScheduleText] = self._configured
+        self._changed = asyncio.Event()
+        self.schedules: Mapping[str, Schedule] = _read(self._configured)
 
     async def follow(self) -> None:
-        """Keep them as they are, until cancelled."""
+        """Keep the schedules up to date until cancelled."""
         if not self._is_on:
             await asyncio.Event().wait()
-        subscription = self._connection.subscribe(FUNCTIONS_CHANGED.name, lambda _: self._heard.set())
-        self._connection.on_back.append(self._heard.set)
+        subscription = self._connection.subscribe(FUNCTIONS_CHANGED.name, lambda _: self._changed.set())
+        self._connection.on_back.append(self._changed.set)
         try:
             pauses = iter(_AFTER_AN_EVENT_S)
             while True:
                 await self._look()
-                if await self._is_told_within(next(pauses, _EVERY_S)):
+                if await self._wait_for_event(next(pauses, _EVERY_S)):
                     pauses = iter(_AFTER_AN_EVENT_S)
         finally:
             subscription.unsubscribe()
-            self._connection.on_back.remove(self._heard.set)
+            self._connection.on_back.remove(self._changed.set)
 
-    async def _is_told_within(self, seconds: float) -> bool:
+    async def _wait_for_event(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                await self._heard.wait()
+                await self._changed.wait()
         except TimeoutError:
             return False
-        self._heard.clear()
+        self._changed.clear()
         return True
 
     async def _look(self) -> None:
@@ -80,47 +80,49 @@ class FunctionSchedules:
             listed = await self._listed()
         except (ApiError, msgspec.MsgspecError):
             return
-        wanted = as_run(self._own, listed)
-        if wanted != self._wanted:
-            self._wanted, self.schedules = wanted, _read(wanted)
+        texts = effective_schedules(self._configured, listed)
+        if texts != self._texts:
+            self._texts, self.schedules = texts, _read(texts)
             self._on_change()
 
-    async def _listed(self) -> list[Listed]:
-        """Ask what is run. Raises: ApiError, MsgspecError."""
-        request = Request(id="schedules", method="GET", path=_LISTING, caller=Service(), budget_ms=_BUDGET_MS)
+    async def _listed(self) -> list[FunctionSummary]:
+        """Query the deployed functions. Raises: ApiError, MsgspecError."""
+        request = Request(id="schedules", method="GET", path=_LISTING, caller=ServiceCaller(), budget_ms=_BUDGET_MS)
         answer = await self._calls.call(FUNCTIONS, request)
         body = answer.response.body
         if answer.chunks is not None:
             body = b"".join([chunk async for chunk in answer.chunks])
-        return msgspec.json.decode(body, type=list[Listed])
+        return msgspec.json.decode(body, type=list[FunctionSummary])
 
 
-def written_in(functions: Mapping[str, FunctionSettings]) -> dict[str, Timed]:
-    """Give what the settings say of functions by name (pure)."""
+def configured_schedules(functions: Mapping[str, FunctionSettings]) -> dict[str, ScheduleText]:
+    """Return the schedules of the settings by function name (pure)."""
     return {
-        name: (each.schedule, each.timezone)
-        for name, each in functions.items()
-        if each.enabled and each.schedule
+        name: (function.schedule, function.timezone)
+        for name, function in functions.items()
+        if function.enabled and function.schedule
     }
 
 
-def as_run(own: Mapping[str, Timed], listed: Iterable[Listed]) -> dict[str, Timed]:
-    """Give what holds by name: the settings' own, and over them what deployed functions bring along (pure)."""
-    found = dict(own)
-    for each in listed:
-        if each.status == "deployed" and each.schedule:
-            found[each.name] = (each.schedule, each.timezone)
-        elif each.status == "off":
-            found.pop(each.name, None)
-    return found
+def effective_schedules(
+    configured: Mapping[str, ScheduleText], listed: Iterable[FunctionSummary]
+) -> dict[str, ScheduleText]:
+    """Return the effective schedules by name: those of deployments replace those of the settings (pure)."""
+    texts = dict(configured)
+    for function in listed:
+        if function.status == "deployed" and function.schedule:
+            texts[function.name] = (function.schedule, function.timezone)
+        elif function.status == "off":
+            texts.pop(function.name, None)
+    return texts
 
 
-def _read(written: Mapping[str, Timed]) -> dict[str, Schedule]:
-    """Read schedules. One that cannot be read is told and left out."""
-    found: dict[str, Schedule] = {}
+def _read(written: Mapping[str, ScheduleText]) -> dict[str, Schedule]:
+    """Parse schedules. An invalid one is reported and left out."""
+    schedules: dict[str, Schedule] = {}
     for name, (schedule, timezone) in written.items():
         try:
-            found[f"{PREFIX}{name}"] = parse_schedule(schedule, timezone)
-        except BadSchedule as error:
+            schedules[f"{PREFIX}{name}"] = parse_schedule(schedule, timezone)
+        except InvalidSchedule as error:
             observe(ScheduleUnreadable(f"{PREFIX}{name}", str(error)))
-    return found
+    return schedules

@@ -1,4 +1,4 @@
-"""Functions with a schedule: called by the clock as a trusted server would, through the subject of their pool."""
+"""Scheduled functions: call each through the subject of its pool, with the service key."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -9,14 +9,14 @@ import msgspec
 from broker.observability.observe import observe
 from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS
-from schemas.caller import Service
+from schemas.caller import ServiceCaller
 from schemas.errors import ApiError
 from schemas.http import Request
 from schemas.settings.tree import Settings
-from workers.database.leader import Leadership
+from workers.database.sessions.leadership import Leadership
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
 from workers.scheduler.statements import JOBS
-from workers.scheduler.timetable import Due
+from workers.scheduler.timetable import DueRun
 
 PREFIX = "function "
 
@@ -33,8 +33,8 @@ class FunctionCalls:
     ) -> None:
         self._leadership, self._calls, self._settings, self._new_id = leadership, calls, settings, new_id
 
-    async def run(self, due: Due) -> None:
-        """Call a function for a moment, if nobody has. Raises: DatabaseError, LeadershipLost."""
+    async def run(self, due: DueRun) -> None:
+        """Call a function for a moment unless it was called. Raises: DatabaseError, LeadershipLost."""
         if not await self._leadership.ask(JOBS["begin_function"], due.key, due.moment, due.wrong_after):
             return
         name = due.key.removeprefix(PREFIX)
@@ -53,7 +53,7 @@ class FunctionCalls:
 
 
 def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Request:
-    """Give the request by which the clock calls a function: POST with the service key (pure)."""
+    """Return the request of a scheduled call: POST with the service key (pure)."""
     at = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
     headers = {"content-type": "application/json", "user-agent": "headwater-scheduler", "x-request-id": id}
     return Request(
@@ -61,7 +61,7 @@ def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Req
         method="POST",
         path=f"/{name}",
         headers=[*{**headers, **_key(settings)}.items()],
-        caller=Service(),
+        caller=ServiceCaller(),
         budget_ms=int(settings.edge_runtime.wall_s * 1000),
         body=msgspec.json.encode({"scheduled_at": at}),
     )

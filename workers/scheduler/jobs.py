@@ -1,7 +1,7 @@
-"""Jobs of SQL: read, begun once for each moment, run as their owners, recorded.
+"""SQL jobs: read them, start each once for each moment, run it as its owner, record the result.
 
-What begins a run is one statement in the session that holds the leader's lock: it takes the moment, which nobody takes
-twice, and writes the row of the run. A process that is not the leader any more cannot begin anything.
+One statement in the session that holds the leader's lock starts a run: it claims the moment, which can be claimed only
+once, and inserts the row of the run. A process that has lost the lead has lost that session and cannot start anything.
 """
 
 import asyncio
@@ -10,23 +10,23 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from broker.observability.observe import observe
-from schemas.schedules import BadSchedule, Schedule, parse_schedule
+from schemas.schedules import InvalidSchedule, Schedule, parse_schedule
 from schemas.settings.scheduler import Scheduler
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.leader import Leadership, LeadershipLost
-from workers.database.script import run_script
+from workers.database.sessions.leadership import Leadership, LeadershipLost
+from workers.database.sessions.script import run_script
 from workers.scheduler.logins import Logins
 from workers.scheduler.observations import JobFailed, JobRan, ScheduleUnreadable
 from workers.scheduler.statements import JOBS
-from workers.scheduler.timetable import Due
+from workers.scheduler.timetable import DueRun
 
 PREFIX = "job "
 _LOGIN_REFUSED = ("28P01", "28000")
 _RECORD_S = 5.0
 
 
-class Run(NamedTuple):
-    """A run that was begun."""
+class JobRun(NamedTuple):
+    """A run that has started."""
 
     job: int
     id: int
@@ -44,39 +44,39 @@ class Jobs:
         self._complaints: dict[str, str] = {}
 
     async def take_over(self) -> int:
-        """End what a scheduler before this one left; give the number of its sessions. Raises: DatabaseError, LeadershipLost."""
+        """End the sessions of the previous scheduler; return their number. Raises: DatabaseError, LeadershipLost."""
         ended = int((await self._leadership.ask(JOBS["take_over"]))[0][0])
         await self._leadership.ask(JOBS["abandon"])
         await self._leadership.ask(JOBS["forget"])
         return ended
 
     async def read(self) -> dict[str, Schedule]:
-        """Give the schedules of active jobs by key. Raises: DatabaseError, LeadershipLost."""
-        found: dict[str, Schedule] = {}
+        """Return the schedules of active jobs by key. Raises: DatabaseError, LeadershipLost."""
+        schedules: dict[str, Schedule] = {}
         complaints: dict[str, str] = {}
         for number, text in await self._leadership.ask(JOBS["jobs"]):
             key = f"{PREFIX}{number}"
             try:
-                found[key] = parse_schedule(text, self._settings.timezone)
-            except BadSchedule as error:
+                schedules[key] = parse_schedule(text, self._settings.timezone)
+            except InvalidSchedule as error:
                 complaints[key] = str(error)
                 if self._complaints.get(key) != str(error):
                     observe(ScheduleUnreadable(key, str(error)))
         self._complaints = complaints
-        return found
+        return schedules
 
-    async def run(self, due: Due) -> None:
-        """Run a job for a moment, if it is still to be run. Raises: DatabaseError if that cannot be known, LeadershipLost."""
+    async def run(self, due: DueRun) -> None:
+        """Run a job for a moment unless it has run. Raises: DatabaseError if that is unknown, LeadershipLost."""
         number = int(due.key.removeprefix(PREFIX))
         rows = await self._leadership.ask(JOBS["begin"], number, due.moment, due.wrong_after)
         if not rows:
             return
-        run, began = Run(number, *rows[0]), time.monotonic()
+        run, began = JobRun(number, *rows[0]), time.monotonic()
         try:
             tag = await self._execute(run)
         except (DatabaseError, Disconnected) as error:
             observe(JobFailed(run.job, run.id, error.code or ""))
-            await self._end(run, "failed", told(error))
+            await self._end(run, "failed", error_text(error))
         except TimeoutError:
             observe(JobFailed(run.job, run.id, "timeout"))
             await self._end(run, "failed", f"job timed out after {float(self._settings.job_timeout):g} s")
@@ -95,7 +95,7 @@ class Jobs:
             await self._leadership.ask(JOBS["sweep"], keep_s)
             await self._leadership.ask(JOBS["sweep_hooks"], keep_s)
 
-    async def _execute(self, run: Run) -> str:
+    async def _execute(self, run: JobRun) -> str:
         settings = await self._leadership.ask(JOBS["settings_of"], run.owner, run.database)
         try:
             return await self._try(run, settings)
@@ -105,7 +105,7 @@ class Jobs:
             self._logins.forget(run.owner)
             return await self._try(run, settings)
 
-    async def _try(self, run: Run, settings: list[tuple[str, str]]) -> str:
+    async def _try(self, run: JobRun, settings: list[tuple[str, str]]) -> str:
         async def note_start(pid: int) -> None:
             await self._leadership.ask(JOBS["started"], run.id, pid)
 
@@ -121,20 +121,20 @@ class Jobs:
             on_start=note_start,
         )
 
-    async def _end(self, run: Run, status: str, message: str) -> None:
+    async def _end(self, run: JobRun, status: str, message: str) -> None:
         await self._leadership.ask(JOBS["ended"], run.id, status, message)
 
 
 def outcome(tag: str) -> str:
-    """Give the message of a run that succeeded: how many rows a query gave, or the tag of its last command."""
+    """Return the message of a successful run: the number of rows of a query, or the tag of its last command."""
     word, _, count = tag.partition(" ")
     if word == "SELECT" and count.isdecimal():
         return f"{count} row" if count == "1" else f"{count} rows"
     return tag
 
 
-def told(error: DatabaseError | Disconnected) -> str:
-    """Give the message of a run that failed, as psql shows it."""
+def error_text(error: DatabaseError | Disconnected) -> str:
+    """Return the message of a failed run, as psql prints it."""
     if isinstance(error, Disconnected):
         return f"connection failed: {error}"
     lines = [f"{error.severity}:  {error.message}"]

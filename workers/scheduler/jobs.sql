@@ -11,8 +11,8 @@ select headwater.take_over_jobs()
 select jobid, schedule from cron.job where active
 
 -- name: begin
--- Begin the run of a job for a moment ($2): nothing if the job is gone, or the moment or a later one was begun before.
--- A moment behind $3 was begun by a clock that was set back since (timetable.py), and does not count.
+-- Start the run of a job for a moment ($2). No row if the job is gone, or a run for this or a later moment was started.
+-- A run for a moment after $3 was started by a clock that was set back since (timetable.py); it does not count.
 with job as (
   select jobid, database, username, command from cron.job where jobid = $1 and active
 ),
@@ -43,7 +43,7 @@ set status = $2, return_message = $3, start_time = coalesce(start_time, clock_ti
 where runid = $1
 
 -- name: abandon
--- Runs that a scheduler before this one has left open.
+-- Close the runs that the previous scheduler left open.
 update cron.job_run_details
 set status = 'failed', return_message = 'the scheduler was restarted', end_time = clock_timestamp()
 where status in ('starting', 'running')
@@ -52,7 +52,7 @@ where status in ('starting', 'running')
 select headwater.job_login($1, $2)
 
 -- name: settings_of
--- What the owner of a job has set by default, in the order in which it holds.
+-- The default settings of a job's owner; later rows override earlier ones.
 select split_part(entry, '=', 1), substr(entry, strpos(entry, '=') + 1)
 from pg_catalog.pg_db_role_setting
 join pg_catalog.pg_roles on pg_roles.oid = setrole
@@ -69,6 +69,6 @@ delete from cron.job_run_details where end_time < clock_timestamp() - make_inter
 select headwater.sweep_hooks($1)
 
 -- name: forget
--- Last runs of jobs that are gone.
+-- Delete the last runs of deleted jobs.
 delete from headwater.last_runs
 where schedule like 'job %' and not exists (select from cron.job where 'job ' || jobid = last_runs.schedule)

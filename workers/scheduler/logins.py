@@ -1,26 +1,29 @@
-"""Logins as which jobs run: one for each owner, made when it is first needed (platform/0012_job_logins.sql).
+"""Database logins for jobs: one for each owner, created when first needed (platform/0012_job_logins.sql).
 
-Such a login can become its owner and nobody else, so a job gains nothing by RESET ROLE. Its password is known to this process
-only; the next leader gives it another.
+Such a login may SET ROLE to its owner and to no other role, so a job gains nothing by RESET ROLE. Only this process
+knows its password; the next leader sets another.
 """
 
 import secrets
 
-from workers.database.assertions import verifier
-from workers.database.leader import Leadership
-from workers.database.urls import login_url
+from workers.database.sessions.passwords import verifier
+from workers.database.sessions.leadership import Leadership
+from workers.database.sessions.urls import login_url
 from workers.scheduler.statements import JOBS
 
 
 class Logins:
-    """The logins of one term of leadership; `url` is the address of the database, whatever its login."""
+    """The logins of one term of leadership; `url` is the address of the database with any login."""
 
     def __init__(self, leadership: Leadership, url: str) -> None:
         self._leadership, self._url = leadership, url
         self._known: dict[str, tuple[str, str]] = {}
 
     async def url_for(self, owner: str, database: str) -> str:
-        """Give the address at which a job of an owner logs in. Raises: DatabaseError if it must not run, LeadershipLost."""
+        """Return the database URL for jobs of an owner.
+
+        Raises: DatabaseError if the owner must not run jobs, LeadershipLost.
+        """
         if owner not in self._known:
             password = secrets.token_urlsafe(24)
             rows = await self._leadership.ask(JOBS["login"], owner, verifier(password))
@@ -29,5 +32,5 @@ class Logins:
         return login_url(self._url, login, password, database)
 
     def forget(self, owner: str) -> None:
-        """Have the login made anew: it was refused."""
+        """Forget a login that the database rejected; the next use creates it again."""
         self._known.pop(owner, None)

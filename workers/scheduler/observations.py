@@ -1,4 +1,4 @@
-"""What the scheduler tells of itself: ids, counts and reasons, never a command, an address or an answer."""
+"""Observations of the scheduler: ids, counts and reasons, never a command, an address or a response."""
 
 from typing import ClassVar
 
@@ -6,20 +6,20 @@ from broker.observability.observations import Observation
 
 
 class SchedulerLeads(Observation, frozen=True):
-    """This process runs what is on a schedule."""
+    """This process runs the schedules."""
 
     ended: int
-    """Sessions of jobs that a scheduler before it had left, and that were ended."""
+    """Sessions of jobs that the previous scheduler had left, and that were terminated."""
 
 
 class SchedulerWaits(Observation, frozen=True):
-    """Another process runs what is on a schedule; this one stands by."""
+    """Another process runs the schedules; this one stands by."""
 
     level: ClassVar[str] = "debug"
 
 
 class SchedulerLost(Observation, frozen=True):
-    """The scheduler lost the database, or its lead; it tries again."""
+    """The scheduler lost the database, or its lead; it retries."""
 
     level: ClassVar[str] = "warning"
     reason: str
@@ -35,7 +35,7 @@ class JobRan(Observation, frozen=True):
 
 
 class JobFailed(Observation, frozen=True):
-    """A job failed; the reason stands in cron.job_run_details."""
+    """A job failed; the reason is in cron.job_run_details."""
 
     level: ClassVar[str] = "warning"
     job: int
@@ -44,7 +44,7 @@ class JobFailed(Observation, frozen=True):
 
 
 class RunMissed(Observation, frozen=True):
-    """A run was due while nobody could begin it; it is not caught up."""
+    """A run was due while no scheduler could start it; it is not caught up."""
 
     level: ClassVar[str] = "warning"
     schedule: str
@@ -59,14 +59,14 @@ class ClockSetBack(Observation, frozen=True):
 
 
 class RunDropped(Observation, frozen=True):
-    """Too many runs of one schedule wait for the one before them; this one is dropped."""
+    """Too many runs of one schedule wait; this one is dropped."""
 
     level: ClassVar[str] = "warning"
     schedule: str
 
 
 class ScheduleUnreadable(Observation, frozen=True):
-    """A schedule cannot be read and does not run."""
+    """A schedule is invalid and does not run."""
 
     level: ClassVar[str] = "error"
     schedule: str
@@ -74,7 +74,7 @@ class ScheduleUnreadable(Observation, frozen=True):
 
 
 class FunctionCalled(Observation, frozen=True):
-    """A function was called by the clock."""
+    """A scheduled function was called."""
 
     level: ClassVar[str] = "debug"
     function: str
@@ -82,7 +82,7 @@ class FunctionCalled(Observation, frozen=True):
 
 
 class FunctionCallFailed(Observation, frozen=True):
-    """A function that the clock calls gave no answer of success."""
+    """A scheduled function did not answer with success."""
 
     level: ClassVar[str] = "warning"
     function: str
@@ -98,7 +98,7 @@ class RequestSent(Observation, frozen=True):
 
 
 class RequestNotAnswered(Observation, frozen=True):
-    """A request of SQL got no answer; the reason stands in net._http_response."""
+    """A request of SQL got no answer; the reason is in net._http_response."""
 
     level: ClassVar[str] = "debug"
     id: int
@@ -106,14 +106,14 @@ class RequestNotAnswered(Observation, frozen=True):
 
 
 class WaitingAnswered(Observation, frozen=True):
-    """A request of extension http was answered."""
+    """A request of the extension http was answered."""
 
     level: ClassVar[str] = "debug"
     status: int
 
 
 class WaitingNotAnswered(Observation, frozen=True):
-    """A request of extension http got no answer; the session that waits is told why."""
+    """A request of the extension http got no answer; the waiting session receives the reason."""
 
     level: ClassVar[str] = "debug"
     reason: str

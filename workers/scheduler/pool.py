@@ -1,4 +1,4 @@
-"""The scheduler in a process: it leads, or stands by, until the process drains. Nothing here is asked by anybody."""
+"""Start the scheduler in a process: it leads or stands by until the process drains. It serves no requests."""
 
 import asyncio
 import random
@@ -6,64 +6,64 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import gauge, observe
 from broker.requests.call import Calls
-from schemas.schedules import BadSchedule, parse_schedule
+from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.tree import Settings, SettingsError
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.leader import Leadership, LeadershipLost, lead
-from workers.http_client.client import Outgoing
+from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
+from workers.http_client.client import HttpClient
 from workers.resources import Resources
-from workers.scheduler.net import guard_of
+from workers.scheduler.leader_term import LeaderTerm
+from workers.scheduler.net_requests import guard_of
 from workers.scheduler.observations import SchedulerLost, SchedulerWaits
-from workers.scheduler.term import Term
 
 LOGIN = "headwater_scheduler"
 LOCK = (0x68776373, 1)
-"""The leader's lock: two numbers that nobody else takes."""
+"""The two keys of the advisory lock that makes one scheduler the leader."""
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 10.0
 
 
 async def serve_pool(resources: Resources) -> None:
-    """Begin to lead or to stand by; it ends with the process. Raises: SettingsError."""
+    """Start to lead or stand by in the background. Raises: SettingsError."""
     settings = resources.settings
     if not settings.scheduler.enabled:
         return
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
-    scheduler = Standing(resources.url_of(LOGIN), resources.connection, calls, settings)
+    scheduler = SchedulerCandidate(resources.url_of(LOGIN), resources.connection, calls, settings)
     resources.process.on_drain(scheduler.close)
     scheduler.begin()
 
 
-class Standing:
-    """Leads or stands by from `begin` to `close`, over failures of the database. Raises: SettingsError."""
+class SchedulerCandidate:
+    """Leads or stands by from `begin` to `close`, and retries after failures of the database. Raises: SettingsError."""
 
     def __init__(
         self,
         url: str,
-        connection: Connection,
+        connection: NatsConnection,
         calls: Calls,
         settings: Settings,
         clock: Callable[[], float] = time.time,
     ) -> None:
         try:
-            self._outgoing = Outgoing(guard_of(settings))
+            self._outgoing = HttpClient(guard_of(settings))
         except ValueError as error:
             raise SettingsError(f"net.allow or net.gateway_url: {error}") from None
         try:
             parse_schedule("* * * * *", settings.scheduler.timezone)
-        except BadSchedule as error:
+        except InvalidSchedule as error:
             raise SettingsError(f"scheduler.timezone: {error}") from None
         self._url, self._settings, self._clock = url, settings, clock
         self._connection, self._calls = connection, calls
-        self._term: Term | None = None
+        self._term: LeaderTerm | None = None
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
         self._complaint = ""
         self._hide = gauge(
             "headwater_scheduler_leader",
-            "1: this process runs what is on a schedule.",
+            "1: this process leads and runs the schedules.",
             lambda: float(self.is_leader),
         )
 
@@ -73,11 +73,11 @@ class Standing:
         return self._term is not None
 
     def begin(self) -> None:
-        """Begin."""
+        """Start the background task."""
         self._task = asyncio.get_running_loop().create_task(self._stand(), name="scheduler")
 
     async def close(self) -> None:
-        """Give the lead back: what runs may end, for a time. Another process goes on at once."""
+        """Give up the lead; running jobs get `drain_timeout` to finish. Another process takes over at once."""
         self._hide()
         if self._task is None:
             return
@@ -100,7 +100,7 @@ class Standing:
             self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
 
     async def _lead(self, leadership: Leadership) -> None:
-        self._term = Term(
+        self._term = LeaderTerm(
             leadership,
             self._url,
             self._connection,
@@ -116,7 +116,7 @@ class Standing:
             self._term = None
 
     def _complain(self, error: Exception) -> None:
-        # Words of the database may hold values; its code does not.
+        # Messages of the database may contain values; its code does not.
         reason = f"SQLSTATE {error.code}" if isinstance(error, DatabaseError) else str(error)
         if reason != self._complaint:
             self._complaint = reason

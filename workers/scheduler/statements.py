@@ -3,5 +3,5 @@
 from workers.sql.files import read_statements
 
 JOBS = read_statements("workers.scheduler", "jobs.sql")
-NET = read_statements("workers.scheduler", "net.sql")
-WAITING = read_statements("workers.scheduler", "waiting.sql")
+NET = read_statements("workers.scheduler", "net_requests.sql")
+WAITING = read_statements("workers.scheduler", "http_requests.sql")

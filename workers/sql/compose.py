@@ -1,48 +1,48 @@
-"""Sql: a fragment of SQL with its parameters, and the only way to join fragments.
+"""SQL fragments with their parameters, and the only way to join them.
 
-Text and parameters travel together, so no step counts placeholders. Identifiers pass `ident`; operands pass
-`param`; text known in advance passes `raw`. `render` numbers the placeholders once the statement is whole.
-A parameter is a constant (bytes in Postgres' text format, or None) or a `Slot`: a place that is filled for each
-request, which lets a planned statement be kept by the shape of its URL (architecture, decision 11).
-Parameters are sent without a type, so Postgres infers it from the place, as for a quoted literal.
+Text and parameters are kept together, so no step counts placeholders. Identifiers go through `ident`, operands through
+`param`, constant text through `raw`. `render` numbers the placeholders once the statement is complete.
+A parameter is a constant (bytes in Postgres' text format, or None) or a `ParameterSlot`, which is filled for each request,
+so that a planned statement can be cached by the shape of its URL (architecture, decision 11).
+Parameters are sent without a type, so Postgres infers it from the context, as for a quoted literal.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import LiteralString
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ParameterSlot:
     """A parameter filled at execution: `values[index]`, passed through `convert` where one is needed."""
 
     index: int
     convert: Callable[[str], bytes] | None = None
 
 
-Param = bytes | None | Slot
+Param = bytes | None | ParameterSlot
 
 
-_Hole = tuple[Param]
+_Parameter = tuple[Param]
 
 
 class Sql:
-    """A fragment: text, holes for parameters, and other fragments, in their order.
+    """A fragment: text, parameters, and other fragments, in order.
 
-    Fragments are joined by reference and flattened once, when the statement is rendered: a large statement is made of
-    thousands of them, and copying texts at each level took most of the time of planning.
+    Fragments are joined by reference and flattened once, when the statement is rendered: a large statement consists of
+    thousands of them, and copying texts at each level took most of the planning time.
     """
 
     __slots__ = ("_pieces",)
 
-    def __init__(self, pieces: "tuple[str | _Hole | Sql, ...]") -> None:
+    def __init__(self, pieces: "tuple[str | _Parameter | Sql, ...]") -> None:
         self._pieces = pieces
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Give the text between the parameters: one piece more than there are of them."""
+        """The texts before, between and after the parameters: one more than there are parameters."""
         texts = [""]
         for piece in self.flattened():
             if isinstance(piece, str):
@@ -53,19 +53,19 @@ class Sql:
 
     @property
     def params(self) -> tuple[Param, ...]:
-        """Give the parameters in their order."""
+        """The parameters in order."""
         return tuple(piece[0] for piece in self.flattened() if not isinstance(piece, str))
 
-    def flattened(self) -> "list[str | _Hole]":
-        """Give text and holes without the fragments around them."""
-        flat: list[str | _Hole] = []
-        waiting: list[str | _Hole | Sql] = [self]
-        while waiting:
-            piece = waiting.pop()
+    def flattened(self) -> "list[str | _Parameter]":
+        """Return texts and parameters in order, without nesting."""
+        flat: list[str | _Parameter] = []
+        pending: list[str | _Parameter | Sql] = [self]
+        while pending:
+            piece = pending.pop()
             if type(piece) is Sql:
-                waiting.extend(reversed(piece._pieces))
+                pending.extend(reversed(piece._pieces))
             else:
-                flat.append(piece)  # type: ignore[arg-type]  # what is no fragment
+                flat.append(piece)  # type: ignore[arg-type]  # not a fragment
         return flat
 
     def __add__(self, other: "Sql") -> "Sql":
@@ -90,12 +90,12 @@ _TYPE = re.compile(r"[\w $]+")
 
 @lru_cache(maxsize=4096)
 def raw(text: LiteralString) -> Sql:
-    """Make a fragment of text known in advance (a literal in the source, never a value)."""
+    """Return a fragment of constant text (a literal in the source, never a value)."""
     return Sql((text,))
 
 
 def number(value: int) -> Sql:
-    """Write a number into the text, for places where no parameter may stand."""
+    """Return a number as text, for places where a parameter is not allowed."""
     return Sql((str(value),))
 
 
@@ -112,27 +112,27 @@ def qualified(*names: str) -> Sql:
 
 
 def quoted(name: str) -> str:
-    """Give an identifier between double quotes, as text."""
+    """Return an identifier in double quotes, as text."""
     return '"' + name.replace('"', '""').replace("\x00", "") + '"'
 
 
 def literal(text: str) -> Sql:
-    """Quote a constant of the catalog as an SQL literal, for places where no parameter may stand."""
+    """Quote a constant of the catalog as an SQL literal, for places where a parameter is not allowed."""
     escaped = text.replace("'", "''").replace("\x00", "")
     if "\\" in escaped:
         return Sql((" E'" + escaped.replace("\\", "\\\\") + "'",))
     return Sql(("'" + escaped + "'",))
 
 
-def param(value: str | bytes | Slot | None) -> Sql:
-    """Make a placeholder for a value."""
+def param(value: str | bytes | ParameterSlot | None) -> Sql:
+    """Return a placeholder for a value."""
     return Sql(((value.encode() if isinstance(value, str) else value,),))
 
 
 def type_name(text: str) -> Sql:
-    """Give the type of a cast as a caller wrote it: words of letters, digits, `_` and `$` only.
+    """Return the type of a cast as a caller wrote it: only alphanumeric words, `_` and `$` included.
 
-    Raises: ValueError for anything else; the grammar lets nothing else through.
+    Raises: ValueError for anything else, which the grammar does not produce.
     """
     if not _TYPE.fullmatch(text):
         raise ValueError("not the name of a type")
@@ -140,13 +140,13 @@ def type_name(text: str) -> Sql:
 
 
 def catalog_text(text: str) -> Sql:
-    """Take SQL that the catalog itself wrote (`format_type`, a default expression). Never for a caller's text."""
+    """Return SQL that the server wrote into the catalog (`format_type`, a default expression). Never for a caller's text."""
     return Sql((text,))
 
 
 def join(separator: LiteralString, parts: Iterable[Sql]) -> Sql:
-    """Put fragments side by side with a separator between them."""
-    pieces: list[str | _Hole | Sql] = []
+    """Join fragments with a separator."""
+    pieces: list[str | _Parameter | Sql] = []
     for place, part in enumerate(parts):
         if place:
             pieces.append(separator)
@@ -155,12 +155,12 @@ def join(separator: LiteralString, parts: Iterable[Sql]) -> Sql:
 
 
 def concat(*parts: Sql) -> Sql:
-    """Put fragments side by side."""
+    """Concatenate fragments."""
     return Sql(tuple([part for part in parts if part._pieces]))
 
 
 def render(sql: Sql) -> tuple[str, tuple[Param, ...]]:
-    """Give the statement's text with `$1`, `$2`... and its parameters in that order."""
+    """Return the statement's text with `$1`, `$2`... and its parameters in that order."""
     texts: list[str] = []
     params: list[Param] = []
     for piece in sql.flattened():
@@ -170,15 +170,3 @@ def render(sql: Sql) -> tuple[str, tuple[Param, ...]]:
             params.append(piece[0])
             texts.append(f"${len(params)}")
     return "".join(texts), tuple(params)
-
-
-def bind(params: Sequence[Param], values: Sequence[str]) -> list[bytes | None]:
-    """Fill the slots of a rendered statement with the values of one request."""
-    bound: list[bytes | None] = []
-    for param in params:
-        if isinstance(param, Slot):
-            value = values[param.index]
-            bound.append(param.convert(value) if param.convert else value.encode())
-        else:
-            bound.append(param)
-    return bound

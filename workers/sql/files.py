@@ -1,7 +1,7 @@
-"""Statements known in advance, read from the `.sql` file that lies beside their module.
+"""Reads constant statements from the `.sql` file beside their module.
 
-A statement begins with a line `-- name: <name>`; comment lines under it say what it is for. What stands before the
-first name explains the file.
+A statement begins with a line `-- name: <name>`; comment lines below explain it. Lines before the first name explain the
+file.
 """
 
 import re
@@ -11,9 +11,9 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 def read_statements(package: str, file: str) -> dict[str, str]:
-    """Give the statements of a package's file by name, without their comments.
+    """Return the statements of a package's file by name, without their comments.
 
-    Raises: ValueError when a name stands twice.
+    Raises: ValueError if a name occurs twice.
     """
     _, *parts = _NAME.split(files(package).joinpath(file).read_text(encoding="utf-8"))
     names, texts = parts[::2], parts[1::2]

@@ -1,6 +1,6 @@
 """Every filter operator: its name, its SQL, what its operand may be, which interfaces offer it.
 
-Pure. One row an operator; REST and GraphQL read this table. Source: reference page "rest", section 7.
+Pure. One row per operator; REST and GraphQL use this table. Source: docs/reference/rest.md, section 7.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Operator:
 
     @property
     def compares(self) -> bool:
-        """Tell whether both sides may be columns."""
+        """Whether both sides may be columns."""
         return self.function is None and self.name not in ("in", "is")
 
 
@@ -69,7 +69,7 @@ IS_WORDS: dict[str, str] = {
 
 
 def array_literal(items: list[str] | tuple[str, ...]) -> str:
-    """Write texts as a Postgres array literal, every element quoted."""
+    """Return texts as a Postgres array literal with every element quoted."""
     quoted = ('"' + item.replace("\\", "\\\\").replace('"', '\\"') + '"' for item in items)
     return "{" + ",".join(quoted) + "}"
 

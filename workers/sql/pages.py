@@ -1,7 +1,7 @@
-"""Bounds on pages, so that Postgres keeps one plan for many of them.
+"""Literal bounds on pages, so that Postgres uses one generic plan for many of them.
 
-A page whose place is a parameter is planned anew each time: not knowing how many rows it leaves out, Postgres would plan for a
-tenth of the table. Within a literal bound that holds the page and all before it, the plan of any such page suits. Source:
+A query whose offset is a parameter is planned for each execution: without knowing the offset, a generic plan would assume a
+tenth of the table. With a literal bound on offset plus limit, one plan suits every page within it. Source:
 PostgreSQL, "Prepared Statements" (generic plans); docs/decisions.md has the figures.
 """
 
@@ -9,7 +9,7 @@ _SMALLEST, _LARGEST = 6, 20
 
 
 def magnitude(rows: int) -> int | None:
-    """Give a power of four that is not below a number of rows, 64 or more; None beyond a million, where a page is slow anyway."""
+    """Return the smallest power of four that is at least 64 and `rows`; None beyond a million, where a page is slow anyway."""
     if not 0 <= rows <= 1 << _LARGEST:
         return None
     return next(1 << power for power in range(_SMALLEST, _LARGEST + 1, 2) if rows <= 1 << power)

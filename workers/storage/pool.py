@@ -1,5 +1,4 @@
-"""The storage pool of a process: its own login to the database, the blob store, calls to the images pool, the
-sweep, the events."""
+"""Start the storage pool in a process: its database login, the blob store, the images client, the sweep, the events."""
 
 import asyncio
 import contextlib
@@ -7,36 +6,36 @@ import os
 from pathlib import Path
 
 from broker.blobs.store import BlobStore
-from broker.blobs.watch import BlobsWatch
+from broker.blobs.watch import BlobStoreWatch
 from broker.requests.call import Calls
 from broker.subjects import STORAGE
 from broker.token_buckets import Buckets
 from schemas.settings.tree import Settings, SettingsError
 from workers.resources import Resources
-from workers.storage.build import build_store
-from workers.storage.events.telling import Telling
-from workers.storage.rendering import AskedImages, Remembered
-from workers.storage.s3.keyring import read_keyring
-from workers.storage.sweep import sweep_forever
+from workers.storage.events.delivery import EventDelivery
+from workers.storage.model.s3_keyring import read_keyring
+from workers.storage.renditions.render_client import CachedRenderer, ImagesPoolClient
+from workers.storage.requests.context import build_context
+from workers.storage.sweeps.sweep import sweep_forever
 from workers.storage.worker import StorageWorker
 
 LOGIN = "supabase_storage_admin"
 
 
 async def serve_pool(resources: Resources) -> None:
-    """Answer requests of storage until the process drains. Raises: SettingsError, Unavailable."""
+    """Serve requests of storage until the process drains. Raises: SettingsError, Unavailable."""
     settings = resources.settings
     blobs = BlobStore.open(settings.storage, _data_folder(settings))
     resources.process.on_drain(blobs.close)
-    watch = BlobsWatch(blobs)
+    watch = BlobStoreWatch(blobs)
     resources.process.on_drain(watch.close)
     watch.start()
     database = await resources.login_as(LOGIN)
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
-    own = settings.storage.image_transformation
-    clients = Buckets(own.renditions_per_client, own.renditions_per_client_burst)
-    render = Remembered(AskedImages(calls), blobs, clients=clients)
-    store = build_store(
+    image_settings = settings.storage.image_transformation
+    clients = Buckets(image_settings.renditions_per_client, image_settings.renditions_per_client_burst)
+    render = CachedRenderer(ImagesPoolClient(calls), blobs, clients=clients)
+    store = build_context(
         settings.storage,
         settings.auth.jwt_secret,
         database,
@@ -44,7 +43,7 @@ async def serve_pool(resources: Resources) -> None:
         render,
         keyring=read_keyring(settings),
     )
-    resources.process.on_drain(store.errands.close)
+    resources.process.on_drain(store.tasks.close)
     sweeping = asyncio.get_running_loop().create_task(
         sweep_forever(database, blobs, settings.storage, render)
     )
@@ -55,18 +54,18 @@ async def serve_pool(resources: Resources) -> None:
             await sweeping
 
     resources.process.on_drain(stop_sweeping)
-    telling = Telling(resources.connection, database, settings)
+    telling = EventDelivery(resources.connection, database, settings)
     resources.process.on_drain(telling.close)
     telling.begin()
     await resources.serve(
         STORAGE,
-        telling.waking(StorageWorker(store).answer),
+        telling.wake_after(StorageWorker(store).answer),
         lambda: f"the object store does not work: {watch.reason}" if watch.reason else "",
     )
 
 
 def _data_folder(settings: Settings) -> Path:
-    """Give the folder of the platform's data, where the blobs lie unless the settings name another place."""
+    """Return the platform's data folder, which holds the blobs unless the settings name another place."""
     folder = os.environ.get("HEADWATER_DATA", "")
     if not folder and settings.storage.backend == "file" and not settings.storage.path:
         raise SettingsError("the storage worker needs storage.path, or the data folder in HEADWATER_DATA")

@@ -1,1 +1,1 @@
-"""The feed: which subscriber of this process gets which row change. `feed.open_feed` makes one."""
+"""The feed of row changes: which subscriber of this process receives which change. Created by `feed.open_feed`."""

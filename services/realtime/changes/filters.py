@@ -1,9 +1,9 @@
-"""Conditions of filters on the values of the log. Pure.
+"""Filter conditions evaluated on values of the log. Pure.
 
-What a condition marks as decidable here (`Filter.local`, set by the pool) is compared as Postgres would; whatever is not
-plain (a number in quotes, an operand in an odd spelling) is None: ask MATCH. Texts that are marked for an order are in that
-of their bytes, which is that of their code points. NULL matches nothing, negated or not, but
-`is` and `isdistinct`. A column that is not in the log matches nothing.
+A condition that is marked as decidable here (`FilterCondition.local`, set by the pool) is compared as Postgres would compare
+it. A value or operand that is not spelled plainly (a number in quotes, for example) gives None: the edge sends MATCH. Texts
+that are marked for an order compare by their bytes, which is the order of their code points. NULL matches nothing, negated or
+not, except with `is` and `isdistinct`. A column that is not in the log matches nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,20 +12,20 @@ from decimal import Decimal, InvalidOperation
 import msgspec
 
 from schemas.numbers import parse_whole_number
-from schemas.realtime import Filter
+from schemas.realtime import FilterCondition
 from schemas.realtime_rules import canonical_uuid
 
 Row = Mapping[str, bytes | None]
 """Values by column, as in the log."""
-Key = int | Decimal | str | bool
-"""A value that equals another exactly if Postgres says so."""
+ComparableValue = int | Decimal | str | bool
+"""A value that equals another one exactly if they are equal in Postgres."""
 
 _NULL = b"null"
 _FARTHEST = 10**18
 """Whole numbers beyond it are compared as decimals, which have any length."""
 _TRUE, _FALSE = ("true", "t"), ("false", "f")
 
-_COMPARE: dict[str, Callable[[Key, Key], bool]] = {
+_COMPARE: dict[str, Callable[[ComparableValue, ComparableValue], bool]] = {
     "eq": lambda a, b: a == b,
     "neq": lambda a, b: a != b,
     "lt": lambda a, b: a < b,  # type: ignore[operator]  # both are of one kind
@@ -35,11 +35,11 @@ _COMPARE: dict[str, Callable[[Key, Key], bool]] = {
 }
 
 
-def passes(filters: Iterable[Filter], row: Row) -> bool | None:
-    """Tell whether a row passes all conditions; None: only SQL knows."""
+def passes(filters: Iterable[FilterCondition], row: Row) -> bool | None:
+    """Return whether a row passes all conditions; None if only SQL can tell."""
     unsure = False
-    for each in filters:
-        match _passes(each, row):
+    for condition in filters:
+        match _passes(condition, row):
             case False:
                 return False
             case None:
@@ -47,16 +47,16 @@ def passes(filters: Iterable[Filter], row: Row) -> bool | None:
     return None if unsure else True
 
 
-def wanted_keys(condition: Filter) -> list[Key] | None:
-    """Give the values of which the column must have one; None if that is not all that is asked."""
+def required_values(condition: FilterCondition) -> list[ComparableValue] | None:
+    """Return the values of which the column must have one; None if the condition is of another form."""
     if condition.is_negated or condition.op not in ("eq", "in"):
         return None
     keys = [operand_key(condition.local, value) for value in condition.values]
     return None if not keys or None in keys else [key for key in keys if key is not None]
 
 
-def operand_key(local: str, text: str) -> Key | None:
-    """Read an operand; None if it is not spelled plainly."""
+def operand_key(local: str, text: str) -> ComparableValue | None:
+    """Return an operand as a comparable value; None if it is not spelled plainly."""
     match local:
         case "number":
             return _number(text)
@@ -70,20 +70,20 @@ def operand_key(local: str, text: str) -> Key | None:
     return None
 
 
-def value_key(local: str, value: bytes) -> Key | None:
-    """Read a value of the log that is not NULL; None if it is not plain."""
+def value_key(local: str, value: bytes) -> ComparableValue | None:
+    """Return a value of the log, which is not NULL, as a comparable value; None if it is not plain."""
     match local:
         case "number":
             return None if value[:1] == b'"' else _number(value.decode())
         case "bool":
             return True if value == b"true" else False if value == b"false" else None
         case "uuid" | "text":
-            found = msgspec.json.decode(value)
-            return found if isinstance(found, str) else None
+            text = msgspec.json.decode(value)
+            return text if isinstance(text, str) else None
     return None
 
 
-def _passes(condition: Filter, row: Row) -> bool | None:
+def _passes(condition: FilterCondition, row: Row) -> bool | None:
     value = row.get(condition.column)
     if value is None:
         return False
@@ -92,43 +92,43 @@ def _passes(condition: Filter, row: Row) -> bool | None:
     if condition.op == "is":
         return _is(condition, value)
     if condition.op == "isdistinct":
-        found = True if value == _NULL else _compared("neq", condition, value)
-        return found if found is None or not condition.is_negated else not found
+        result = True if value == _NULL else _compared("neq", condition, value)
+        return result if result is None or not condition.is_negated else not result
     if value == _NULL:
         return False
-    found = _in(condition, value) if condition.op == "in" else _compared(condition.op, condition, value)
-    return found if found is None or not condition.is_negated else not found
+    result = _in(condition, value) if condition.op == "in" else _compared(condition.op, condition, value)
+    return result if result is None or not condition.is_negated else not result
 
 
-def _is(condition: Filter, value: bytes) -> bool | None:
+def _is(condition: FilterCondition, value: bytes) -> bool | None:
     match condition.values[0].lower() if condition.values else "":
         case "null" | "unknown":
-            found = value == _NULL
+            result = value == _NULL
         case "true":
-            found = value == b"true"
+            result = value == b"true"
         case "false":
-            found = value == b"false"
+            result = value == b"false"
         case _:
             return None
-    return found != condition.is_negated
+    return result != condition.is_negated
 
 
-def _compared(op: str, condition: Filter, value: bytes) -> bool | None:
+def _compared(op: str, condition: FilterCondition, value: bytes) -> bool | None:
     if len(condition.values) != 1 or op not in _COMPARE:
         return None
     if op not in ("eq", "neq") and condition.local == "bool":
         return None
-    own, other = value_key(condition.local, value), operand_key(condition.local, condition.values[0])
-    return None if own is None or other is None else _COMPARE[op](own, other)
+    left, right = value_key(condition.local, value), operand_key(condition.local, condition.values[0])
+    return None if left is None or right is None else _COMPARE[op](left, right)
 
 
-def _in(condition: Filter, value: bytes) -> bool | None:
-    own = value_key(condition.local, value)
-    keys = [operand_key(condition.local, each) for each in condition.values]
-    return None if own is None or None in keys else own in keys
+def _in(condition: FilterCondition, value: bytes) -> bool | None:
+    key = value_key(condition.local, value)
+    keys = [operand_key(condition.local, operand) for operand in condition.values]
+    return None if key is None or None in keys else key in keys
 
 
-def _number(text: str) -> Key | None:
+def _number(text: str) -> ComparableValue | None:
     try:
         whole = parse_whole_number(text, least=-_FARTHEST, most=_FARTHEST)
         return _finite(Decimal(text)) if whole is None else whole

@@ -1,7 +1,8 @@
-"""What roles may see of tables, as far as it is known here, and as new as a change needs it.
+"""What roles may see of tables: cached answers of the pool, as recent as each change requires.
 
-An answer holds until the schema changes, and for some seconds at most (`Table.in_seconds`): of changes of roles nobody
-tells. Where changes come all the time it is asked again before it is over, so that none of them has to wait.
+An answer is valid until the schema changes, and for some seconds at most (`TableGrant.valid_s`), because changes of roles are
+not in the log. While changes arrive continuously an answer is queried again when half of its time is over, so that no change
+has to wait for it.
 """
 
 import asyncio
@@ -9,84 +10,85 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from schemas.realtime import Nobody, Table
-from services.realtime.changes.asking import Asking, Place, Refused
+from schemas.realtime import NoRow, TableGrant
+from services.realtime.changes.pool_queries import FeedQueries, RowQueryRejected, TableName
 
 _MOST = 4096
-_GONE = Table([], [], False, True, Nobody(), 0, is_published=False, in_seconds=1.0)
+_GONE = TableGrant([], [], False, True, NoRow(), 0, is_published=False, valid_s=1.0)
 
 
 @dataclass(slots=True)
-class _Known:
-    table: Table
+class _CachedGrant:
+    grant: TableGrant
     at: int
-    again: float
-    """From when on it is asked again in the background."""
-    until: float
+    """Position of the log up to which it is valid for certain."""
+    refresh_at: float
+    """From this time on it is queried again in the background."""
+    expires_at: float
 
 
 class Grants:
-    """Remembers answers to TABLE, and asks again where the schema has changed since."""
+    """Caches answers to TABLE, and sends the query again if the schema changed since."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, queries: FeedQueries) -> None:
+        self._queries = queries
         self._loop = asyncio.get_running_loop()
-        self._known: dict[tuple[str, Place], _Known] = {}
-        self._underway: dict[tuple[str, Place], tuple[int, asyncio.Task[Table]]] = {}
+        self._cached: dict[tuple[str, TableName], _CachedGrant] = {}
+        self._underway: dict[tuple[str, TableName], tuple[int, asyncio.Task[TableGrant]]] = {}
 
-    def known(self, role: str, place: Place, at_least: int) -> Table | None:
-        """Give what is known, if it is new enough."""
-        found = self._known.get((role, place))
-        if found is None or found.at < at_least or found.until < (now := self._loop.time()):
+    def cached(self, role: str, table: TableName, least_lsn: int) -> TableGrant | None:
+        """Return the cached answer if it is recent enough, and refresh it in the background when it is due."""
+        cached = self._cached.get((role, table))
+        if cached is None or cached.at < least_lsn or cached.expires_at < (now := self._loop.time()):
             return None
-        if found.again < now and (role, place) not in self._underway:
-            self._ask(role, place, at_least)
-        return found.table
+        if cached.refresh_at < now and (role, table) not in self._underway:
+            self._start_query(role, table, least_lsn)
+        return cached.grant
 
-    async def table(self, role: str, place: Place, at_least: int) -> Table:
-        """Give what a role may see of a table by the schema as it was at a position of the log, or later.
+    async def table(self, role: str, table: TableName, least_lsn: int) -> TableGrant:
+        """Return what a role may see of a table by the schema as it was at a position of the log, or later.
 
-        Many who need it ask once. It waits as long as the pool does not answer.
+        Concurrent callers share one query. It waits as long as the pool does not answer.
         """
-        if (found := self.known(role, place, at_least)) is not None:
-            return found
-        underway = self._underway.get((role, place))
-        if underway is None or underway[0] < at_least:
-            return await asyncio.shield(self._ask(role, place, at_least))
+        if (grant := self.cached(role, table, least_lsn)) is not None:
+            return grant
+        underway = self._underway.get((role, table))
+        if underway is None or underway[0] < least_lsn:
+            return await asyncio.shield(self._start_query(role, table, least_lsn))
         return await asyncio.shield(underway[1])
 
     async def close(self) -> None:
-        """Ask nothing more."""
+        """Cancel all queries."""
         tasks = [task for _, task in self._underway.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ask(self, role: str, place: Place, at_least: int) -> asyncio.Task[Table]:
-        task = self._loop.create_task(self._learn(role, place, at_least))
-        self._underway[role, place] = (at_least, task)
+    def _start_query(self, role: str, table: TableName, least_lsn: int) -> asyncio.Task[TableGrant]:
+        task = self._loop.create_task(self._query(role, table, least_lsn))
+        self._underway[role, table] = (least_lsn, task)
         return task
 
-    async def _learn(self, role: str, place: Place, at_least: int) -> Table:
-        asked_at = self._loop.time()
+    async def _query(self, role: str, table: TableName, least_lsn: int) -> TableGrant:
+        sent_at = self._loop.time()
         try:
-            table = await self._asking.table(role, place, at_least)
-        except Refused:
-            table = _GONE
+            grant = await self._queries.table(role, table, least_lsn)
+        except RowQueryRejected:
+            grant = _GONE
         finally:
-            if self._underway.get((role, place), (0, None))[1] is asyncio.current_task():
-                del self._underway[role, place]
-        at = max(table.at, at_least)
-        before = self._known.pop((role, place), None)
-        if before is not None and before.at > at:  # an older question, answered later
-            self._known[role, place] = before
-            return table
+            if self._underway.get((role, table), (0, None))[1] is asyncio.current_task():
+                del self._underway[role, table]
+        at = max(grant.at, least_lsn)
+        before = self._cached.pop((role, table), None)
+        if before is not None and before.at > at:  # this query was sent earlier and answered later
+            self._cached[role, table] = before
+            return grant
         if before is not None:
-            if replace(before.table, at=0) == replace(table, at=0):
-                table = before.table  # what was made of it holds on
-            at = max(at, before.at) if table is before.table else at
-        if len(self._known) >= _MOST:
-            self._known.pop(next(iter(self._known)))
-        holds_s = table.in_seconds or float("inf")
-        self._known[role, place] = _Known(table, at, asked_at + holds_s / 2, asked_at + holds_s)
-        return table
+            if replace(before.grant, at=0) == replace(grant, at=0):
+                grant = before.grant  # the same object: what was computed from it stays valid
+            at = max(at, before.at) if grant is before.grant else at
+        if len(self._cached) >= _MOST:
+            self._cached.pop(next(iter(self._cached)))
+        valid_s = grant.valid_s or float("inf")
+        self._cached[role, table] = _CachedGrant(grant, at, sent_at + valid_s / 2, sent_at + valid_s)
+        return grant

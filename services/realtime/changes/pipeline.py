@@ -1,103 +1,79 @@
-"""One line in which the messages of the stream become deliveries, in their order.
+"""The pipeline: messages of the stream become deliveries, in the order of the stream.
 
-Each message gets a slot. What can be judged at once is; for the rest the pool is asked, for many slots at the same time;
-delivered is only from the first slot on, so nobody ever sees a later change before an earlier one. The number and the size
-of the slots is bounded: who admits messages waits for `room` and leaves the others in the stream meanwhile.
+Theory. Each message gets a slot. What can be evaluated at once is; the rest is queried from the pool, for many slots at the
+same time. Deliveries leave only from the first slot on, so no subscriber sees a later change before an earlier one. The number
+and the size of the slots are bounded: the reader waits for `wait_for_space` before it admits another message, and meanwhile
+the messages stay in the stream.
 
 A slot waits, however long it takes, until the rights of every role that subscribes to its table are known as they were at
-the last change of the schema before it (`Batch.schema_lsn`), and until every question about its rows is answered.
+the last change of the schema before it (`ChangeBatch.schema_lsn`), and until every query about its rows is answered.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from broker.observability.observe import observe, traceback_of
-from schemas.changes import Batch, Column, Gap, Kind, Position, Tick
-from schemas.realtime import Table
-from services.realtime.changes import record
-from services.realtime.changes.asking import Asking
-from services.realtime.changes.evaluate import Judged, judge, judge_in_steps, sees_old_row, settle
+from schemas.changes import ChangeBatch, Gap, Position, Tick
+from schemas.realtime import TableGrant
+from services.realtime.changes.deliveries import ShapeCache, deliveries_of
+from services.realtime.changes.evaluate import JudgedBatch, judge, judge_in_steps, settle
 from services.realtime.changes.grants import Grants
-from services.realtime.changes.index import Index
-from services.realtime.changes.observed import FeedFailed
-from services.realtime.changes.record import Shape
-from services.realtime.changes.seats import Node, Seat
-from services.realtime.model import Delivery
+from services.realtime.changes.observations import FeedFailed
+from services.realtime.changes.pool_queries import FeedQueries
+from services.realtime.changes.subscribers import PipelineSubscriber
+from services.realtime.changes.subscription_index import SubscriptionIndex
 
 _MOST_SLOTS = 256
 MOST_BYTES = 32 * 1024 * 1024
-_TURN = 6000
-"""Deliveries after which others get their turn: some 10 ms. What one turn has for a socket leaves in one write."""
-_LONG_JUDGING = 2000
-"""Subscribers times changes of a batch from which on it is judged in steps, so that others get their turn between."""
-_MOST_SHAPES = 4096
+_DELIVERIES_AT_ONCE = 6000
+"""Deliveries in one loop iteration: some 10 ms. Frames of one iteration for one socket leave in one write."""
+_LONG_EVALUATION = 2000
+"""Shared subscriptions times changes of a batch; above it the batch is evaluated in steps, with loop iterations between."""
 _LAST = 0xFFFFFFFF
 
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """A message on its way: what became of it, once that is known."""
+    """A message in the pipeline, and its result once that is known."""
 
     seq: int
     position: Position | None
-    """None: that of the slot before."""
+    """None: the same as for the slot before."""
     size: int
-    ready: "Judged | _Lost | _Nothing | None" = None
+    result: "JudgedBatch | _Lost | _Empty | None" = None
     next: int = 0
-    """The change to be delivered next."""
+    """Index of the change that is delivered next."""
     task: "asyncio.Task[None] | None" = None
-    at_end: list[Callable[[], None]] = field(default_factory=list)
+    callbacks: list[Callable[[], None]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """Changes before this slot are lost for these seats."""
+    """Changes before this slot are lost for these subscribers."""
 
     since: Position | None
     """None: after the slot before."""
-    seats: list[Seat] | None = None
+    subscribers: list[PipelineSubscriber] | None = None
     """None: for all."""
-    is_another: bool = False
-    """The numbers of the stream begin anew behind it."""
+    is_recreated: bool = False
+    """The stream was recreated: its numbers start again after this slot."""
 
 
-class _Nothing:
-    """There is nothing in this slot but its position."""
+class _Empty:
+    """The slot has only a position."""
 
 
-_NOTHING = _Nothing()
+_EMPTY = _Empty()
 
 
-@dataclass(slots=True)
-class _Shapes:
-    """What was made for a table, a role and a choice of columns, as long as it holds."""
-
-    known: dict[tuple[str, str, str, tuple[str, ...] | None, bool], tuple[list[Column], Table, Shape]] = (
-        field(default_factory=dict)
-    )
-
-    def find(
-        self, batch: Batch, role: str, grant: Table, select: tuple[str, ...] | None, *, is_bare: bool
-    ) -> Shape:
-        key = (batch.schema, batch.table, role, select, is_bare)
-        found = self.known.get(key)
-        if found is not None and found[1] is grant and found[0] == batch.columns:
-            return found[2]
-        shape = record.shape_of(batch.schema, batch.table, batch.columns, grant, select, is_bare=is_bare)
-        if len(self.known) >= _MOST_SHAPES:
-            self.known.clear()
-        self.known[key] = (batch.columns, grant, shape)
-        return shape
-
-
-class Pipeline:
-    """Delivers what is admitted to the seats of its index."""
+class DeliveryPipeline:
+    """Delivers the admitted messages to the subscribers of its index."""
 
     def __init__(
         self,
-        asking: Asking,
+        queries: FeedQueries,
         grants: Grants,
         *,
         admitted: int,
@@ -105,274 +81,201 @@ class Pipeline:
         deletes_are_checked: bool,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        self.index = Index()
+        self.index = SubscriptionIndex()
         self.admitted = admitted
         """Number of the message that was admitted last."""
         self.position = position
-        """The last change that was looked at for all seats."""
-        self._asking, self._grants = asking, grants
+        """The last change that was evaluated and delivered for all subscribers."""
+        self._queries, self._grants = queries, grants
         self._deletes_are_checked = deletes_are_checked
         self._loop = asyncio.get_running_loop()
         self._slots: deque[_Slot] = deque()
         self._bytes, self._most_bytes = 0, most_bytes
-        self._room = asyncio.Event()
-        self._room.set()
-        self._shapes = _Shapes()
-        self._again: asyncio.Handle | None = None
+        self._has_space = asyncio.Event()
+        self._has_space.set()
+        self._shapes = ShapeCache()
+        self._next_run: asyncio.Handle | None = None
         self._is_closed = False
 
-    def admit(self, seq: int, message: Batch | Gap | Tick, size: int) -> None:
-        """Take the next message of the stream."""
+    def admit(self, seq: int, message: ChangeBatch | Gap | Tick, size: int) -> None:
+        """Admit the next message of the stream."""
         self.admitted = seq
         slot = _Slot(seq, Position(message.lsn, message.number, _LAST), size)
         match message:
-            case Batch():
+            case ChangeBatch():
                 self._evaluate(slot, message)
             case Gap():
-                slot.ready = _Lost(Position(message.since) if message.since else None)
+                slot.result = _Lost(Position(message.since) if message.since else None)
             case Tick():
-                slot.ready = _NOTHING
-        self._enter(slot)
+                slot.result = _EMPTY
+        self._append(slot)
 
-    def lose(self, seq: int, *, is_another: bool = False) -> None:
-        """Tell everybody, in their turn, that messages up to a number were not read.
+    def lose(self, seq: int, *, is_recreated: bool = False) -> None:
+        """Notify all subscribers, in order, that messages up to a number were not read.
 
-        `is_another`: the stream is another one; whatever comes from it is for all seats.
+        `is_recreated`: the stream is a new one; all its messages are delivered to all subscribers.
         """
         slot = _Slot(max(seq, self.admitted), None, 0)
-        slot.ready = _Lost(None, is_another=is_another)
+        slot.result = _Lost(None, is_recreated=is_recreated)
         self.admitted = seq
-        self._enter(slot)
+        self._append(slot)
 
-    async def room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Wait until another message may be admitted."""
-        await self._room.wait()
+        await self._has_space.wait()
 
-    def when_reached(self, told: Callable[[], None]) -> None:
-        """Call back when all that was admitted so far is delivered; now, if it is."""
+    def when_reached(self, callback: Callable[[], None]) -> None:
+        """Call back when everything that was admitted so far is delivered; at once if it is."""
         if self._slots:
-            self._slots[-1].at_end.append(told)
+            self._slots[-1].callbacks.append(callback)
         else:
-            told()
+            callback()
 
     async def reached(self) -> None:
-        """Wait until all that was admitted so far is delivered."""
+        """Wait until everything that was admitted so far is delivered."""
         is_reached = asyncio.Event()
         self.when_reached(is_reached.set)
         await is_reached.wait()
 
     async def close(self) -> None:
-        """Deliver nothing more."""
+        """Stop delivering."""
         self._is_closed = True
-        if self._again is not None:
-            self._again.cancel()
+        if self._next_run is not None:
+            self._next_run.cancel()
         tasks = [slot.task for slot in self._slots if slot.task is not None]
         self._slots.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    # Judging
+    # Evaluation
 
-    def _evaluate(self, slot: _Slot, batch: Batch) -> None:
-        """Judge a batch now, or in a task where something has to be asked."""
-        place = (batch.schema, batch.table)
-        grants: dict[str, Table] = {}
-        for role in self.index.roles(place):
-            known = self._grants.known(role, place, batch.schema_lsn)
-            if known is None:
+    def _evaluate(self, slot: _Slot, batch: ChangeBatch) -> None:
+        """Evaluate a batch now if nothing has to be queried, else in a task."""
+        table = (batch.schema, batch.table)
+        grants: dict[str, TableGrant] = {}
+        for role in self.index.roles(table):
+            grant = self._grants.cached(role, table, batch.schema_lsn)
+            if grant is None:
                 break
-            grants[role] = known
+            grants[role] = grant
         else:
-            if self.index.size_of(place) * len(batch.changes) > _LONG_JUDGING:
+            if self.index.size_of(table) * len(batch.changes) > _LONG_EVALUATION:
                 slot.task = self._loop.create_task(self._settle(slot, batch, None))
                 return
             try:
                 judged = judge(batch, grants, self.index, deletes_are_checked=self._deletes_are_checked)
-            except Exception as error:  # a change of which nobody can tell who sees it
+            except (
+                Exception
+            ) as error:  # it is unknown who may see the change: it is delivered to no subscriber
                 self._give_up(slot, batch, error)
                 return
             if not judged.doubts:
-                slot.ready = judged
+                slot.result = judged
                 return
             slot.task = self._loop.create_task(self._settle(slot, batch, judged))
             return
         slot.task = self._loop.create_task(self._settle(slot, batch, None))
 
-    async def _settle(self, slot: _Slot, batch: Batch, judged: Judged | None) -> None:
+    async def _settle(self, slot: _Slot, batch: ChangeBatch, judged: JudgedBatch | None) -> None:
         try:
             if judged is None:
-                grants = await self._ask_grants(batch)
+                grants = await self._query_grants(batch)
                 judged = await judge_in_steps(
                     batch, grants, self.index, deletes_are_checked=self._deletes_are_checked
                 )
             if judged.doubts:
-                await settle(judged, self._asking)
-            slot.ready = judged
+                await settle(judged, self._queries)
+            slot.result = judged
         except Exception as error:  # as above
             self._give_up(slot, batch, error)
         slot.task = None
         self._deliver()
 
-    async def _ask_grants(self, batch: Batch) -> dict[str, Table]:
-        place, grants = (batch.schema, batch.table), dict[str, Table]()
-        while missing := self.index.roles(place) - grants.keys():
+    async def _query_grants(self, batch: ChangeBatch) -> dict[str, TableGrant]:
+        table, grants = (batch.schema, batch.table), dict[str, TableGrant]()
+        while missing := self.index.roles(table) - grants.keys():
             for role in missing:
-                grants[role] = await self._grants.table(role, place, batch.schema_lsn)
+                grants[role] = await self._grants.table(role, table, batch.schema_lsn)
         return grants
 
-    def _give_up(self, slot: _Slot, batch: Batch, error: Exception) -> None:
+    def _give_up(self, slot: _Slot, batch: ChangeBatch, error: Exception) -> None:
         observe(FeedFailed(traceback_of(error)))
-        slot.ready = _Lost(None, list(self.index.seats_of((batch.schema, batch.table))))
+        slot.result = _Lost(None, list(self.index.subscribers_of((batch.schema, batch.table))))
 
-    # Delivering
+    # Delivery
 
-    def _enter(self, slot: _Slot) -> None:
+    def _append(self, slot: _Slot) -> None:
         self._slots.append(slot)
         self._bytes += slot.size
         if len(self._slots) >= _MOST_SLOTS or self._bytes >= self._most_bytes:
-            self._room.clear()
+            self._has_space.clear()
         if slot is self._slots[0]:
             self._deliver()
 
     def _deliver(self) -> None:
-        """Deliver from the first slot on, until one is not ready or others should have their turn."""
-        if self._again is not None or self._is_closed:
+        """Deliver from the first slot on, until one lacks its result or `_DELIVERIES_AT_ONCE` are made. Hot path."""
+        if self._next_run is not None or self._is_closed:
             return
-        left = _TURN
-        while self._slots and self._slots[0].ready is not None:
+        left = _DELIVERIES_AT_ONCE
+        while self._slots and self._slots[0].result is not None:
             slot = self._slots[0]
-            if isinstance(slot.ready, Judged):
-                left = self._deliver_changes(slot, slot.ready, left)
-            elif isinstance(slot.ready, _Lost):
-                seats = list(self.index.seats) if slot.ready.seats is None else slot.ready.seats
-                for seat in seats:
-                    seat.gap(slot.ready.since or self.position, slot.seq)
-                    if slot.ready.is_another:
-                        seat.after = 0
-                left -= len(seats)
-            if left <= 0 and not self._is_over(slot):
-                self._again = self._loop.call_soon(self._go_on)
+            if isinstance(slot.result, JudgedBatch):
+                left = self._deliver_changes(slot, slot.result, left)
+            elif isinstance(slot.result, _Lost):
+                left -= self._report_loss(slot, slot.result)
+            if left <= 0 and not self._is_delivered(slot):
+                self._next_run = self._loop.call_soon(self._run_again)
                 return
-            self._leave(slot)
+            self._remove_first(slot)
             if left <= 0 and self._slots:
-                self._again = self._loop.call_soon(self._go_on)
+                self._next_run = self._loop.call_soon(self._run_again)
                 return
 
-    def _go_on(self) -> None:
-        self._again = None
+    def _run_again(self) -> None:
+        self._next_run = None
         self._deliver()
 
-    def _is_over(self, slot: _Slot) -> bool:
-        return not isinstance(slot.ready, Judged) or slot.next >= len(slot.ready.batch.changes)
+    def _is_delivered(self, slot: _Slot) -> bool:
+        return not isinstance(slot.result, JudgedBatch) or slot.next >= len(slot.result.batch.changes)
 
-    def _leave(self, slot: _Slot) -> None:
+    def _remove_first(self, slot: _Slot) -> None:
         self._slots.popleft()
         self._bytes -= slot.size
         self.position = slot.position or self.position
-        for told in slot.at_end:
-            told()
+        for callback in slot.callbacks:
+            callback()
         if len(self._slots) < _MOST_SLOTS and self._bytes < self._most_bytes:
-            self._room.set()
+            self._has_space.set()
 
-    def _deliver_changes(self, slot: _Slot, judged: Judged, left: int) -> int:
-        while not self._is_over(slot) and left > 0:
+    def _report_loss(self, slot: _Slot, lost: _Lost) -> int:
+        """Report a gap to the subscribers that it concerns; return how many these are."""
+        subscribers = list(self.index.subscribers) if lost.subscribers is None else lost.subscribers
+        for subscriber in subscribers:
+            subscriber.gap(lost.since or self.position, slot.seq)
+            if lost.is_recreated:
+                subscriber.after = 0
+        return len(subscribers)
+
+    def _deliver_changes(self, slot: _Slot, judged: JudgedBatch, left: int) -> int:
+        while not self._is_delivered(slot) and left > 0:
             number = slot.next
             slot.next += 1
             left -= 1
-            if nodes := judged.matched[number]:
+            if matched := judged.matched[number]:
                 try:
-                    deliveries = self._compose(judged, number, nodes)
-                except Exception as error:  # a change that cannot be told
+                    deliveries = deliveries_of(
+                        judged, number, self._shapes, are_deletes_checked=self._deletes_are_checked
+                    )
+                except Exception as error:  # the change cannot be written: its subscribers get a gap
                     observe(FeedFailed(traceback_of(error)))
-                    for seat in {seat for node in nodes for seat in (*node.single, *node.several)}:
-                        seat.gap(self.position, slot.seq)
+                    for subscriber in {
+                        one for shared in matched for one in (*shared.single, *shared.several)
+                    }:
+                        subscriber.gap(self.position, slot.seq)
                     continue
-                for delivery, seats in deliveries:
-                    for seat in seats:
-                        seat.take(delivery, slot.seq)
-                    left -= len(seats)
+                for delivery, subscribers in deliveries:
+                    for subscriber in subscribers:
+                        subscriber.deliver(delivery, slot.seq)
+                    left -= len(subscribers)
         return left
-
-    def _compose(
-        self, judged: Judged, number: int, nodes: Iterable[Node]
-    ) -> list[tuple[Delivery, list[Seat]]]:
-        """Give the deliveries of one change, each with its seats."""
-        made = _Made(judged, number, self._shapes, self._deletes_are_checked)
-        together: dict[tuple[Seat, int, bool], list[int]] = {}
-        for node in nodes:
-            if node.single:
-                made.add((node.binding.id,), node, node.single)
-            if node.several:
-                shape, is_old_row_seen = made.look(node)
-                for seat in node.several:
-                    together.setdefault((seat, id(shape), is_old_row_seen), []).append(node.binding.id)
-        for (seat, shape_id, is_old_row_seen), ids in together.items():
-            made.add_seat(tuple(sorted(set(ids))), shape_id, is_old_row_seen, seat)
-        return made.deliveries()
-
-
-class _Made:
-    """The deliveries of one change: one for each set of ids and columns, shared by all who get it."""
-
-    def __init__(self, judged: Judged, number: int, shapes: _Shapes, are_deletes_checked: bool) -> None:
-        batch = judged.batch
-        self._judged, self._number, self._change = judged, number, batch.changes[number]
-        self._position = Position(batch.lsn, batch.number, number)
-        self._known, self._are_deletes_checked = shapes, are_deletes_checked
-        self._shapes: dict[int, Shape] = {}
-        self._texts: dict[tuple[int, bool], bytes] = {}
-        self._seats: dict[tuple[tuple[int, ...], int, bool], list[Seat]] = {}
-        self._old_row: dict[str, bytes | None] | None = None
-
-    def look(self, node: Node) -> tuple[Shape, bool]:
-        """Give what a node sees of the change."""
-        judged, role = self._judged, node.group.role
-        is_bare = (self._number, node) in judged.bare
-        shape = self._known.find(
-            judged.batch, role, judged.grants[role], node.binding.select, is_bare=is_bare
-        )
-        self._shapes[id(shape)] = shape
-        if self._change.old is None or self._change.kind is Kind.INSERT:
-            return shape, False
-        if self._old_row is None:
-            names = [column.name for column in judged.batch.columns]
-            self._old_row = dict(zip(names, self._change.old, strict=True))
-        return shape, sees_old_row(
-            judged, node, self._change, self._old_row, are_deletes_checked=self._are_deletes_checked
-        )
-
-    def add(self, ids: tuple[int, ...], node: Node, seats: Iterable[Seat]) -> None:
-        """Let seats of a node get the change."""
-        shape, is_old_row_seen = self.look(node)
-        self._seats.setdefault((ids, id(shape), is_old_row_seen), []).extend(seats)
-
-    def add_seat(self, ids: tuple[int, ...], shape_id: int, is_old_row_seen: bool, seat: Seat) -> None:
-        """Let one seat get the change, in a shape that was looked at."""
-        self._seats.setdefault((ids, shape_id, is_old_row_seen), []).append(seat)
-
-    def deliveries(self) -> list[tuple[Delivery, list[Seat]]]:
-        """Give the deliveries with their seats."""
-        batch = self._judged.batch
-        return [
-            (
-                Delivery(
-                    ids, self._text(shape_id, is_old_row_seen), self._position, batch.schema, batch.table
-                ),
-                seats,
-            )
-            for (ids, shape_id, is_old_row_seen), seats in self._seats.items()
-        ]
-
-    def _text(self, shape_id: int, is_old_row_seen: bool) -> bytes:
-        text = self._texts.get((shape_id, is_old_row_seen))
-        if text is None:
-            shape = self._shapes[shape_id]
-            text = self._texts[shape_id, is_old_row_seen] = record.data_of(
-                shape,
-                self._judged.batch,
-                self._change,
-                self._position,
-                is_old_row_seen=is_old_row_seen,
-            )
-        return text

@@ -1,13 +1,13 @@
-"""The data folder: everything one platform keeps, and the lock that says it runs.
+"""The data folder: all files of one platform, and the lock that shows that it runs.
 
     .headwater/
-      lock            held by the supervisor while it runs; its process id inside
+      lock            held by the supervisor while it runs; contains its process id
       state.json      what runs now (state.py)           ports.json      the ports of the last start
-      passwords.json  made by us, kept 0600              cluster         where the database lies, if not in here
+      passwords.json  generated, mode 0600               cluster         path of the database, if it is elsewhere
       postgres/       the embedded database              nats/           JetStream's store and the server's config
-      logs/           one file a child
+      logs/           one file a child process
 
-The folder is 0700; for root it is 0711, because the database server runs under a system user that has to pass.
+The folder has mode 0711 for root, because the database server runs as a system user that has to pass; otherwise 0700.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ from services.supervisor.errors import StartRefused
 _OURS = frozenset(
     {"lock", "state.json", "ports.json", "passwords.json", "cluster", "postgres", "nats", "logs"}
 )
-"""What one of these stands in is a data folder of ours."""
+"""A folder that contains one of these is a data folder of a platform."""
 _MIB = 1024 * 1024
 _LEAST_NEW, _LEAST = 128 * _MIB, 32 * _MIB
-"""Free bytes that a new database needs, and a start of one that is there."""
+"""Free bytes that a new database needs, and that starting an existing one needs."""
 _LOCK_TRIES = 10
 _LOCK_PAUSE_S = 0.02
 
@@ -47,7 +47,7 @@ class DataFolder:
 
     @property
     def state(self) -> Path:
-        """What runs now."""
+        """State of the running platform."""
         return self.path / "state.json"
 
     @property
@@ -62,12 +62,12 @@ class DataFolder:
 
     @property
     def postgres(self) -> Path:
-        """Where the embedded database lies when the server's user can reach it."""
+        """Home of the embedded database, if the server's user can reach it."""
         return self.path / "postgres"
 
     @property
     def cluster_pointer(self) -> Path:
-        """Names the folder of the database when it lies elsewhere."""
+        """File that names the database's home when it is elsewhere."""
         return self.path / "cluster"
 
     @property
@@ -77,14 +77,14 @@ class DataFolder:
 
     @property
     def logs(self) -> Path:
-        """One log file a child."""
+        """One log file for each child process."""
         return self.path / "logs"
 
 
-def make_folder(path: Path) -> DataFolder:
-    """Make a data folder where it is missing.
+def create_data_folder(path: Path) -> DataFolder:
+    """Create a data folder where it is missing.
 
-    Raises: StartRefused if it cannot be made or written to, belongs to something else, or has no room.
+    Raises: StartRefused if it cannot be created or written to, contains other files, or its disk is full.
     """
     folder = DataFolder(Path(os.path.abspath(path)))
     try:
@@ -103,7 +103,7 @@ def make_folder(path: Path) -> DataFolder:
 
 
 def _check_ours(folder: DataFolder) -> None:
-    """Leave alone a folder with somebody else's files: its rights would be changed, and it be left out of version control."""
+    """Reject a folder with other files: its mode would change, and a `.gitignore` would hide them from version control."""
     there = {entry.name for entry in folder.path.iterdir()} if folder.path.is_dir() else set()
     if there and not there & _OURS:
         raise StartRefused(
@@ -122,7 +122,7 @@ def _check_room(folder: DataFolder) -> None:
 
 
 def lock_folder(folder: DataFolder) -> int:
-    """Take the lock of a data folder and give its descriptor; the lock ends with the process.
+    """Take the lock of a data folder and return its descriptor; the lock ends with the process.
 
     Raises: StartRefused if another supervisor holds it.
     """
@@ -140,7 +140,7 @@ def lock_folder(folder: DataFolder) -> int:
 
 
 def _locked(descriptor: int) -> bool:
-    """Take the lock; try for a moment, because `is_locked` of another command holds it for an instant."""
+    """Take the lock; retry for 0.2 s, because `is_locked` in another command holds it for an instant."""
     for _ in range(_LOCK_TRIES):
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,7 +150,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Tell whether a lock file is held by a running process."""
+    """Return whether a running process holds the lock of a file."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -165,7 +165,7 @@ def is_locked(path: Path) -> bool:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, in one step: readers see the old or the new content."""
+    """Write a file that only its owner can read, atomically: readers see the old or the new content."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "wb") as file:
@@ -174,19 +174,19 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def read_ports(folder: DataFolder) -> dict[str, int]:
-    """Give the ports of the last start; empty when there was none."""
+    """Return the ports of the last start; empty if there was none."""
     with contextlib.suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode(folder.ports.read_bytes(), type=dict[str, int])
     return {}
 
 
-def keep_passwords(folder: DataFolder, names: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Give a password for each name, made at random once; and the names of those that are new."""
-    kept: dict[str, str] = {}
+def ensure_passwords(folder: DataFolder, names: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Return a password for each name, and the names whose passwords were generated by this call."""
+    passwords: dict[str, str] = {}
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        kept = msgspec.json.decode(folder.passwords.read_bytes(), type=dict[str, str])
-    new = [name for name in names if name not in kept]
+        passwords = msgspec.json.decode(folder.passwords.read_bytes(), type=dict[str, str])
+    new = [name for name in names if name not in passwords]
     if new:
-        kept |= {name: secrets.token_urlsafe(24) for name in new}
-        write_private(folder.passwords, msgspec.json.format(msgspec.json.encode(kept)))
-    return kept, new
+        passwords |= {name: secrets.token_urlsafe(24) for name in new}
+        write_private(folder.passwords, msgspec.json.format(msgspec.json.encode(passwords)))
+    return passwords, new

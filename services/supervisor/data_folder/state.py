@@ -10,9 +10,9 @@ from services.supervisor.data_folder.folder import DataFolder, is_locked, write_
 
 
 class ChildState(Struct, frozen=True):
-    """One child: `status` is starting, running, silent, restarting, done or stopped; `since` counts seconds since 1970.
+    """State of one child: `status` is starting, running, silent, restarting, done or stopped; `since` is seconds since 1970.
 
-    A silent child runs and gives no sign of life. `faults` are the parts that do not work by its own account, and why.
+    A silent child runs but gives no sign of life. `faults` are the parts that do not work by the child's own report, with reasons.
     """
 
     name: str
@@ -24,8 +24,8 @@ class ChildState(Struct, frozen=True):
     faults: dict[str, str] = {}
 
 
-class State(Struct, frozen=True):
-    """One running platform. `values` holds its addresses and keys under the names that `status` shows."""
+class PlatformState(Struct, frozen=True):
+    """State of one running platform. `values` are its addresses and keys under the names that `status` shows."""
 
     version: str
     pid: int
@@ -39,29 +39,29 @@ class State(Struct, frozen=True):
     children: list[ChildState]
 
 
-def write_state(folder: DataFolder, state: State) -> None:
+def write_state(folder: DataFolder, state: PlatformState) -> None:
     """Write the state file; only its owner can read it. A full disk leaves the old one."""
     with contextlib.suppress(OSError):
         write_private(folder.state, msgspec.json.encode(state))
 
 
-def read_state(folder: DataFolder) -> State | None:
-    """Give what the state file says, whether or not it still runs."""
+def read_state(folder: DataFolder) -> PlatformState | None:
+    """Return the content of the state file, whether or not the platform still runs."""
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(folder.state.read_bytes(), type=State)
+        return msgspec.json.decode(folder.state.read_bytes(), type=PlatformState)
     return None
 
 
-def running_state(folder: DataFolder) -> State | None:
-    """Give the state of the platform that runs in this folder; None if none does."""
+def running_state(folder: DataFolder) -> PlatformState | None:
+    """Return the state of the platform that runs in this folder, or None."""
     return read_state(folder) if is_locked(folder.lock) else None
 
 
-def forget_state(folder: DataFolder) -> None:
+def remove_state(folder: DataFolder) -> None:
     """Remove the state file after a clean stop."""
     folder.state.unlink(missing_ok=True)
 
 
 def uptime(child: ChildState) -> float:
-    """Give for how many seconds a child has been in its present status."""
+    """Return the seconds since a child entered its present status."""
     return max(0.0, time.time() - child.since)

@@ -1,1 +1,1 @@
-"""The embedded Postgres server: its folder, user, extensions, configuration, and throwaway servers."""
+"""The embedded Postgres server: its folder, user, extensions, configuration, and temporary servers."""

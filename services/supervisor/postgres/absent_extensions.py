@@ -1,6 +1,6 @@
-"""Extensions that the embedded server cannot have: files that let their names pass, or that refuse with what to do.
+"""Extensions that the embedded server lacks: files that define only the name, or that raise an error with advice.
 
-In goes the table `schemas/extensions/absent.toml`, out come control and script files.
+Reads the table `schemas/extensions/absent.toml` and makes control and script files from it.
 """
 
 import tomllib
@@ -10,13 +10,13 @@ from importlib import resources
 import msgspec
 
 _CALLERS = "superuser = false"
-"""What is made belongs to who makes it, and so may be moved."""
+"""The objects belong to the role that creates the extension, so they may be moved to another schema."""
 _ONLY_THE_SERVERS = "set local search_path = pg_catalog, pg_temp;\n"
-"""Names are looked up in pg_catalog alone from here to the end of the script."""
+"""From here to the end of the script, names are looked up in pg_catalog alone."""
 
 
-class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An extension of which there is the name only."""
+class NameOnlyExtension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An extension of which only the name exists here."""
 
     version: str
     reason: str
@@ -25,41 +25,41 @@ class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     functions: tuple[str, ...] = ()
 
 
-class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RejectedExtension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An extension that cannot be created."""
 
     reason: str
     advice: str = ""
 
 
-class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole table; `outside` is the advice where there is none better."""
+class AbsentExtensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table; `outside` is the advice for a rejected extension without its own."""
 
     outside: str
-    named: Mapping[str, Named]
-    refused: Mapping[str, Refused]
+    named: Mapping[str, NameOnlyExtension]
+    refused: Mapping[str, RejectedExtension]
 
 
-def read_absent() -> Absent:
+def read_absent() -> AbsentExtensions:
     """Read the table."""
     text = resources.files("schemas").joinpath("extensions", "absent.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Absent)
+    return msgspec.convert(tomllib.loads(text), AbsentExtensions)
 
 
-def absent_files(absent: Absent) -> Iterator[tuple[str, str]]:
-    """Give name and text of every file (pure)."""
-    for name, named in absent.named.items():
-        # A schema of the platform's is not the caller's to make functions in.
+def absent_files(absent: AbsentExtensions) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every file (pure)."""
+    for name, extension in absent.named.items():
+        # The caller may not create functions in a schema of the platform.
         placed = (
-            f"schema = {named.schema}\nrelocatable = false\ntrusted = true"
-            if named.schema
+            f"schema = {extension.schema}\nrelocatable = false\ntrusted = true"
+            if extension.schema
             else f"relocatable = true\n{_CALLERS}"
         )
-        yield _control(name, f"a name only: {named.reason}", named.version, placed)
-        yield f"{name}--{named.version}.sql", _named_script(name, named)
-    for name, refused in absent.refused.items():
-        yield _control(name, f"not available: {refused.reason}", "0", _CALLERS)
-        yield f"{name}--0.sql", _refused_script(name, refused.reason, refused.advice or absent.outside)
+        yield _control(name, f"a name only: {extension.reason}", extension.version, placed)
+        yield f"{name}--{extension.version}.sql", _named_script(name, extension)
+    for name, rejected in absent.refused.items():
+        yield _control(name, f"not available: {rejected.reason}", "0", _CALLERS)
+        yield f"{name}--0.sql", _refused_script(name, rejected.reason, rejected.advice or absent.outside)
 
 
 def _control(name: str, comment: str, version: str, placed: str) -> tuple[str, str]:
@@ -67,30 +67,30 @@ def _control(name: str, comment: str, version: str, placed: str) -> tuple[str, s
     return f"{name}.control", "\n".join([*lines, ""])
 
 
-def _named_script(name: str, named: Named) -> str:
-    said = f"extension {name} is a name only here: {named.reason}"
-    # With a schema of its own the script runs as the superuser: nothing may be looked up in the schema, which the caller
-    # may own. Without one it runs as the caller, and what it makes can be moved.
-    path, place = (_ONLY_THE_SERVERS, "@extschema@.") if named.schema else ("", "")
+def _named_script(name: str, extension: NameOnlyExtension) -> str:
+    message = f"extension {name} is a name only here: {extension.reason}"
+    # Danger: with a schema of its own the script runs as the superuser. Nothing may be looked up in the schema, which the caller
+    # may own. Without one it runs as the caller, and its objects can be moved.
+    path, schema_prefix = (_ONLY_THE_SERVERS, "@extschema@.") if extension.schema else ("", "")
     functions = "\n".join(
-        f"create function {place}{function} returns void language plpgsql\n"
+        f"create function {schema_prefix}{function} returns void language plpgsql\n"
         "set search_path = pg_catalog, pg_temp as $headwater$ begin\n"
-        f"  {_raise('exception', said, named.advice)}\n"
+        f"  {_raise('exception', message, extension.advice)}\n"
         "end $headwater$;"
-        for function in named.functions
+        for function in extension.functions
     )
-    # The server keeps notices of scripts from the client; this one is for it.
+    # The server hides notices of extension scripts from the client, unless the script itself lowers client_min_messages.
     return (
         f"{path}do $headwater$ begin\n"
         "  perform pg_catalog.set_config('client_min_messages', 'notice', true);\n"
-        f"  {_raise('notice', said, named.advice)}\n"
+        f"  {_raise('notice', message, extension.advice)}\n"
         f"end $headwater$;\n{functions}\n"
     )
 
 
 def _refused_script(name: str, reason: str, advice: str) -> str:
-    said = f"extension {name} is not available here: {reason}"
-    return f"do $headwater$ begin\n  {_raise('exception', said, advice)}\nend $headwater$;\n"
+    message = f"extension {name} is not available here: {reason}"
+    return f"do $headwater$ begin\n  {_raise('exception', message, advice)}\nend $headwater$;\n"
 
 
 def _raise(level: str, message: str, hint: str) -> str:

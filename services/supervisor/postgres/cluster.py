@@ -1,10 +1,10 @@
-"""Where the embedded database lies, and making it.
+"""The embedded database's home folder, and the creation of the cluster in it.
 
-A cluster's home holds `data/` (Postgres' own folder), `extension/` (control files, extensions.py), `vault.key`
+A cluster's home contains `data/` (Postgres' own folder), `extension/` (control files, extensions.py), `vault.key`
 (vault_key.py) and `socket/`.
-Usually the home is `postgres/` in the data folder. When root starts the platform in a folder that the server's user
-cannot reach (below root's own), the home is `/var/lib/headwater/clusters/<id>/`: a file `cluster` in the data folder points
-to it and a file `owner` in the home points back (shelter.py).
+Usually the home is `postgres/` in the data folder. When root starts the platform in a folder that the server's user cannot
+reach (below root's home), the home is `/var/lib/headwater/clusters/<id>/`: a file `cluster` in the data folder points to it, and
+a file `owner` in the home points back (database_home.py).
 """
 
 import locale
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.supervisor.errors import StartFailed
-from services.supervisor.postgres.system_user import SystemUser, run_as
+from services.supervisor.postgres.system_user import ServerUser, run_as
 
 SUPERUSER = "supabase_admin"
 DATABASE = "postgres"
@@ -26,11 +26,11 @@ _CTYPES = ("C.UTF-8", "C.utf8", "en_US.UTF-8", "UTF-8")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """An embedded database: where it lies, which programs serve it, who runs them (None: the present user)."""
+    """An embedded database: its home, the programs that serve it, and the user they run as (None: the current user)."""
 
     home: Path
     programs: Path
-    user: SystemUser | None
+    user: ServerUser | None
 
     @property
     def data(self) -> Path:
@@ -49,15 +49,15 @@ class Cluster:
 
     @property
     def exists(self) -> bool:
-        """Whether the cluster was made; `make_cluster` renames it into place when it is whole."""
+        """Whether the cluster was created; `create_cluster` renames it into place when it is complete."""
         return (self.data / "PG_VERSION").exists()
 
 
-def make_cluster(cluster: Cluster, password: str) -> None:
-    """Make an empty database cluster: superuser `supabase_admin`, SCRAM everywhere, UTF-8, checksums.
+def create_cluster(cluster: Cluster, password: str) -> None:
+    """Create an empty database cluster: superuser `supabase_admin`, SCRAM everywhere, UTF-8, checksums.
 
-    It is made under another name and renamed when it is whole, so an interrupted start leaves nothing half made.
-    Raises: StartFailed with initdb's own words.
+    It is created in a draft folder and renamed when it is complete, so that an interrupted start leaves no partial cluster.
+    Raises: StartFailed with initdb's error text.
     """
     remove_draft(cluster)
     draft = (
@@ -68,7 +68,7 @@ def make_cluster(cluster: Cluster, password: str) -> None:
     try:
         secret.touch(mode=0o600)
         secret.write_text(password + "\n")
-        _give(cluster.user, draft, secret)
+        _change_owner(cluster.user, draft, secret)
         _initdb(cluster, draft / "data", secret)
         (draft / "data").rename(cluster.data)
     finally:
@@ -76,34 +76,36 @@ def make_cluster(cluster: Cluster, password: str) -> None:
 
 
 def remove_draft(cluster: Cluster) -> None:
-    """Remove what a start that was killed left of making a cluster; the file of the password is among it."""
+    """Remove draft folders of a killed start; they contain the password file."""
     for draft in cluster.home.glob(f"{_DRAFT}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
 
 def reset_password(cluster: Cluster, password: str) -> None:
-    """Set the superuser's password of a stopped cluster, for a data folder that lost its own.
+    """Set the superuser's password of a stopped cluster, for a data folder that lost its `passwords.json`.
 
-    Raises: StartFailed with the server's own words.
+    Runs the server in single-user mode. Raises: StartFailed with the server's error text.
     """
     statement = f"alter role {SUPERUSER} password '{password}'\n"
-    done = _run(cluster, "postgres", ["--single", "-F", "-D", str(cluster.data), DATABASE], statement)
-    if done.returncode != 0 or "ERROR" in done.stderr:
-        raise StartFailed(f"The database's password could not be set: {_last_line(done.stderr)}")
+    result = _run(cluster, "postgres", ["--single", "-F", "-D", str(cluster.data), DATABASE], statement)
+    if result.returncode != 0 or "ERROR" in result.stderr:
+        raise StartFailed(f"The database's password could not be set: {_last_line(result.stderr)}")
 
 
-def make_inner_folders(cluster: Cluster) -> None:
-    """Make the folders of a cluster's home with the rights they need."""
+def create_inner_folders(cluster: Cluster) -> None:
+    """Create the folders of a cluster's home with the modes they need."""
     for folder, mode in ((cluster.home, 0o711), (cluster.socket, 0o711)):
         folder.mkdir(exist_ok=True)
         folder.chmod(mode if cluster.user else 0o700)
-    _give(cluster.user, cluster.socket)
+    _change_owner(cluster.user, cluster.socket)
 
 
 def server_environment() -> dict[str, str]:
-    """Give the environment of the server's programs: nothing of ours, and messages in English."""
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TZDIR") if name in os.environ}
-    return {**kept, "LC_MESSAGES": "C", "PGTZ": "UTC"}
+    """Return the environment of the server's programs: without ours, and with messages in English."""
+    inherited = {
+        name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TZDIR") if name in os.environ
+    }
+    return {**inherited, "LC_MESSAGES": "C", "PGTZ": "UTC"}
 
 
 def _initdb(cluster: Cluster, data: Path, password_file: Path) -> None:
@@ -119,11 +121,11 @@ def _initdb(cluster: Cluster, data: Path, password_file: Path) -> None:
         "--locale-provider=builtin",
         "--builtin-locale=C.UTF-8",
         "--no-instructions",
-        "--no-sync",  # the first checkpoint syncs; a machine that dies before has lost an empty database
+        "--no-sync",  # the first checkpoint syncs; a crash before it loses only an empty database
     ]
-    done = _run(cluster, "initdb", arguments)
-    if done.returncode != 0:
-        raise StartFailed(f"The database could not be made: {_last_line(done.stderr or done.stdout)}")
+    result = _run(cluster, "initdb", arguments)
+    if result.returncode != 0:
+        raise StartFailed(f"The database could not be made: {_last_line(result.stderr or result.stdout)}")
 
 
 def _run(
@@ -142,7 +144,7 @@ def _run(
 
 
 def _character_type() -> str:
-    """Give a UTF-8 LC_CTYPE of this machine: text search and trigrams classify letters by it. Empty: none."""
+    """Return a UTF-8 LC_CTYPE of this machine, by which text search and trigrams classify characters; empty without one."""
     before = locale.setlocale(locale.LC_CTYPE)
     try:
         for name in _CTYPES:
@@ -156,7 +158,7 @@ def _character_type() -> str:
         locale.setlocale(locale.LC_CTYPE, before)
 
 
-def _give(user: SystemUser | None, *paths: Path) -> None:
+def _change_owner(user: ServerUser | None, *paths: Path) -> None:
     for path in paths:
         if user is not None:
             os.chown(path, user.uid, user.gid)

@@ -1,8 +1,8 @@
 """Homes of databases whose data folder the server's user cannot reach; only root has them.
 
-Each home has an `owner` file that names its data folder, whose `cluster` file names the home. A home whose data folder
-is gone, or points elsewhere, is swept: at once if the data folder was a temporary one, else after a week, so that a
-folder that was moved or a disk that is not mounted costs nobody a database. A home whose lock is held is left alone.
+Each home has an `owner` file that names its data folder, whose `cluster` file names the home. A home whose data folder is gone,
+or points elsewhere, is removed: at once if the data folder was a temporary one, else after a week, so that moving a folder or not
+mounting a disk does not delete a database. A home whose lock is held is not touched.
 """
 
 import contextlib
@@ -15,15 +15,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from services.supervisor.binaries import SHARED, make_shared
+from services.supervisor.binaries import SHARED, create_shared_folder
 from services.supervisor.data_folder.folder import DataFolder, is_locked, write_private
 from services.supervisor.errors import StartRefused
 
 _GRACE_S = 7 * 24 * 3600.0
 
 
-def shelter(folder: DataFolder, shared: Path = SHARED) -> Path:
-    """Give the home of this data folder's database outside of it, and make it if there is none.
+def outside_home(folder: DataFolder, shared: Path = SHARED) -> Path:
+    """Return the home of this data folder's database outside of it; create one if the data folder points to none.
 
     Raises: StartRefused if the data folder is a copy of another one that still uses the home.
     """
@@ -44,9 +44,9 @@ def shelter(folder: DataFolder, shared: Path = SHARED) -> Path:
 
 @contextlib.contextmanager
 def short_lived_home(folder: DataFolder, shared: Path = SHARED) -> Iterator[Path]:
-    """Give a home that is removed after the block; `sweep` removes what a killed process left."""
+    """Yield a home that is removed after the block; `remove_abandoned_homes` removes one of a killed process."""
     home = _new_home(shared)
-    lock = hold(home)
+    lock = lock_home(home)
     try:
         write_private(home / "owner", f"{folder.path}\n".encode())
         yield home
@@ -57,14 +57,14 @@ def short_lived_home(folder: DataFolder, shared: Path = SHARED) -> Iterator[Path
 
 def _new_home(shared: Path) -> Path:
     home = shared / "clusters" / secrets.token_hex(8)
-    make_shared(shared)
-    make_shared(home.parent)
+    create_shared_folder(shared)
+    create_shared_folder(home.parent)
     home.mkdir()
     return home
 
 
 def pointed_home(folder: DataFolder) -> Path | None:
-    """Give the home that a data folder points to, if it is there.
+    """Return the home that a data folder points to, or None without a pointer.
 
     Raises: StartRefused if it points to a home that is gone.
     """
@@ -80,7 +80,7 @@ def pointed_home(folder: DataFolder) -> Path | None:
     return home
 
 
-def hold(home: Path) -> int:
+def lock_home(home: Path) -> int:
     """Lock a home for as long as this process lives."""
     descriptor = os.open(home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     with contextlib.suppress(OSError):
@@ -88,13 +88,15 @@ def hold(home: Path) -> int:
     return descriptor
 
 
-def sweep(say: Callable[[str], None], shared: Path = SHARED, *, now: float | None = None) -> None:
+def remove_abandoned_homes(
+    info: Callable[[str], None], shared: Path = SHARED, *, now: float | None = None
+) -> None:
     """Remove the homes whose data folders are gone."""
     moment = time.time() if now is None else now
     for home in sorted((shared / "clusters").glob("*")):
         with contextlib.suppress(OSError):
             if _is_abandoned(home, moment):
-                say(f"Removing the database of {_owner(home)}, which is gone")
+                info(f"Removing the database of {_owner(home)}, which is gone")
                 shutil.rmtree(home)
 
 
@@ -114,7 +116,7 @@ def _is_abandoned(home: Path, now: float) -> bool:
 
 
 def _serves(home: Path) -> bool:
-    """Tell whether a database server still runs in a home."""
+    """Return whether a database server still runs in a home."""
     try:
         pid = int((home / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
         os.kill(pid, 0)

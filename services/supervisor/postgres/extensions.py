@@ -1,8 +1,9 @@
-"""The extension folder of the embedded server, named to it by `extension_control_path`.
+"""The extension folder of the embedded server, which `extension_control_path` names.
 
-It holds copies of some of the server's own extensions marked `trusted`, so that role `postgres`, which is no superuser, may
-create them, and what the server lacks: the editions in SQL of `schemas/extensions/`, and names and refusals of what cannot be
-had (absent_extensions.py). What the server has compiled is never replaced. Source: reference page "platform", section 5.
+It contains copies of some of the server's own extensions marked `trusted`, so that role `postgres`, which is not a superuser, may
+create them, and what the server lacks: the SQL editions of `schemas/extensions/`, and files for extensions that cannot be
+provided (absent_extensions.py). An extension that the server has compiled is never replaced. Source: docs/reference/platform.md,
+section 5.
 """
 
 import contextlib
@@ -20,17 +21,17 @@ MADE_TRUSTED = frozenset({
     "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgcrypto", "pgrowlocks", "pgstattuple", "postgres_fdw", "refint",
     "tcn", "uuid-ossp", "vector",
 })  # fmt: skip
-"""The server's own extensions that role postgres may create though the server does not say so itself.
+"""The server's own extensions that role postgres may create although the server does not mark them trusted.
 
-A trusted script runs as the superuser, and what it makes belongs to the superuser. So this is a list of those that were
-looked at, not of exceptions: their scripts only define (no statement of theirs runs what a schema of the caller's could
-hold; tests/schemas/extensions/test_scripts.py), no function of theirs runs with its owner's rights, and none reads files, raw
-pages or the log. What a server has beyond it (PL/Python, file_fdw, pg_walinspect...) stays the superuser's.
+A trusted script runs as the superuser, and its objects belong to the superuser. So this is a list of extensions that were
+reviewed: their scripts only define (no statement runs what a schema of the caller's could contain;
+tests/schemas/extensions/test_scripts.py), none of their functions runs with its owner's rights, and none reads files, raw
+pages or the log. The server's other extensions (PL/Python, file_fdw, pg_walinspect...) remain the superuser's.
 """
 
-_ITS_OWN_RIGHTS = """
+_REVOKE_DEFAULT_GRANTS = """
 
--- Of headwater: what the script took from everybody, default privileges of the schema gave to the roles of the API again.
+-- Of headwater: rights that the script revoked from public were granted to the API's roles again by the schema's default privileges.
 set local search_path = pg_catalog, pg_temp;
 do $headwater$
 declare
@@ -58,9 +59,9 @@ _DEFAULT_TRUSTED = re.compile(r"^\s*trusted\s*=\s*'?(true|on|yes|1)", re.MULTILI
 
 
 def fill_extension_folder(cluster: Cluster) -> None:
-    """Fill `<home>/extension` anew and put it in the place of the old one.
+    """Write a new `<home>/extension` and replace the old one.
 
-    A start that was killed may have left the draft or the old one, which must be gone: no folder is renamed to one with files.
+    A killed start may have left the draft or the old folder. Both are removed first: no folder is renamed to one with files.
     """
     folder = cluster.extensions / "extension"
     draft, old = folder.with_name(".extension"), folder.with_name(".extension-old")
@@ -79,7 +80,7 @@ def fill_extension_folder(cluster: Cluster) -> None:
 
 
 def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
-    """Give name and content of every file: the server's own extensions made trusted, then ours that it lacks."""
+    """Yield name and content of every file: the server's extensions made trusted, then ours that it lacks."""
     compiled = {control.stem for control in server.glob("*.control")}
     for control in sorted(server.glob("*.control")):
         text = control.read_text()
@@ -87,13 +88,13 @@ def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
             continue
         yield control.name, trusted(text).encode()
         for script in sorted(server.glob(f"{control.stem}--*.sql")):
-            yield script.name, script.read_bytes() + _ITS_OWN_RIGHTS.format(control.stem).encode()
-    for name, content in sorted({**_own_files(), **_absent_files()}.items()):
+            yield script.name, script.read_bytes() + _REVOKE_DEFAULT_GRANTS.format(control.stem).encode()
+    for name, content in sorted({**_sql_editions(), **_absent_files()}.items()):
         if name.removesuffix(".control").partition("--")[0] not in compiled:
             yield name, content
 
 
-def _own_files() -> dict[str, bytes]:
+def _sql_editions() -> dict[str, bytes]:
     folder = resources.files("schemas").joinpath("extensions")
     return {
         entry.name: entry.read_bytes()
@@ -107,5 +108,5 @@ def _absent_files() -> dict[str, bytes]:
 
 
 def trusted(control: str) -> str:
-    """Give the text of a control file with `trusted = true`."""
+    """Return the text of a control file with `trusted = true`."""
     return f"{_TRUSTED.sub('', control).rstrip()}\ntrusted = true\n"

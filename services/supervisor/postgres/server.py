@@ -1,7 +1,7 @@
-"""The embedded Postgres: made where it is missing, configured anew at each start, ready when it says so.
+"""The embedded Postgres: created where it is missing, configured at each start, ready when its lock file says so.
 
-Its configuration is written whole by us from settings; a user's own server settings go to `[db.settings]` of the
-project's file, or to `alter system`, which Postgres keeps in a file of its own.
+We write its whole configuration from the settings; a user's own server settings go to `[db.settings]` of the project's file, or
+to `alter system`, which Postgres stores in a file of its own.
 """
 
 import platform
@@ -15,18 +15,18 @@ from services.supervisor.errors import StartRefused
 from services.supervisor.postgres import database_home
 from services.supervisor.postgres.cluster import (
     Cluster,
-    make_cluster,
-    make_inner_folders,
+    create_cluster,
+    create_inner_folders,
     remove_draft,
     reset_password,
 )
 from services.supervisor.postgres.extensions import fill_extension_folder
 from services.supervisor.postgres.system_user import may_reach, server_user
-from services.supervisor.postgres.vault_key import keep_vault_key
+from services.supervisor.postgres.vault_key import ensure_vault_key
 from services.supervisor.report import Reporter
 
 _SOCKET_PATH_LIMIT = 90
-"""Longest folder of a Unix socket: the system allows 107 bytes for the whole path, 103 on some."""
+"""Longest folder of a Unix socket in bytes: the system allows 107 bytes for the whole path, on some 103."""
 
 _ACCESS = """\
 # Written by headwater at each start: a password everywhere, and no one from outside this machine. `replication` is the physical
@@ -44,22 +44,22 @@ _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")
 
 
 def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED) -> Cluster:
-    """Find out where this platform's database lies and who serves it; make its home where it is missing.
+    """Find the home of this platform's database and the user that serves it; create the home where it is missing.
 
     Raises: StartRefused, StartFailed.
     """
-    kept = database_home.pointed_home(folder) or folder.postgres
-    owner = (kept / "data").stat().st_uid if (kept / "data").exists() else None
-    user = server_user(report.say, owner_uid=owner)
-    programs = reachable_postgres(user, report.say, shared)
+    present_home = database_home.pointed_home(folder) or folder.postgres
+    owner = (present_home / "data").stat().st_uid if (present_home / "data").exists() else None
+    user = server_user(report.info, owner_uid=owner)
+    programs = reachable_postgres(user, report.info, shared)
     if user is None:
         home = folder.postgres
     elif not folder.postgres.exists() and (
         folder.cluster_pointer.exists() or not may_reach(user, folder.path)
     ):
-        database_home.sweep(report.say, shared)
-        home = database_home.shelter(folder, shared)
-        database_home.hold(home)
+        database_home.remove_abandoned_homes(report.info, shared)
+        home = database_home.outside_home(folder, shared)
+        database_home.lock_home(home)
     else:
         home = folder.postgres
     if ":" in str(home):
@@ -67,7 +67,7 @@ def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED)
             f"The path {home} has a colon, which Postgres cannot take. Name another folder with --data."
         )
     cluster = Cluster(home, programs, user)
-    make_inner_folders(cluster)
+    create_inner_folders(cluster)
     if user and not may_reach(user, home):
         raise StartRefused(
             f"User {user.name}, who runs the database, cannot reach {home} any more. "
@@ -79,7 +79,7 @@ def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED)
 def prepare_cluster(
     cluster: Cluster, port: int, password: str, extra: Mapping[str, str], report: Reporter
 ) -> None:
-    """Bring a stopped cluster into the state to start from: made, configured, with its extension folder.
+    """Prepare a stopped cluster for its start: created, configured, with its extension folder.
 
     Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
     """
@@ -87,27 +87,27 @@ def prepare_cluster(
         remove_draft(cluster)
         _check_version(cluster)
     else:
-        report.say(f"Making a new database in {cluster.data}")
-        make_cluster(cluster, password)
+        report.info(f"Making a new database in {cluster.data}")
+        create_cluster(cluster, password)
     fill_extension_folder(cluster)
-    keep_vault_key(cluster.home, cluster.user)
+    ensure_vault_key(cluster.home, cluster.user)
     (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra))
     (cluster.data / "pg_hba.conf").write_text(_ACCESS)
 
 
 def renew_password(cluster: Cluster, password: str, report: Reporter) -> None:
-    """Give an existing database a new superuser password, for a data folder that lost the old one."""
+    """Set a new superuser password of an existing database, for a data folder that lost the old one."""
     report.warn("The database's own password was lost with passwords.json; setting a new one")
     reset_password(cluster, password)
 
 
 def socket_folder(cluster: Cluster) -> Path | None:
-    """Give the folder of the Unix socket; None if its path is too long for one."""
+    """Return the folder of the Unix socket, or None if its path is too long."""
     return cluster.socket if len(str(cluster.socket).encode()) <= _SOCKET_PATH_LIMIT else None
 
 
 def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
-    """Give the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
+    """Return the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": str(port),
@@ -146,15 +146,15 @@ def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
 def can_syncfs(system: str, release: str) -> bool:
     """Return whether the system flushes a whole file system with one call and reports its errors (Linux 5.8).
 
-    A server that was killed flushes its data folder before it recovers; file by file that takes most of its restart (3 s of
-    3.5 s for 1,300 files on a busy disk).
+    A killed server flushes its data folder before it recovers; file by file that takes most of its restart (3 s of 3.5 s for 1,300
+    files on a busy disk).
     """
     numbers = re.match(r"(\d+)\.(\d+)", release)
     return system == "Linux" and numbers is not None and tuple(map(int, numbers.groups())) >= (5, 8)
 
 
 def is_ready(cluster: Cluster, pid: int) -> bool:
-    """Tell whether the server of this process id takes connections: its last status line says so."""
+    """Return whether the server with this process id accepts connections, by the status line of its lock file."""
     try:
         lines = (cluster.data / "postmaster.pid").read_text().splitlines()
     except OSError:
@@ -163,7 +163,7 @@ def is_ready(cluster: Cluster, pid: int) -> bool:
 
 
 def server_pid(cluster: Cluster) -> int | None:
-    """Give the process id that the cluster's own lock file names, whether or not it still runs."""
+    """Return the process id in the cluster's lock file, whether or not that process still runs."""
     try:
         return int((cluster.data / "postmaster.pid").read_text().splitlines()[0])
     except (OSError, ValueError, IndexError):

@@ -1,6 +1,6 @@
-"""A shadow server: an empty Postgres of its own for a moment, where migrations are run to be compared.
+"""A shadow server: a temporary, empty Postgres in which migrations are run to be compared.
 
-Roles and settings of a server belong to all its databases, so a shadow database beside the live one would not do.
+Roles and server settings belong to all databases of a server, so a second database beside the live one would not do.
 """
 
 import contextlib
@@ -17,15 +17,15 @@ from services.supervisor import addresses
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import StartFailed
-from services.supervisor.ports import LOOPBACK, Wanted, choose_ports
+from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import database_home, server
 from services.supervisor.postgres.cluster import (
     SUPERUSER,
     Cluster,
-    make_inner_folders,
+    create_inner_folders,
     server_environment,
 )
-from services.supervisor.postgres.system_user import SystemUser, may_reach, run_as, server_user
+from services.supervisor.postgres.system_user import ServerUser, may_reach, run_as, server_user
 from services.supervisor.report import Reporter
 
 _START_S = 30.0
@@ -36,30 +36,30 @@ _SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "o
 
 @contextlib.contextmanager
 def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[str]:
-    """Give the URL of a superuser of an empty server; it is gone afterwards. On another port if this one is taken.
+    """Yield the superuser's URL of an empty server that is removed after the block. `port` is only a preference.
 
     Raises: StartFailed, StartRefused.
     """
-    user = server_user(report.say)
+    user = server_user(report.info)
     live = (
         server.open_cluster(folder, report)
         if (folder.postgres.exists() or folder.cluster_pointer.exists())
         else None
     )
-    programs = live.programs if live else reachable_postgres(user, report.say)
+    programs = live.programs if live else reachable_postgres(user, report.info)
     password = secrets.token_urlsafe(24)
-    port = choose_ports([Wanted("db", "the shadow server", "", LOOPBACK, 0)], {"db": port}).db
+    port = choose_ports([PortRequest("db", "the shadow server", "", LOOPBACK, 0)], {"db": port}).db
     with _home(folder, live, user) as home:
         cluster = Cluster(home, programs, live.user if live else user)
-        make_inner_folders(cluster)
-        server.prepare_cluster(cluster, port, password, _SETTINGS, _Silent())
+        create_inner_folders(cluster)
+        server.prepare_cluster(cluster, port, password, _SETTINGS, _NullReporter())
         with _running(cluster):
             yield addresses.database_url(SUPERUSER, password, port)
 
 
 @contextlib.contextmanager
-def _home(folder: DataFolder, live: Cluster | None, user: SystemUser | None) -> Iterator[Path]:
-    """Give a folder that the server's user can reach: with the live cluster, in the data folder, or outside of it."""
+def _home(folder: DataFolder, live: Cluster | None, user: ServerUser | None) -> Iterator[Path]:
+    """Yield a folder that the server's user can reach: beside the live cluster, in the data folder, or outside of it."""
     if live is None and user is not None and not may_reach(user, folder.path):
         with database_home.short_lived_home(folder) as home:
             yield home
@@ -100,19 +100,21 @@ def _wait(cluster: Cluster, process: "subprocess.Popen[bytes]", log: Path) -> No
     deadline = time.monotonic() + _START_S
     while not server.is_ready(cluster, process.pid):
         if process.poll() is not None or time.monotonic() > deadline:
-            said = log.read_text(errors="replace").strip().splitlines()
-            raise StartFailed(f"The shadow server did not start: {said[-1] if said else 'it said nothing'}")
+            log_lines = log.read_text(errors="replace").strip().splitlines()
+            raise StartFailed(
+                f"The shadow server did not start: {log_lines[-1] if log_lines else 'it said nothing'}"
+            )
         time.sleep(_PAUSE_S)
 
 
-class _Silent:
-    """A `Reporter` for what nobody needs to know."""
+class _NullReporter:
+    """A `Reporter` that drops everything."""
 
-    def say(self, line: str) -> None:
-        """Nothing."""
+    def info(self, line: str) -> None:
+        """Do nothing."""
 
     def warn(self, line: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Nothing starts here."""
+        """Do nothing."""

@@ -1,20 +1,20 @@
-"""The vault's key: a file beside the database's folder, which only the server's user reads, and no dump holds.
+"""The vault's key: a file beside the database's folder that only the server's user reads and no dump contains.
 
-Extension `supabase_vault` seals secrets with its first line and opens them with any (schemas/extensions). It is made at the
-first start and never changed: without it, what the vault holds is lost.
+Extension `supabase_vault` encrypts secrets with its first line and decrypts them with any (schemas/extensions). It is generated
+at the first start and never changed: without it, the contents of the vault are lost.
 """
 
 import os
 import secrets
 from pathlib import Path
 
-from services.supervisor.postgres.system_user import SystemUser
+from services.supervisor.postgres.system_user import ServerUser
 
 NAME = "vault.key"
 
 
-def keep_vault_key(home: Path, user: SystemUser | None) -> None:
-    """Make the key of the cluster in `home` where there is none; give it to the server's user alone."""
+def ensure_vault_key(home: Path, user: ServerUser | None) -> None:
+    """Create the key of the cluster in `home` if it is missing, readable by the server's user alone."""
     path = home / NAME
     if not path.exists():
         draft = home / f".{NAME}"

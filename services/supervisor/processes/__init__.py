@@ -1,1 +1,1 @@
-"""Child processes: started, watched, restarted and stopped, with their log files."""
+"""Child processes: how they are started, watched, restarted and stopped, and their log files."""

@@ -1,46 +1,45 @@
-"""One child process with a life: started, ready, ended, stopped. Its output goes to its log file.
+"""One child process over its restarts: started, ready, exited, stopped. Its output goes to its log file.
 
-A child gets its own session, so Ctrl-C in a terminal reaches the supervisor alone, which stops children in order.
-On Linux the kernel tells a child when the supervisor dies, however that happens.
+A child gets a session of its own, so Ctrl-C in a terminal reaches only the supervisor, which stops the children in order.
+On Linux the kernel signals a child when the supervisor dies, however that happens.
+
+A child signals that it is ready in one of four ways (`plan.Ready`). Our own programs write lines into the pipe
+`HEADWATER_READY_FD`: first that they are ready, later signs of life with the faults they know of. A child that is started early
+loads its code and then waits until a line arrives in the pipe `HEADWATER_GO_FD`.
 """
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from broker.processes.fork_server import FORK_FD
-from broker.processes.status_lines import LOADING, read_sign
+from broker.processes.status_lines import LOADING, parse_heartbeat
 from schemas.faults import Fault
 from services.supervisor.errors import StartFailed
-from services.supervisor.postgres.system_user import run_as
 from services.supervisor.processes.fork_plan import FORK_SERVER
 from services.supervisor.processes.forks import ForkedProcess, ForkFailed, ForkServer
 from services.supervisor.processes.identity import identity
 from services.supervisor.processes.log_files import LogFile, reason_in, refusal_in
-from services.supervisor.processes.plan import Process, Ready
+from services.supervisor.processes.plan import ChildPlan, ReadySignal
+from services.supervisor.processes.spawn import exit_text, read_pipe, spawn
 
 Probe = Callable[[int], Awaitable[bool]]
-"""Tells whether the child of this process id is ready."""
+"""Returns whether the child with this process id is ready."""
 
 _PROBE_PAUSE_S = 0.02
-_DRAIN_S = 0.2
-_READ_SIZE = 64 * 1024
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+_OUTPUT_S = 0.2
 
 
 class Child:
-    """A running or ended child. `on_line` gets each line of its output; `on_spawn` hears of every new process."""
+    """A running or exited child. `on_line` gets each line of its output; `on_spawn` is called with every new process."""
 
     def __init__(
         self,
-        process: Process,
+        process: ChildPlan,
         log: LogFile,
         probe: Probe | None,
         on_line: Callable[[bytes], None],
@@ -52,11 +51,12 @@ class Child:
         self.log = log
         self.pid: int | None = None
         self.born: str | None = None
+        """Start time of the process, which identifies it together with its id (`identity.py`)."""
         self.started = 0.0
         self.sign_at: float | None = None
-        """When the process gave its last sign of life, by the monotonic clock; None: it gives none (yet)."""
+        """Monotonic time of the last sign of life; None: the process gives none (yet)."""
         self.faults: list[Fault] = []
-        """What the process reported with it: parts that do not work."""
+        """Parts that do not work, as the process reported with its last sign of life."""
         self._probe = probe
         self._on_line = on_line
         self._on_spawn = on_spawn
@@ -64,57 +64,58 @@ class Child:
         self._inherited = inherited or {}
         """Descriptors that every process of this child gets, by the variables that name them."""
         self._running: asyncio.subprocess.Process | ForkedProcess | None = None
-        self._silent = asyncio.Event()
-        self._silent.set()
-        self._ahead: tuple[asyncio.Event, int] | None = None
+        self._output_ended = asyncio.Event()
+        self._output_ended.set()
+        self._early: tuple[asyncio.Event, int] | None = None
+        """Of a process that was started early: its readiness event, and our end of its pipe `HEADWATER_GO_FD`."""
 
     async def load(self) -> None:
-        """Start the child ahead of what it waits for: it loads its code until `start`. Raises: StartFailed."""
-        its_go, go = os.pipe()
+        """Start the process early: it loads its code and then waits for `start`. Raises: StartFailed."""
+        waiting_end, our_end = os.pipe()
         try:
-            self._ahead = await self._spawn(its_go), go
+            self._early = await self._spawn(waiting_end), our_end
         except BaseException:
-            os.close(go)
+            os.close(our_end)
             raise
         finally:
-            os.close(its_go)
+            os.close(waiting_end)
 
     async def start(self) -> None:
-        """Start the child and wait until it is ready. Raises: StartFailed if it ends or takes too long."""
+        """Start the child and wait until it is ready. Raises: StartFailed if it exits or takes too long."""
         self.started = time.monotonic()
-        if self._ahead is None:
+        if self._early is None:
             self.log.tail.clear()
-            told = await self._spawn()
+            readiness = await self._spawn()
         else:
-            (told, go), self._ahead = self._ahead, None
+            (readiness, go), self._early = self._early, None
             with contextlib.suppress(BrokenPipeError):
                 os.write(go, b"go\n")
             os.close(go)
-        ended = asyncio.ensure_future(self.wait())
-        ready = asyncio.ensure_future(self._is_ready(told))
+        exited = asyncio.ensure_future(self.wait())
+        ready = asyncio.ensure_future(self._wait_until_ready(readiness))
         try:
             await asyncio.wait(
-                {ended, ready}, timeout=self.process.start_timeout, return_when=asyncio.FIRST_COMPLETED
+                {exited, ready}, timeout=self.process.start_timeout, return_when=asyncio.FIRST_COMPLETED
             )
-            if ready.done() and (self.process.ready is not Ready.EXIT or ended.done()):
+            if ready.done() and (self.process.ready is not ReadySignal.EXIT or exited.done()):
                 ready.result()
-            elif ended.done():
-                await self.drained()
-                raise StartFailed(self._why(f"ended with {outcome(ended.result())}"))
+            elif exited.done():
+                await self.wait_for_output()
+                raise StartFailed(self._failure(f"ended with {exit_text(exited.result())}"))
             else:
                 self.kill()
-                raise StartFailed(self._why(f"was not ready after {self.process.start_timeout:.0f} s"))
+                raise StartFailed(self._failure(f"was not ready after {self.process.start_timeout:.0f} s"))
         finally:
-            ended.cancel()
+            exited.cancel()
             ready.cancel()
-            await asyncio.gather(ended, ready, return_exceptions=True)
+            await asyncio.gather(exited, ready, return_exceptions=True)
 
     async def wait(self) -> int:
-        """Wait until the child ends; give its exit code, negative for a signal."""
+        """Wait until the child exits; return its exit code, negative for a signal."""
         return await self._running.wait() if self._running else 0
 
     async def stop(self) -> bool:
-        """Ask the child to end; give False if it had to be killed."""
+        """Send the stop signal and wait for the exit; return False if the child had to be killed."""
         if not self._signal(self.process.stop_signal):
             return True
         try:
@@ -126,23 +127,23 @@ class Child:
             return False
         return True
 
-    async def drained(self) -> None:
-        """Wait a moment until all that an ended child wrote is in its log."""
+    async def wait_for_output(self) -> None:
+        """Wait at most 0.2 s until all output of an exited child is in its log."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DRAIN_S):
-                await self._silent.wait()
+            async with asyncio.timeout(_OUTPUT_S):
+                await self._output_ended.wait()
 
-    def end(self) -> None:
-        """Ask the child to end, and do not wait for it."""
+    def request_stop(self) -> None:
+        """Send the stop signal without waiting for the exit."""
         self._signal(self.process.stop_signal)
 
     def kill(self) -> None:
-        """End the child at once."""
+        """Kill the child."""
         self._signal(signal.SIGKILL)
 
     @property
     def is_running(self) -> bool:
-        """Whether the child lives."""
+        """Whether the child's process runs."""
         return self._running is not None and self._running.returncode is None
 
     def _signal(self, number: int) -> bool:
@@ -153,37 +154,37 @@ class Child:
         return True
 
     async def _spawn(self, go: int | None = None) -> asyncio.Event:
-        """Start the process, which may wait for a word in a pipe; give the event of its readiness line."""
+        """Start a process, which may wait for a line in the pipe `go`; return its readiness event."""
         output, its_output = os.pipe()
-        readiness, its_readiness = os.pipe()
+        signs, its_signs = os.pipe()
         passed = dict(self._inherited)
-        if self.process.ready is Ready.PIPE:
-            passed["HEADWATER_READY_FD"] = (its_readiness,)
+        if self.process.ready is ReadySignal.PIPE:
+            passed["HEADWATER_READY_FD"] = (its_signs,)
         if go is not None:
             passed["HEADWATER_GO_FD"] = (go,)
-        told = asyncio.Event()
+        readiness = asyncio.Event()
         try:
-            self._running = await self._forked(its_output, passed) or await self._executed(its_output, passed)
+            self._running = await self._fork(its_output, passed) or await self._execute(its_output, passed)
         except OSError as error:
-            for descriptor in (output, readiness):
+            for descriptor in (output, signs):
                 os.close(descriptor)
             raise StartFailed(
-                self._why(f"cannot be run ({error.strerror}: {self.process.argv[0]})")
+                self._failure(f"cannot be run ({error.strerror}: {self.process.argv[0]})")
             ) from None
         finally:
             os.close(its_output)
-            os.close(its_readiness)
+            os.close(its_signs)
         self.pid = self._running.pid
         self.born = identity(self.pid)
         self.sign_at, self.faults = None, []
         self._on_spawn(self)
-        self._silent = asyncio.Event()
-        _follow(output, self._take, self._silent.set)
-        _follow(readiness, lambda data: self._hear(data, told))
-        return told
+        self._output_ended = asyncio.Event()
+        read_pipe(output, self._read_output, self._output_ended.set)
+        read_pipe(signs, lambda data: self._read_signs(data, readiness))
+        return readiness
 
-    async def _forked(self, output: int, passed: Mapping[str, Sequence[int]]) -> ForkedProcess | None:
-        """Have the process forked; None where it cannot be, or where the fork server is away."""
+    async def _fork(self, output: int, passed: Mapping[str, Sequence[int]]) -> ForkedProcess | None:
+        """Get the process from the fork server; None if it is not forkable, or the fork server does not run."""
         if self._forks is None or not self.process.is_forked:
             return None
         try:
@@ -191,108 +192,47 @@ class Child:
         except ForkFailed:
             return None
 
-    async def _executed(self, output: int, passed: Mapping[str, Sequence[int]]) -> asyncio.subprocess.Process:
+    async def _execute(self, output: int, passed: Mapping[str, Sequence[int]]) -> asyncio.subprocess.Process:
         """Start the process by its command line. Raises: OSError."""
-        control = None
-        if self._forks is not None and self.process.name == FORK_SERVER:
-            control = self._forks.connect()
-            passed = {**passed, FORK_FD: (control.fileno(),)}
-        variables = {name: ",".join(map(str, numbers)) for name, numbers in passed.items()}
-        try:
-            return await asyncio.create_subprocess_exec(
-                *self.process.argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env={**self.process.environment, **variables},
-                cwd=self._folder,
-                pass_fds=[number for numbers in passed.values() for number in numbers],
-                start_new_session=True,
-                preexec_fn=_tied_to(os.getpid(), self.process.stop_signal),
-                **run_as(self.process.user),
-            )
-        finally:
-            if control is not None:
-                control.close()
+        if self._forks is None or self.process.name != FORK_SERVER:
+            return await spawn(self.process, self._folder, output, passed)
+        with self._forks.connect() as control:
+            return await spawn(self.process, self._folder, output, {**passed, FORK_FD: (control.fileno(),)})
 
     @property
     def _folder(self) -> Path:
+        """Working directory: the data folder, which another user (Postgres') may not enter."""
         return self.log.path.parent.parent if self.process.user is None else Path("/")
 
-    def _hear(self, data: bytes, told: asyncio.Event) -> None:
-        """Read what the process writes into its pipe: that it is ready, then signs of life."""
+    def _read_signs(self, data: bytes, readiness: asyncio.Event) -> None:
+        """Read what the process writes into `HEADWATER_READY_FD`: that it is ready, then signs of life."""
         if b"\n" in data:
-            told.set()
+            readiness.set()
         last = data.splitlines()[-1] + b"\n"
-        if (faults := read_sign(last)) is not None:
+        if (faults := parse_heartbeat(last)) is not None:
             self.sign_at, self.faults = time.monotonic(), faults
         elif last == LOADING:
             self.sign_at = None
 
-    def _take(self, data: bytes) -> None:
+    def _read_output(self, data: bytes) -> None:
         for line in self.log.write(data):
             self._on_line(line)
 
-    async def _is_ready(self, told: asyncio.Event) -> None:
+    async def _wait_until_ready(self, readiness: asyncio.Event) -> None:
         match self.process.ready:
-            case Ready.PIPE:
-                await told.wait()
-            case Ready.EXIT:
+            case ReadySignal.PIPE:
+                await readiness.wait()
+            case ReadySignal.EXIT:
                 if (code := await self.wait()) != 0:
-                    await self.drained()
-                    raise StartFailed(self._why(f"ended with {outcome(code)}"))
+                    await self.wait_for_output()
+                    raise StartFailed(self._failure(f"ended with {exit_text(code)}"))
             case _:
                 while not (self._probe and self.pid and await self._probe(self.pid)):  # noqa: ASYNC110 - a server outside of this loop
                     await asyncio.sleep(_PROBE_PAUSE_S)
 
-    def _why(self, what: str) -> str:
+    def _failure(self, event: str) -> str:
+        """Return the error text of a failed start: the child's own, else the event with the best line of its log."""
         if refusal := refusal_in(self.log.tail):
             return refusal
         name = self.process.label or self.process.name
-        return f"{name} {what}: {reason_in(self.log.tail).rstrip('.')}. Its log {self.log.path} tells more."
-
-
-def outcome(code: int) -> str:
-    """Give an exit code in words: code 1, signal SIGKILL."""
-    if code < 0:
-        with contextlib.suppress(ValueError):
-            return f"signal {signal.Signals(-code).name}"
-    return f"code {code}"
-
-
-def _tied_to(parent: int, number: int) -> Callable[[], None] | None:
-    """Give what a child runs before its program: it asks for a signal when the parent dies."""
-    if _LIBC is None:
-        return None
-    prctl = _LIBC.prctl
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, number)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return ask
-
-
-def _follow(
-    descriptor: int, take: Callable[[bytes], None], at_end: Callable[[], None] = lambda: None
-) -> None:
-    """Read a pipe until its end; the event loop calls `take` with each piece, then `at_end`."""
-    loop = asyncio.get_running_loop()
-    os.set_blocking(descriptor, False)
-
-    def read() -> None:
-        try:
-            data = os.read(descriptor, _READ_SIZE)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if data:
-            take(data)
-        else:
-            loop.remove_reader(descriptor)
-            os.close(descriptor)
-            at_end()
-
-    loop.add_reader(descriptor, read)
+        return f"{name} {event}: {reason_in(self.log.tail).rstrip('.')}. Its log {self.log.path} tells more."

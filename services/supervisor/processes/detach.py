@@ -1,7 +1,7 @@
-"""Run a platform in the background: the command waits until it is ready, then leaves it alone.
+"""Run a platform in the background: the command waits until it is ready and then exits.
 
-The platform is a copy of this process in a session of its own. What it says while starting comes through a pipe, one
-line of JSON each, and is shown by the command as if it had been said here.
+The platform is a copy of this process (double fork) in a session of its own. Its reports during the start come through a pipe,
+one line of JSON each, and the command prints them as if they were its own.
 """
 
 import contextlib
@@ -15,30 +15,30 @@ from typing import BinaryIO
 from services.supervisor.report import Reporter
 
 LOST = 1
-"""Exit code when the platform ended without a word."""
+"""Exit code when the platform exited without reporting an exit code."""
 
 
 class PipeReporter:
-    """Sends what it is told through a pipe; after `ready` nobody listens any more, and it keeps silent."""
+    """Writes reports into a pipe, until `ready` or `end` closes it: after that no command reads them."""
 
     def __init__(self, descriptor: int) -> None:
         self._pipe: BinaryIO | None = open(descriptor, "wb", buffering=0)  # noqa: SIM115 - it lives as long as we
 
-    def say(self, line: str) -> None:
-        """Tell a step."""
-        self._send("say", line)
+    def info(self, line: str) -> None:
+        """Send a step."""
+        self._send("info", line)
 
     def warn(self, line: str) -> None:
-        """Tell a warning."""
+        """Send a warning."""
         self._send("warn", line)
 
     def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Tell that everything runs, and end the talk."""
+        """Send that everything runs, and close the pipe."""
         self._send("ready", [values, seconds])
         self.end(0)
 
     def end(self, code: int) -> None:
-        """End the talk with an exit code for the waiting command."""
+        """Send the exit code of the waiting command, and close the pipe."""
         self._send("end", code)
         if self._pipe:
             self._pipe.close()
@@ -48,12 +48,12 @@ class PipeReporter:
         if self._pipe:
             try:
                 self._pipe.write(json.dumps([kind, content]).encode() + b"\n")
-            except OSError:  # the command was ended while it waited
+            except OSError:  # the command was terminated while it waited
                 self._pipe = None
 
 
 def run_detached(run: Callable[[Reporter], int], report: Reporter) -> int:
-    """Run `run` in the background; give its exit code if it ends before it is ready, else 0."""
+    """Run `run` in the background; return its exit code if it exits before it is ready, else 0."""
     reading, writing = os.pipe()
     first = os.fork()
     if first == 0:
@@ -70,17 +70,17 @@ def run_detached(run: Callable[[Reporter], int], report: Reporter) -> int:
 
 
 def _become_platform(run: Callable[[Reporter], int], writing: int) -> None:
-    """Cut all ties to the terminal, run the platform, and end this process."""
+    """Detach from the terminal, run the platform and exit."""
     code = LOST
     try:
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(nowhere, standard)
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
         reporter = PipeReporter(writing)
         reporter._send("pid", os.getpid())
         try:
             code = run(reporter)
-        except Exception:  # the rim of a process: the waiting command must hear why
+        except Exception:  # last handler of this process: the waiting command reports the reason
             reporter.warn(traceback.format_exc())
         reporter.end(code)
     finally:
@@ -94,8 +94,8 @@ def _relay(pipe: BinaryIO, report: Reporter) -> int:
             match json.loads(line):
                 case ["pid", int(number)]:
                     pid = number
-                case ["say", str(text)]:
-                    report.say(text)
+                case ["info", str(text)]:
+                    report.info(text)
                 case ["warn", str(text)]:
                     report.warn(text)
                 case ["ready", [dict(values), (float() | int()) as seconds]]:

@@ -1,8 +1,9 @@
-"""The supervisor's side of the fork server (`broker/processes/fork_server.py`): ask for processes, and be their parent.
+"""The supervisor's side of the fork server (`broker/processes/fork_server.py`): it requests processes and becomes their parent.
 
-A forked process becomes a child of this process when the middle process between it and the fork server exits. So this process
-is a subreaper, and every process below it that loses its parent becomes its child: decoders of a killed images pool, processes
-of functions, sessions of a killed database server. `OrphanReaper` reads the exit status of those, or their remains would stay.
+A forked process becomes a child of this process when the intermediate process between it and the fork server exits, because
+this process is a subreaper (`prctl(PR_SET_CHILD_SUBREAPER)`). A subreaper also becomes the parent of every process below it
+that loses its own: decoders of a killed images pool, processes of functions, sessions of a killed database server.
+`OrphanReaper` reads the exit status of those; otherwise they would remain as zombies.
 """
 
 import asyncio
@@ -18,16 +19,16 @@ from pathlib import Path
 import msgspec
 
 from broker.processes.fork_server import FORK, ForkOrder
-from services.supervisor.processes.plan import Process
+from services.supervisor.processes.plan import ChildPlan
 
 _PR_SET_CHILD_SUBREAPER = 36
 _READ = 64
 _LOST_STATUS = 255
-"""Exit code of a process whose status another part of this process has read, as in asyncio."""
+"""Exit code of a process whose status other code of this process has already read, as in asyncio."""
 
 
 class ForkFailed(Exception):
-    """The fork server is not there, or it could not fork."""
+    """The fork server does not run, or it could not fork."""
 
 
 class ForkedProcess:
@@ -47,7 +48,7 @@ class ForkedProcess:
         return self.returncode or 0
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, to this very process. Raises: ProcessLookupError."""
+        """Send a signal through the pidfd, so that no later process with the same id gets it. Raises: ProcessLookupError."""
         if self.returncode is None:
             signal.pidfd_send_signal(self._handle, number)
 
@@ -66,7 +67,7 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The connection to the fork server that runs now; each start of one gets a new connection."""
+    """The connection to the running fork server; each start of one gets a new connection."""
 
     def __init__(self) -> None:
         self._control: socket.socket | None = None
@@ -74,9 +75,9 @@ class ForkServer:
     def connect(self) -> socket.socket:
         """Return the end of a new connection that the next fork server inherits."""
         self.close()
-        self._control, its = socket.socketpair()
+        self._control, server_end = socket.socketpair()
         self._control.setblocking(False)
-        return its
+        return server_end
 
     def close(self) -> None:
         """Close the connection: the fork server exits."""
@@ -85,11 +86,11 @@ class ForkServer:
             self._control = None
 
     async def fork(
-        self, process: Process, folder: Path, output: int, passed: Mapping[str, Sequence[int]]
+        self, process: ChildPlan, folder: Path, output: int, passed: Mapping[str, Sequence[int]]
     ) -> ForkedProcess:
-        """Have a program forked; `passed` are descriptors for it, by the variables that will name them.
+        """Request the fork of a program; `passed` are its descriptors, by the variables that will name them.
 
-        It waits while the fork server is loading. Raises: ForkFailed; the supervisor then starts the program itself.
+        Waits while the fork server is loading. Raises: ForkFailed; the supervisor then starts the program by its command line.
         """
         if self._control is None:
             raise ForkFailed
@@ -101,44 +102,44 @@ class ForkServer:
             stop_signal=process.stop_signal,
             descriptors=[(variable, len(numbers)) for variable, numbers in passed.items()],
         )
-        born, its_born = os.pipe()
-        written = _written(order)
-        named = [number for numbers in passed.values() for number in numbers]
+        pid_pipe, pid_pipe_end = os.pipe()
+        order_file = _order_file(order)
+        descriptors = [number for numbers in passed.values() for number in numbers]
         try:
-            socket.send_fds(self._control, [FORK], [written, output, its_born, *named])
+            socket.send_fds(self._control, [FORK], [order_file, output, pid_pipe_end, *descriptors])
         except OSError:
-            os.close(born)
+            os.close(pid_pipe)
             raise ForkFailed from None
         finally:
-            os.close(its_born)
-            os.close(written)
+            os.close(pid_pipe_end)
+            os.close(order_file)
         try:
-            return ForkedProcess(int(await _line(born)))
+            return ForkedProcess(int(await _read_all(pid_pipe)))
         except (ValueError, OSError):
             raise ForkFailed from None
 
 
 class OrphanReaper:
-    """Reads the status of exited children that this process has not started: they lost their parent.
+    """Reads the status of exited children that this process has not started.
 
-    A status that asyncio is about to read must be left alone, so a process is taken only when it was already there, exited,
-    at the look before.
+    asyncio reads the status of its own children and must find it, so a process is reaped only if it had already exited at the
+    previous call.
     """
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
-    def reap(self, own: Collection[int]) -> None:
-        """Look once; `own` are the processes that somebody here waits for."""
-        remains = {pid for pid in _children() if pid not in own and _has_exited(pid)}
-        for pid in remains & self._seen:
+    def reap(self, awaited: Collection[int]) -> None:
+        """Reap orphans that have exited; `own` are the processes that other code of this process waits for."""
+        zombies = {pid for pid in _children() if pid not in awaited and _has_exited(pid)}
+        for pid in zombies & self._seen:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-        self._seen = remains - self._seen
+        self._seen = zombies - self._seen
 
 
 def is_supported() -> bool:
-    """Return whether this system can do what a fork server needs (Linux 5.3)."""
+    """Return whether this system can do what a fork server needs (pidfd: Linux 5.3, memfd)."""
     if sys.platform != "linux":
         return False
     try:
@@ -149,20 +150,20 @@ def is_supported() -> bool:
     return True
 
 
-def adopt_orphans() -> None:
-    """Become the parent of every process below this one whose own parent exits. Raises: OSError."""
+def become_subreaper() -> None:
+    """Make this process a subreaper: it becomes the parent of orphans below it. Raises: OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the supervisor cannot adopt the processes below it")
 
 
-def program_of(process: Process) -> tuple[str, ...]:
+def program_of(process: ChildPlan) -> tuple[str, ...]:
     """Return the module and the arguments of a command `python -P -m MODULE ARGUMENT...`."""
     return process.argv[process.argv.index("-m") + 1 :]
 
 
-def _written(order: ForkOrder) -> int:
-    """Write an order into a file in memory; return its descriptor, at the beginning of the file."""
+def _order_file(order: ForkOrder) -> int:
+    """Write an order into a file in memory; return its descriptor, positioned at the beginning."""
     descriptor = os.memfd_create("headwater-order", os.MFD_CLOEXEC)
     with open(descriptor, "wb", closefd=False) as file:
         file.write(msgspec.json.encode(order))
@@ -170,8 +171,8 @@ def _written(order: ForkOrder) -> int:
     return descriptor
 
 
-async def _line(pipe: int) -> bytes:
-    """Read a pipe to its end, and close it."""
+async def _read_all(pipe: int) -> bytes:
+    """Read a pipe to its end and close it."""
     loop = asyncio.get_running_loop()
     os.set_blocking(pipe, False)
     pieces: list[bytes] = []
@@ -199,7 +200,7 @@ async def _line(pipe: int) -> bytes:
 def _children() -> list[int]:
     try:
         return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    except (OSError, ValueError):  # a kernel without this list: remains stay until this process exits
+    except (OSError, ValueError):  # a kernel without this list: zombies stay until this process exits
         return []
 
 

@@ -1,4 +1,4 @@
-"""Which process is which: a process id is reused, a process id with its birth is not."""
+"""Identify processes: a process id is reused, a process id with its start time is not."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ _POLL_S = 0.02
 
 
 def identity(pid: int) -> str | None:
-    """Give the time a process was born, as the system spells it; None if there is none (or only its remains)."""
+    """Return the start time of a process in the system's notation; None if it does not exist or is a zombie."""
     if sys.platform == "linux":
         try:
             stat = Path(f"/proc/{pid}/stat").read_text()
@@ -20,14 +20,14 @@ def identity(pid: int) -> str | None:
             return None
         fields = stat.rpartition(")")[2].split()
         return None if fields[0] in ("Z", "X") else fields[19]
-    shown = subprocess.run(  # noqa: S603 - a fixed command and a number
+    result = subprocess.run(  # noqa: S603 - a fixed command and a number
         ["/bin/ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return shown.stdout.strip() or None
+    return result.stdout.strip() or None
 
 
 def exists(pid: int) -> bool:
-    """Return whether a process id is taken, be it by the remains of a process."""
+    """Return whether a process id is in use, if only by a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -37,34 +37,34 @@ def exists(pid: int) -> bool:
     return True
 
 
-def working_in(folder: Path) -> list[int]:
-    """Return the processes whose working directory is a folder; none where the system does not tell (macOS)."""
-    found = []
+def processes_in(folder: Path) -> list[int]:
+    """Return the processes whose working directory is a folder; empty on macOS, which does not expose it."""
+    pids = []
     for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):
             if os.readlink(entry / "cwd") == os.path.realpath(folder):
-                found.append(int(entry.name))
-    return found
+                pids.append(int(entry.name))
+    return pids
 
 
 def is_alive(pid: int, born: str | None) -> bool:
-    """Tell whether the very process that was seen before still runs."""
+    """Return whether the process that was started at `born` still runs under this id."""
     return born is not None and identity(pid) == born
 
 
-def end(pid: int, born: str, signals: Sequence[tuple[int, float]]) -> bool:
-    """Send each signal and wait up to its seconds until the process is gone; give whether it is."""
+def terminate(pid: int, born: str, signals: Sequence[tuple[int, float]]) -> bool:
+    """Send each signal and wait up to its seconds until the process is gone; return whether it is."""
     for number, seconds in signals:
         with contextlib.suppress(ProcessLookupError):
             if is_alive(pid, born):
                 os.kill(pid, number)
-        if gone(pid, born, seconds):
+        if wait_until_gone(pid, born, seconds):
             return True
     return False
 
 
-def gone(pid: int, born: str, seconds: float) -> bool:
-    """Wait until a process is gone, at most so many seconds; give whether it is."""
+def wait_until_gone(pid: int, born: str, seconds: float) -> bool:
+    """Wait up to `seconds` until a process is gone; return whether it is."""
     deadline = time.monotonic() + seconds
     while is_alive(pid, born):
         if time.monotonic() > deadline:
@@ -74,13 +74,13 @@ def gone(pid: int, born: str, seconds: float) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """Give the command line of a process; empty if there is none."""
+    """Return the command line of a process; empty if it does not exist."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
-    shown = subprocess.run(  # noqa: S603 - a fixed command and a number
+    result = subprocess.run(  # noqa: S603 - a fixed command and a number
         ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return shown.stdout.strip()
+    return result.stdout.strip()

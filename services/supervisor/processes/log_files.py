@@ -1,4 +1,4 @@
-"""Log files of the children: one each, turned over by size; and which of their lines a terminal should show."""
+"""Log files of the children: one each, rotated by size; and which of their lines a terminal shows."""
 
 import contextlib
 import json
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LIMIT = 10 * 1024 * 1024
-"""Bytes after which a log file is turned over."""
+"""Bytes after which a log file is rotated."""
 KEPT = 3
-"""Older files that are kept: NAME.log.1 is the youngest."""
+"""Number of older files: NAME.log.1 is the newest."""
 
 _LONGEST_LINE = 16 * 1024
 _TAIL = 60
@@ -21,10 +21,10 @@ _POSTGRES_ROUTINE = re.compile(
 )
 _NATS = re.compile(
     rb"\[(WRN|ERR|FTL)\]\s+(?!Plaintext passwords detected)(.*)"
-)  # its file is readable by us alone
+)  # only the platform's user can read the file
 _LEVELS = frozenset({"warning", "error", "critical"})
 _REFUSAL = "! "
-_SHOWN = (
+_FIELDS = (
     "pool", "part", "stream", "subject", "function", "hook", "status", "sqlstate", "id", "request", "error", "reason",
     "message", "hint", "repeated",
 )  # fmt: skip
@@ -32,24 +32,24 @@ _SHOWN = (
 
 
 class LogFile:
-    """One child's log. Keeps the last lines in memory: they tell why a child did not start."""
+    """Log file of one child. Keeps the last 60 lines in memory: they contain the reason when a child does not start."""
 
-    def __init__(self, path: Path, *, limit: int = LIMIT, kept: int = KEPT) -> None:
+    def __init__(self, path: Path, *, limit: int = LIMIT, older_files: int = KEPT) -> None:
         self.path = path
         self.tail: deque[str] = deque(maxlen=_TAIL)
         self._limit = limit
-        self._kept = kept
+        self._older_files = older_files
         self._rest = b""
         self._file = path.open("ab")
         path.chmod(0o600)
 
     def write(self, data: bytes) -> list[bytes]:
-        """Write a piece of a child's output; give the lines it completes, without line ends."""
+        """Write a piece of a child's output; return the lines it completes, without line ends."""
         with contextlib.suppress(
             OSError, ValueError
-        ):  # a full disk, a closed file: logging ends, the rest goes on
+        ):  # a full disk or a closed file: logging stops, the platform goes on
             if self._file.tell() + len(data) > self._limit and self._file.tell():
-                self._turn_over()
+                self._rotate()
             self._file.write(data)
             self._file.flush()
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -63,9 +63,9 @@ class LogFile:
         """Close the file."""
         self._file.close()
 
-    def _turn_over(self) -> None:
+    def _rotate(self) -> None:
         self._file.close()
-        for number in range(self._kept, 0, -1):
+        for number in range(self._older_files, 0, -1):
             older = log_name(self.path, number - 1)
             if older.exists():
                 older.rename(log_name(self.path, number))
@@ -74,36 +74,36 @@ class LogFile:
 
 
 def log_name(path: Path, number: int) -> Path:
-    """Give the name of the n-th older file of a log; 0 is the log itself."""
+    """Return the name of the n-th older file of a log; 0 is the log itself."""
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
 def warning_in(line: bytes) -> str | None:
-    """Give what a terminal should show of a child's line; None if it is routine (pure).
+    """Return the text that a terminal shows of a child's line, or None for a routine line (pure).
 
-    Reads Postgres' and nats-server's own forms and our processes' JSON. An ERROR of Postgres is some client's
-    failed statement, so it stays in the log.
+    Reads the formats of Postgres and nats-server and the JSON of our processes. An ERROR of Postgres is a client's failed
+    statement, so it stays in the log file.
     """
     if line.startswith(b"{"):
         return _json_warning(line)
-    if found := _NATS.search(line):
-        return found[2].decode(errors="replace")
-    if (found := _POSTGRES.search(line)) and not _POSTGRES_ROUTINE.search(found[2]):
-        return found[2].decode(errors="replace")
+    if match := _NATS.search(line):
+        return match[2].decode(errors="replace")
+    if (match := _POSTGRES.search(line)) and not _POSTGRES_ROUTINE.search(match[2]):
+        return match[2].decode(errors="replace")
     return None
 
 
 def reason_in(tail: Iterable[str]) -> str:
-    """Give the line that best tells why a child ended: its last FATAL or error, else its last words (pure)."""
+    """Return the line that best explains why a child exited: its last FATAL or error, else its last line (pure)."""
     lines = [line.strip() for line in tail if line.strip()]
     for line in reversed(lines):
-        if shown := warning_in(line.encode()):
-            return shown
+        if warning := warning_in(line.encode()):
+            return warning
     return lines[-1] if lines else "it said nothing"
 
 
 def notice_in(line: bytes) -> str | None:
-    """Give a step that a child tells the user, JSON of level `notice`; None if the line is none (pure)."""
+    """Return the step that a child reports to the user (JSON of level `notice`), or None (pure)."""
     if not line.startswith(b'{"level": "notice"'):
         return None
     try:
@@ -113,9 +113,9 @@ def notice_in(line: bytes) -> str | None:
 
 
 def refusal_in(tail: Iterable[str]) -> str | None:
-    """Give a refusal in a child's own words: its last lines that begin with `! `; None if there are none (pure)."""
-    found = [line[len(_REFUSAL) :] for line in tail if line.startswith(_REFUSAL)]
-    return "\n".join(found).strip() or None
+    """Return the error text that a child wrote for the user: its last lines that begin with `! `; None without any (pure)."""
+    lines = [line[len(_REFUSAL) :] for line in tail if line.startswith(_REFUSAL)]
+    return "\n".join(lines).strip() or None
 
 
 def _json_warning(line: bytes) -> str | None:
@@ -125,6 +125,6 @@ def _json_warning(line: bytes) -> str | None:
         return None
     if not isinstance(entry, dict) or str(entry.get("level", "")).lower() not in _LEVELS:
         return None
-    rest = {key: entry[key] for key in _SHOWN if entry.get(key) not in (None, "")}
-    shown = ", ".join(f"{key}: {value}" for key, value in rest.items())
-    return f"{entry.get('event', 'warning')}{f' ({shown})' if shown else ''}"
+    rest = {key: entry[key] for key in _FIELDS if entry.get(key) not in (None, "")}
+    details = ", ".join(f"{key}: {value}" for key, value in rest.items())
+    return f"{entry.get('event', 'warning')}{f' ({details})' if details else ''}"

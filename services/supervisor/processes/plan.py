@@ -1,50 +1,50 @@
-"""What a platform consists of (pure): settings, choice and places in, children and their order out.
+"""What a platform consists of (pure): settings, selected parts and addresses -> child processes and their order.
 
     postgres --> migrate --> pools, changes     edges, pools, servers: the stages in which they stop,
-    nats     --> pools, changes, images, edges  what was started last first
+    nats     --> pools, changes, images, edges  in the reverse order of the start
 
 Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
 """
 
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from schemas.settings.tree import Settings, catches_mail
 from services.supervisor.errors import StartRefused
-from services.supervisor.postgres.system_user import SystemUser
+from services.supervisor.postgres.system_user import ServerUser
 
 EDGES = ("gateway", "mail")
-"""The edges there are: `python -P -m services NAME...`."""
+"""All edges: `python -P -m services NAME...`."""
 POOLS = ("rest", "graphql", "auth", "storage", "images", "functions", "replication", "realtime", "scheduler")
-"""The worker pools there are: `python -P -m workers NAME...`."""
-ALONE = ("images", "functions")
-"""Pools without a database, in a process of their own: a crash or a long job there disturbs nobody."""
-CHANGES = ("replication", "realtime")
-"""Pools of the process `changes`: what follows the database's log, and what the realtime edges ask."""
+"""All worker pools: `python -P -m workers NAME...`."""
+SINGLE_POOLS = ("images", "functions")
+"""Pools without a database, each in its own process: a crash or a long job there does not affect other pools."""
+CHANGES_POOLS = ("replication", "realtime")
+"""Pools of the process `changes`: the reader of the write-ahead log, and the visibility checks of the realtime edges."""
 LOGINS = {
     "auth": "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
     "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
-"""Pools with a login of their own beside that of the data pools, and the setting that holds its password."""
+"""Pools with a database login of their own beside the data pools' login, and the variable of its password."""
 NONE = "none"
-"""Chosen instead of a name: run none of this kind."""
+"""Name that selects no edge, or no pool."""
 
 _BACKOFF_S = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 LONG_LIFE_S = 30.0
-"""A child that ran this long and then ended is started again at once; shorter lives wait longer and longer."""
+"""A child that ran this long before it exited is restarted at once; after shorter lives the pause grows."""
 
 _PYTHON_START_S = 60.0
 _SERVER_STOP_S = 30.0
 _STOP_MARGIN_S = 2.0
 
 
-class Ready(Enum):
-    """How a child tells that it is ready."""
+class ReadySignal(Enum):
+    """How a child signals that it is ready."""
 
     PIPE = "writes a line into the pipe HEADWATER_READY_FD"
     EXIT = "ends with code 0"
@@ -53,189 +53,204 @@ class Ready(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
-    """One child: how to start it, when it is ready, how it ends. `start_timeout` None: as long as it lives."""
+class ChildPlan:
+    """How to start a child, when it is ready and how to stop it. `start_timeout` None: wait as long as it lives."""
 
     name: str
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(repr=False)
-    ready: Ready
+    ready: ReadySignal
     after: tuple[str, ...] = ()
     stage: int = 0
-    user: SystemUser | None = None
+    user: ServerUser | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout: float = _SERVER_STOP_S
     start_timeout: float | None = None
     label: str = ""
     is_early: bool = False
-    """Started at once to load its code, and told in a pipe (`HEADWATER_GO_FD`) when what it waits for is ready."""
+    """Started at once to load its code; a line in a pipe (`HEADWATER_GO_FD`) lets it go on when its dependencies are ready."""
     is_forked: bool = False
     """Forked by the fork server (`fork_plan.py`), where that runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The edges and pools one platform runs."""
+class PartSelection:
+    """The edges and pools that one platform runs."""
 
     edges: tuple[str, ...] = EDGES
     pools: tuple[str, ...] = POOLS
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """An embedded server as the plan needs it: its command and what the user calls it."""
+class EmbeddedServer:
+    """Command and label of an embedded server."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(repr=False)
     label: str
-    user: SystemUser | None = None
+    user: ServerUser | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """How the parts reach each other: URLs with passwords inside. `owner_db` may create roles and schemas."""
+class ConnectionUrls:
+    """URLs of the database and the broker, with passwords. `owner_db` may create roles and schemas."""
 
     db: str = field(repr=False)
     owner_db: str = field(repr=False)
     edge_broker: str = field(repr=False)
     pool_broker: str = field(repr=False)
     changes_broker: str = field(repr=False)
-    """That of the process `changes`: it alone may write row changes."""
+    """For the process `changes`, which alone may publish row changes."""
     project_db: str = field(default="", repr=False)
-    """That of role postgres, whose the project's own migrations are; with an outside database there is none."""
+    """As role postgres, which owns the project's own migrations; empty with an external database."""
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Passwords of all logins, under the names of the settings; a pool gets those in `LOGINS`, `migrate` gets all."""
+    """Passwords of all logins under the names of the settings; a pool gets those in `LOGINS`, `migrate` gets all."""
 
 
-def choose(edges: Iterable[str], pools: Iterable[str]) -> Choice:
-    """Give what `--edge` and `--pool` ask for: neither is everything; one of them leaves the other kind out.
+def select_parts(edges: Iterable[str], pools: Iterable[str]) -> PartSelection:
+    """Return the parts that `--edge` and `--pool` select: all without either; with one of them, none of the other kind.
 
-    Raises: StartRefused for a name there is none of.
+    Raises: StartRefused for an unknown name.
     """
-    wanted_edges, wanted_pools = tuple(edges), tuple(pools)
-    if not wanted_edges and not wanted_pools:
-        return Choice()
-    return Choice(_chosen(wanted_edges, EDGES, "edge"), _chosen(wanted_pools, POOLS, "pool"))
+    edge_names, pool_names = tuple(edges), tuple(pools)
+    if not edge_names and not pool_names:
+        return PartSelection()
+    return PartSelection(_chosen(edge_names, EDGES, "edge"), _chosen(pool_names, POOLS, "pool"))
 
 
-def needs_postgres(settings: Settings, choice: Choice) -> bool:
-    """Tell whether an embedded Postgres belongs to this platform: edges and images alone need none."""
+def needs_postgres(settings: Settings, choice: PartSelection) -> bool:
+    """Return whether this platform runs an embedded Postgres: edges and images alone do not need one."""
     return settings.db.url is None and (needs_database(choice) or not (choice.edges or choice.pools))
 
 
-def needs_database(choice: Choice) -> bool:
-    """Tell whether one of the pools works with the database."""
-    return any(name not in ALONE for name in choice.pools)
+def needs_database(choice: PartSelection) -> bool:
+    """Return whether a selected pool works with the database."""
+    return any(name not in SINGLE_POOLS for name in choice.pools)
 
 
-def needs_mail(settings: Settings, choice: Choice) -> bool:
-    """Tell whether the mail catcher belongs to this platform."""
+def needs_mail(settings: Settings, choice: PartSelection) -> bool:
+    """Return whether this platform runs the mail catcher."""
     return "mail" in choice.edges and catches_mail(settings)
 
 
 def needs_nats(settings: Settings) -> bool:
-    """Tell whether an embedded NATS server belongs to this platform."""
+    """Return whether this platform runs an embedded NATS server."""
     return settings.broker.url is None
 
 
 def make_plan(
     settings: Settings,
-    choice: Choice,
+    choice: PartSelection,
     *,
     python: tuple[str, ...],
     environment: Mapping[str, str],
-    links: Links,
-    postgres: Server | None,
-    nats: Server | None,
-) -> list[Process]:
-    """Give the children of a platform. `python` starts our interpreter; `environment` is what all children get."""
+    links: ConnectionUrls,
+    postgres: EmbeddedServer | None,
+    nats: EmbeddedServer | None,
+) -> list[ChildPlan]:
+    """Return the children of a platform. `python` starts our interpreter; `environment` is given to all Python children."""
     servers = [
-        *([_server("postgres", postgres, Ready.POSTGRES, signal.SIGINT)] if postgres else []),
-        *([_server("nats", nats, Ready.NATS, signal.SIGTERM)] if nats else []),
+        *([_server("postgres", postgres, ReadySignal.POSTGRES, signal.SIGINT)] if postgres else []),
+        *([_server("nats", nats, ReadySignal.NATS, signal.SIGTERM)] if nats else []),
     ]
-    here = {server.name for server in servers}
-
-    def after(*names: str) -> tuple[str, ...]:
-        return tuple(name for name in names if name in here or name == "migrate")
-
-    def ours(
-        name: str, stage: int, argv: tuple[str, ...], extra: dict[str, str], waits: tuple[str, ...]
-    ) -> Process:
-        return Process(
-            name=name,
-            argv=(*python, "-P", "-m", *argv),
-            environment={**environment, **extra, "HEADWATER_PROCESS": name},
-            ready=Ready.PIPE,
-            after=waits,
-            stage=stage,
-            stop_timeout=settings.pools.drain_timeout + _STOP_MARGIN_S,
-            start_timeout=_PYTHON_START_S,
-            label=", ".join(argv[1:]) if argv[0] in ("workers", "services") else name,
-            is_early=argv[0] in ("workers", "services") and bool(waits),
-        )
-
-    children = list(servers)
-    if postgres or needs_database(choice):
-        owner = {
-            **environment,
-            **links.passwords,
-            "HEADWATER_DB_URL": links.db,
-            "HEADWATER_MIGRATE_URL": links.owner_db,
-        }
-        if links.project_db:
-            owner["HEADWATER_PROJECT_URL"] = links.project_db
-        migrate = (*python, "-P", "-m", "workers", "migrate")
-        children.append(
-            Process(
-                "migrate",
-                migrate,
-                owner,
-                Ready.EXIT,
-                after("postgres"),
-                stage=1,
-                label="database schema",
-                is_early=postgres is not None,
-            )
-        )
+    planner = _Planner(settings, python, environment, links, frozenset(server.name for server in servers))
+    migrate = [planner.migrate()] if postgres or needs_database(choice) else []
     pools = [name for name in choice.pools if _is_on(name, settings)]
-    broker = {"HEADWATER_BROKER_URL": links.pool_broker}
-    database = {"HEADWATER_DB_URL": links.db}
-    changes_broker = {"HEADWATER_BROKER_URL": links.changes_broker}
-    together = {
-        "pools": [name for name in pools if name not in (*ALONE, *CHANGES)],
-        "changes": [name for name in pools if name in CHANGES],
-    }
-    for process, names in together.items():
+    edges = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
+    return [*servers, *migrate, *planner.pools(pools), *planner.edges(edges)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """Plans our own programs, which depend on the embedded `servers` that run here."""
+
+    settings: Settings
+    python: tuple[str, ...]
+    environment: Mapping[str, str]
+    links: ConnectionUrls
+    servers: frozenset[str]
+
+    def migrate(self) -> ChildPlan:
+        """Plan the program that brings the database's schemas up to date and exits: it alone gets all passwords."""
+        links = self.links
+        project = {"HEADWATER_PROJECT_URL": links.project_db} if links.project_db else {}
+        databases = {"HEADWATER_DB_URL": links.db, "HEADWATER_MIGRATE_URL": links.owner_db, **project}
+        return ChildPlan(
+            "migrate",
+            (*self.python, "-P", "-m", "workers", "migrate"),
+            {**self.environment, **links.passwords, **databases},
+            ReadySignal.EXIT,
+            self._after("postgres"),
+            stage=1,
+            label="database schema",
+            is_early="postgres" in self.servers,
+        )
+
+    def pools(self, names: Sequence[str]) -> Iterator[ChildPlan]:
+        """Plan the processes of the pools: `pools`, `changes`, and one for each pool without a database."""
+        database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS)]
+        if database:
+            yield self._database_pools("pools", database, self.links.pool_broker)
+        if changes := [name for name in names if name in CHANGES_POOLS]:
+            yield self._database_pools("changes", changes, self.links.changes_broker)
+        for name in names:
+            if name == "functions":
+                yield self._program(
+                    name, 1, *_functions(self.settings, self.environment, self.links), self._after("nats")
+                )
+            elif name in SINGLE_POOLS:
+                broker = {"HEADWATER_BROKER_URL": self.links.pool_broker}
+                yield self._program(name, 1, ("workers", name), broker, self._after("nats"))
+
+    def edges(self, names: Sequence[str]) -> Iterator[ChildPlan]:
+        """Plan the process of the edges, if there are any."""
         if names:
-            waits = after("migrate", "nats")
-            own_broker = changes_broker if process == "changes" else broker
-            own = {LOGINS[name]: links.passwords.get(LOGINS[name], "") for name in names if name in LOGINS}
-            known = {variable: password for variable, password in own.items() if password}
-            children.append(ours(process, 1, ("workers", *names), database | own_broker | known, waits))
-    for name in pools:
-        if name == "functions":
-            children.append(ours(name, 1, *_functions(settings, environment, links), after("nats")))
-        elif name in ALONE:
-            children.append(ours(name, 1, ("workers", name), broker, after("nats")))
-    chosen = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
-    if chosen:
-        edges = {"HEADWATER_BROKER_URL": links.edge_broker}
-        children.append(ours("edges", 2, ("services", *chosen), edges, after("nats")))
-    return children
+            broker = {"HEADWATER_BROKER_URL": self.links.edge_broker}
+            yield self._program("edges", 2, ("services", *names), broker, self._after("nats"))
+
+    def _database_pools(self, process: str, names: Sequence[str], broker_url: str) -> ChildPlan:
+        """Plan a process of pools that work with the database; it gets the passwords of its own logins alone."""
+        passwords = {
+            LOGINS[name]: self.links.passwords.get(LOGINS[name], "") for name in names if name in LOGINS
+        }
+        extra = {"HEADWATER_DB_URL": self.links.db, "HEADWATER_BROKER_URL": broker_url}
+        extra |= {variable: password for variable, password in passwords.items() if password}
+        return self._program(process, 1, ("workers", *names), extra, self._after("migrate", "nats"))
+
+    def _program(
+        self, name: str, stage: int, argv: tuple[str, ...], extra: dict[str, str], after: tuple[str, ...]
+    ) -> ChildPlan:
+        is_ours = argv[0] in ("workers", "services")
+        return ChildPlan(
+            name=name,
+            argv=(*self.python, "-P", "-m", *argv),
+            environment={**self.environment, **extra, "HEADWATER_PROCESS": name},
+            ready=ReadySignal.PIPE,
+            after=after,
+            stage=stage,
+            stop_timeout=self.settings.pools.drain_timeout + _STOP_MARGIN_S,
+            start_timeout=_PYTHON_START_S,
+            label=", ".join(argv[1:]) if is_ours else name,
+            is_early=is_ours and bool(after),
+        )
+
+    def _after(self, *names: str) -> tuple[str, ...]:
+        """Return the children of these names that run here, and `migrate`, which runs wherever a pool waits for it."""
+        return tuple(name for name in names if name in self.servers or name == "migrate")
 
 
 def restart_delay(short_lives: int) -> float:
-    """Give how long to wait before starting a child again that ended so often without a long life between."""
+    """Return the seconds to wait before restarting a child after this number of short lives in a row."""
     return _BACKOFF_S[min(short_lives, len(_BACKOFF_S) - 1)]
 
 
 def _functions(
-    settings: Settings, environment: Mapping[str, str], links: Links
+    settings: Settings, environment: Mapping[str, str], links: ConnectionUrls
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Give the command of the functions pool and what it is told beside the broker: the database's URL, for functions.
+    """Return the command of the functions pool and its environment: the broker's URL, and the database's URL for functions.
 
-    Where the folder of functions is known, what is started waits in it for the first function: it is small. Deployed ones
-    are seen only on a disk of this machine; with another blob store nothing waits.
+    Where the folder of functions is known, a small process is started that waits until the folder has a first function. Deployed
+    functions are seen only on a disk of this machine; with another blob store the pool is started at once.
     """
     extra = {"HEADWATER_BROKER_URL": links.pool_broker}
     url = links.project_db or (links.owner_db if settings.db.url else "")
@@ -269,14 +284,16 @@ def _is_on(pool: str, settings: Settings) -> bool:
     return True
 
 
-def _server(name: str, server: Server, ready: Ready, stop: signal.Signals) -> Process:
-    return Process(
+def _server(name: str, server: EmbeddedServer, ready: ReadySignal, stop: signal.Signals) -> ChildPlan:
+    return ChildPlan(
         name, server.argv, server.environment, ready, user=server.user, stop_signal=stop, label=server.label
     )
 
 
-def _chosen(names: tuple[str, ...], known: tuple[str, ...], kind: str) -> tuple[str, ...]:
+def _chosen(names: tuple[str, ...], names_of_kind: tuple[str, ...], kind: str) -> tuple[str, ...]:
     for name in names:
-        if name not in known and name != NONE:
-            raise StartRefused(f"There is no {kind} '{name}'. Choose of {', '.join(known)}, or {NONE}.")
-    return tuple(name for name in known if name in names)
+        if name not in names_of_kind and name != NONE:
+            raise StartRefused(
+                f"There is no {kind} '{name}'. Choose of {', '.join(names_of_kind)}, or {NONE}."
+            )
+    return tuple(name for name in names_of_kind if name in names)

@@ -1,7 +1,7 @@
-"""The files of a folder that go into a bucket: which they are, under which names, of which types. No network.
+"""Files of a folder that go into a bucket: their paths, object names and media types. No network.
 
-Only regular files count: a link could name any file of the machine. Names that the file system of a Mac or of Windows puts
-into every folder are passed over.
+Only regular files count: a link could name any file of the machine. Files that macOS or Windows puts into every folder are
+skipped.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from pathlib import Path
 from stat import S_ISREG
 
 _CHUNK = 1024 * 1024
-_PASSED_OVER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+_SKIPPED = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 _UNKNOWN = "application/octet-stream"
-_OWN_TYPES = {
+_TYPES = {
     ".avif": "image/avif",
     ".js": "text/javascript",
     ".md": "text/markdown",
@@ -25,13 +25,13 @@ _OWN_TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""Types that not every machine knows."""
+"""Types that not every machine's table has."""
 _types = mimetypes.MimeTypes()
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file, and the name that its object gets."""
+    """A file and the name of its object."""
 
     path: Path
     key: str
@@ -39,22 +39,22 @@ class LocalFile:
 
     @property
     def content_type(self) -> str:
-        """Give the media type that its name tells, the same on every machine."""
-        own = _OWN_TYPES.get(self.path.suffix.lower())
+        """Media type by the file's name, the same on every machine."""
+        fixed = _TYPES.get(self.path.suffix.lower())
         guessed, encoding = _types.guess_type(self.path.name)
-        return own or (guessed if guessed and not encoding else _UNKNOWN)
+        return fixed or (guessed if guessed and not encoding else _UNKNOWN)
 
     def md5(self) -> str:
-        """Give the MD5 of its bytes, in hex. Raises: OSError."""
-        found = hashlib.md5(usedforsecurity=False)
+        """Return the MD5 of the content, in hex. Raises: OSError."""
+        digest = hashlib.md5(usedforsecurity=False)
         with open(self.path, "rb") as file:
             while chunk := file.read(_CHUNK):
-                found.update(chunk)
-        return found.hexdigest()
+                digest.update(chunk)
+        return digest.hexdigest()
 
 
 def files_of(top: Path) -> list[LocalFile]:
-    """Give the files at and below a path, in the order of their names. Raises: OSError for a path that is not there."""
+    """Return the files at and below a path, sorted by name. Raises: OSError for a missing path."""
     if not top.is_dir():
         return [LocalFile(top, _key(top.name), os.stat(top).st_size)]
     return sorted(_below(top), key=lambda file: file.key)
@@ -67,11 +67,11 @@ def _below(top: Path) -> Iterator[LocalFile]:
     for folder, _, names in os.walk(top, onerror=stop, followlinks=False):
         for name in names:
             path = Path(folder, name)
-            found = os.lstat(path)
-            if S_ISREG(found.st_mode) and name not in _PASSED_OVER:
-                yield LocalFile(path, _key(path.relative_to(top).as_posix()), found.st_size)
+            status = os.lstat(path)
+            if S_ISREG(status.st_mode) and name not in _SKIPPED:
+                yield LocalFile(path, _key(path.relative_to(top).as_posix()), status.st_size)
 
 
 def _key(name: str) -> str:
-    """Give a name composed, as the storage keeps it: some file systems take accents apart."""
+    """Return a name in NFC, as the storage stores it: some file systems decompose accents."""
     return unicodedata.normalize("NFC", name)

@@ -1,8 +1,8 @@
 """A project: its folder, its `config.toml`, its `.env` files, and the settings they make.
 
-Order: defaults < config.toml < `.env` < `.env.local` < the process' environment < options of the command line. The env
-files of the project's folder and of the folder of config.toml are read. From them come only `HEADWATER_...` and
-`GOTRUE_...` names and what `env(NAME)` in config.toml asks for: an application keeps its own DATABASE_URL there.
+Order: defaults < config.toml < `.env` < `.env.local` < the process' environment < options of the command line. The env files of
+the project's folder and of the folder of config.toml are read. Only their `HEADWATER_...` and `GOTRUE_...` names are used, and
+names that `env(NAME)` in config.toml refers to, because an application has its own DATABASE_URL there.
 """
 
 import os
@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from broker.processes.secret_files import with_file_values
+from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.environment import is_setting
 from schemas.settings.reading import load_settings
-from schemas.settings.secret_files import with_file_values
 from schemas.settings.tree import Settings, SettingsError
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.dotenv import parse_dotenv
 
 DATA_FOLDER = ".headwater"
 CONFIG = Path("supabase", "config.toml")
 _ENV_FILES = (".env", ".env.local")
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
-_OWN_PORTS = {
+_PORT_VARIABLES = {
     "HEADWATER_API_PORT": "api",
     "HEADWATER_DB_PORT": "db",
     "HEADWATER_BROKER_PORT": "nats",
@@ -33,7 +33,7 @@ _OWN_PORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it was found. `environment` is what its settings were read from, and what its children get."""
+    """A project as it was read. `environment` is the source of its settings, and goes on to its child processes."""
 
     root: Path
     config: Path | None
@@ -44,18 +44,18 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """The folder of migrations and seeds: `supabase` in the project, else that of config.toml."""
-        usual = self.root / CONFIG.parent
-        return self.config.parent if self.config and not usual.is_dir() else usual
+        """The folder of migrations and seeds: `supabase` in the project, else the folder of config.toml."""
+        default = self.root / CONFIG.parent
+        return self.config.parent if self.config and not default.is_dir() else default
 
     @property
     def named_ports(self) -> frozenset[str]:
-        """The ports that an option or the environment names: of api, db, nats, mail and smtp."""
-        return frozenset(name for variable, name in _OWN_PORTS.items() if variable in self.environment)
+        """The ports that an option or the environment sets: of api, db, nats, mail and smtp."""
+        return frozenset(name for variable, name in _PORT_VARIABLES.items() if variable in self.environment)
 
 
 def find_data(data: Path | None, root: Path | None) -> Path:
-    """Give the data folder that is meant: the one named, else `.headwater` in the project's folder."""
+    """Return the data folder: the named one, else `.headwater` in the project's folder."""
     return Path(os.path.abspath(data if data is not None else (root or Path()) / DATA_FOLDER))
 
 
@@ -78,8 +78,8 @@ def load_project(
         )
     file = _config_file(folder, config)
     content = _read(file) if file else b""
-    asked = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
-    from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, asked)
+    referenced = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
+    from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
     merged = {**from_files, **process, **overrides}
     try:
         merged = with_file_values(merged)
@@ -91,8 +91,8 @@ def load_project(
 
 def _config_file(folder: Path, named: Path | None) -> Path | None:
     if named is None:
-        usual = folder / CONFIG
-        return usual if usual.is_file() else None
+        default = folder / CONFIG
+        return default if default.is_file() else None
     path = Path(os.path.abspath(named))
     if not path.is_file():
         raise StartRefused(
@@ -101,14 +101,16 @@ def _config_file(folder: Path, named: Path | None) -> Path | None:
     return path
 
 
-def _env_files(root: Path, beside: Path, asked: set[str]) -> tuple[dict[str, str], list[str]]:
+def _env_files(root: Path, config_folder: Path, referenced: set[str]) -> tuple[dict[str, str], list[str]]:
     values: dict[str, str] = {}
     warnings: list[str] = []
-    for path in [folder / name for folder in dict.fromkeys((root, beside)) for name in _ENV_FILES]:
+    for path in [folder / name for folder in dict.fromkeys((root, config_folder)) for name in _ENV_FILES]:
         if path.is_file():
-            found, told = parse_dotenv(_read(path).decode(errors="replace"), str(path))
-            values |= {name: text for name, text in found.items() if is_setting(name) or name in asked}
-            warnings += told
+            variables, new_warnings = parse_dotenv(_read(path).decode(errors="replace"), str(path))
+            values |= {
+                name: text for name, text in variables.items() if is_setting(name) or name in referenced
+            }
+            warnings += new_warnings
     return values, warnings
 
 

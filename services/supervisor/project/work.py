@@ -1,6 +1,6 @@
-"""Have the workers do a piece of work of a project (`schemas/project_tasks.py`), against a platform that runs.
+"""Run a task of a project (`schemas/project_tasks.py`) in the worker layer, against a running platform.
 
-The work is a child of its own that ends with the work: this wing holds no SQL. What it writes goes where ours goes.
+The task is a child process of its own, because the layer `services` contains no SQL. It inherits our standard output and error.
 """
 
 import os
@@ -11,32 +11,32 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.project_tasks import Reset, Task
+from schemas.project_tasks import ResetTask, Task
 from services.supervisor import addresses
 from services.supervisor.api_keys import keys_of
-from services.supervisor.data_folder.folder import DataFolder, keep_passwords
-from services.supervisor.data_folder.state import State
+from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.data_folder.state import PlatformState
+from services.supervisor.environment import children_environment, login_environment
 from services.supervisor.errors import StartRefused
-from services.supervisor.launch import children_environment, login_environment
 from services.supervisor.ports import Ports
 from services.supervisor.postgres.cluster import SUPERUSER
 from services.supervisor.project.settings import Project, load_project
 
 
-def project_of(state: State) -> Project:
-    """Read the project of a running platform anew. Raises: StartRefused if its files cannot be used.
+def project_of_state(state: PlatformState) -> Project:
+    """Read the project of a running platform again. Raises: StartRefused if its files cannot be used.
 
-    An outside database is that of the running platform, also where a variable named it that is not set here: without it the
-    logins would be given the passwords of an embedded one.
+    The URL of an external database comes from the state file, because the variable that named it may not be set here: without it the
+    logins would get the passwords of an embedded database.
     """
     config = Path(state.config) if state.config else None
     url = "" if state.ports.get("db") else state.values.get("DB_URL", "")
-    outside = {"HEADWATER_DB_URL": url} if url else {}
-    return load_project(Path(state.project), config, Path(state.data), outside)
+    overrides = {"HEADWATER_DB_URL": url} if url else {}
+    return load_project(Path(state.project), config, Path(state.data), overrides)
 
 
-def work_environment(project: Project, folder: DataFolder, state: State) -> dict[str, str]:
-    """Give the environment of the work: as that of the platform's children, with the URLs of the database."""
+def work_environment(project: Project, folder: DataFolder, state: PlatformState) -> dict[str, str]:
+    """Return the environment of a task: what the platform's children get, with the URLs of the database."""
     ports = Ports(**state.ports)
     environment = children_environment(project, folder, ports, keys_of(project.settings.auth))
     url = state.values.get("DB_URL")
@@ -45,7 +45,7 @@ def work_environment(project: Project, folder: DataFolder, state: State) -> dict
     logins = login_environment(project, folder)
     if not ports.db:
         return environment | logins | {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": url}
-    password = keep_passwords(folder, ["database"])[0]["database"]
+    password = ensure_passwords(folder, ["database"])[0]["database"]
     owner = addresses.database_url(SUPERUSER, password, ports.db)
     return (
         environment
@@ -59,15 +59,15 @@ def work_environment(project: Project, folder: DataFolder, state: State) -> dict
 
 
 def do_work(task: Task, environment: Mapping[str, str], output: int | None = None) -> int:
-    """Run a task and give its exit code; `output` is a descriptor that gets its standard output."""
+    """Run a task and return its exit code; `output` is a descriptor for its standard output."""
     code = _workers("project", msgspec.json.encode(task).decode(), environment=environment, output=output)
-    return recovered(code, environment) if isinstance(task, Reset) else code
+    return with_recovery(code, environment) if isinstance(task, ResetTask) else code
 
 
-def recovered(code: int, environment: Mapping[str, str]) -> int:
-    """Return the exit code of a child that replaced a database; one that was killed has its work undone or finished first.
+def with_recovery(code: int, environment: Mapping[str, str]) -> int:
+    """Return the exit code of a child that replaced a database; if it was killed, undo or finish its work first.
 
-    Should this process be killed as well, the next start does that.
+    If this process is killed as well, the next start does that.
     """
     if code >= 0:
         return code

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, Folder, Place
+from broker.blobs.blob_names import OBJECTS, STAGING, TRANSFORMS, UPLOADS, BlobFolder, BlobPath
 
 VERSION = UUID("0f9d2a46-8f0e-4bd0-8f7e-3f5f8a3a2b11")
 anything = st.text(st.characters(), max_size=200) | st.sampled_from(["..", "../..", "/", "\ud800", "a\x00b"])
@@ -35,7 +35,7 @@ def test_a_name_leads_nowhere_else_and_fits_a_file_system(typed: str, version: U
         assert (root / place.name).resolve() == root / place.name
         assert all(1 <= len(part) <= 60 and part not in (".", "..") for part in place.name.split("/"))
         assert place.version == version
-        assert blob_names.found(place.name) == place
+        assert blob_names.parse_path(place.name) == place
 
 
 @given(anything, anything)
@@ -44,7 +44,7 @@ def test_two_buckets_have_two_folders(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("folder", [OBJECTS, STAGING, UPLOADS, TRANSFORMS])
-def test_no_bucket_has_the_folder_of_another_kind(folder: Folder) -> None:
+def test_no_bucket_has_the_folder_of_another_kind(folder: BlobFolder) -> None:
     assert blob_names.bucket(folder.name).name.startswith(f"objects/{folder.name}-")
 
 
@@ -66,14 +66,14 @@ def test_what_is_no_uuid_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", ["", "/", "objects", "objects/", "objects/..", "objects/../x", "/objects/x", "objects/a.b", "other/x", "objects/x\n", "objects/A", "objects/a/b/c/d", "staging//x"])  # fmt: skip
 def test_no_other_text_is_a_place(name: str) -> None:
     with pytest.raises(ValueError, match="not the name of a blob"):
-        Place(name)
-    assert blob_names.found(name) is None
+        BlobPath(name)
+    assert blob_names.parse_path(name) is None
 
 
 @pytest.mark.parametrize("name", ["", "/", "objects/", "..", "objects/..", "other"])
 def test_no_other_text_is_a_folder(name: str) -> None:
     with pytest.raises(ValueError, match="not the name of a folder"):
-        Folder(name)
+        BlobFolder(name)
 
 
 @pytest.mark.parametrize("number", [0, -1, 10_001])
@@ -94,8 +94,8 @@ def test_pieces_sort_by_their_offset_and_tell_it() -> None:
 
 def test_what_is_being_written_has_no_version() -> None:
     assert blob_names.staging(VERSION).version is None
-    assert Place("objects/x").version is None
-    assert Place("objects/x/y/z").version is None
+    assert BlobPath("objects/x").version is None
+    assert BlobPath("objects/x/y/z").version is None
 
 
 def test_a_blob_belongs_to_the_folders_above_it() -> None:

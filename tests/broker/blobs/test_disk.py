@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from broker.blobs import blob_names
-from broker.blobs.blob_names import OBJECTS, STAGING, UPLOADS, Place, blob
+from broker.blobs.blob_names import OBJECTS, STAGING, UPLOADS, BlobPath, blob
 from broker.blobs.disk import DiskBlobs
 from broker.blobs.errors import BlobMissing, BlobStoreDown
 from broker.blobs.store import BlobStore
@@ -80,7 +80,7 @@ async def store(tmp_path: Path) -> AsyncIterator[BlobStore]:
     await store.close()
 
 
-async def listed(store: BlobStore, older_than: datetime | None = None) -> list[Place]:
+async def listed(store: BlobStore, older_than: datetime | None = None) -> list[BlobPath]:
     folders = (OBJECTS, STAGING, UPLOADS)
     return [each.place for folder in folders async for each in store.list(folder, older_than)]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from broker.blobs import disk_files
-from broker.blobs.blob_names import Place
-from broker.blobs.disk_files import AppendedFile, NewFile, resident
+from broker.blobs.blob_names import BlobPath
+from broker.blobs.disk_files import AppendedFile, NewFile, cached_bytes
 
 
 async def run(function, *args, **kwargs):  # type: ignore[no-untyped-def]  # as the store's threads, in this one
@@ -19,7 +19,7 @@ def refuse(path: Path) -> None:
     raise AssertionError(f"{path.parent} is there")
 
 
-def keep(place: Place) -> Path:
+def keep(place: BlobPath) -> Path:
     raise AssertionError(f"{place} was not asked for")
 
 
@@ -27,7 +27,7 @@ def test_what_the_kernel_has_is_read_at_once(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"0123456789")
 
     with FileIO(tmp_path / "a") as file:
-        found = [resident(file, 4, 3), resident(file, 100, 8), resident(file, 5, 10)]
+        found = [cached_bytes(file, 4, 3), cached_bytes(file, 100, 8), cached_bytes(file, 5, 10)]
 
     assert found in ([b"3456", b"89", b""], [b""] * 3)  # a file system, or a system, that cannot
 
@@ -42,9 +42,9 @@ def test_what_cannot_be_read_without_waiting_is_left_to_the_usual_way(
 
     with FileIO(tmp_path / "a") as file:
         monkeypatch.setattr(os, "preadv", waits)
-        busy = resident(file, 4, 0)
+        busy = cached_bytes(file, 4, 0)
         monkeypatch.setattr(disk_files, "_NO_WAIT", None)
-        unknown = resident(file, 4, 0)
+        unknown = cached_bytes(file, 4, 0)
 
     assert (busy, unknown) == (b"", b"")
 
@@ -55,7 +55,7 @@ async def test_the_disk_begins_to_write_each_stretch_once(
 ) -> None:
     begun: list[tuple[int, int]] = []
     monkeypatch.setattr(disk_files, "_STRETCH", 10)
-    monkeypatch.setattr(disk_files, "begin_writing", lambda _, at, size: begun.append((at, size)))
+    monkeypatch.setattr(disk_files, "start_writeback", lambda _, at, size: begun.append((at, size)))
     path = tmp_path / "a"
     file = NewFile(path, run, refuse, keep) if kind == "new" else AppendedFile(path, 0, run, refuse)
 

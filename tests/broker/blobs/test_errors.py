@@ -12,9 +12,9 @@ from broker.blobs.errors import (
     BlobMissing,
     BlobStoreDown,
     BlobStoreFull,
-    disk_errors,
     remote_error,
-    remote_errors,
+    translate_disk_errors,
+    translate_remote_errors,
 )
 
 PLACE = blob("bucket", uuid4())
@@ -33,14 +33,14 @@ SIGNED = "https://me.blob.example/files/x?sig=0123456789abcdef&se=2030"
     ],
 )
 def test_an_error_of_the_disk_has_a_kind(number: int, kind: type[BlobError]) -> None:
-    with pytest.raises(BlobError) as caught, disk_errors("read", PLACE):
+    with pytest.raises(BlobError) as caught, translate_disk_errors("read", PLACE):
         raise OSError(number, "words")
 
     assert type(caught.value) is kind
 
 
 def test_a_missing_file_that_is_no_blob_is_a_fault_of_the_store() -> None:
-    with pytest.raises(BlobStoreDown, match="cannot write: No such file"), disk_errors("write"):
+    with pytest.raises(BlobStoreDown, match="cannot write: No such file"), translate_disk_errors("write"):
         raise FileNotFoundError(errno.ENOENT, "No such file or directory")
 
 
@@ -54,7 +54,7 @@ def test_a_missing_file_that_is_no_blob_is_a_fault_of_the_store() -> None:
     ],
 )  # fmt: skip
 def test_the_words_of_the_library_are_not_passed_on(text: str, reason: str) -> None:
-    with pytest.raises(BlobStoreDown) as caught, remote_errors("write", PLACE):
+    with pytest.raises(BlobStoreDown) as caught, translate_remote_errors("write", PLACE):
         raise GenericError(text)
 
     assert caught.value.reason == reason

@@ -13,7 +13,7 @@ import obstore
 import pytest
 
 from broker.blobs import blob_names, remote, remote_writing
-from broker.blobs.blob_names import OBJECTS, UPLOADS, Place, blob, part
+from broker.blobs.blob_names import OBJECTS, UPLOADS, BlobPath, blob, part
 from broker.blobs.errors import BlobMissing, BlobStoreDown, BlobStoreFull
 from broker.blobs.store import BlobStore
 from schemas.keys.secret import Secret
@@ -58,7 +58,7 @@ async def store(s3: S3Server, prefix: str, tmp_path: Path) -> AsyncIterator[Blob
     await store.close()
 
 
-async def listed(store: BlobStore) -> list[Place]:
+async def listed(store: BlobStore) -> list[BlobPath]:
     return [each.place for folder in (OBJECTS, UPLOADS) async for each in store.list(folder)]
 
 
@@ -142,7 +142,7 @@ async def test_a_server_that_is_away_is_told_without_any_secret(
     await store.close()
 
 
-def _everything(store: BlobStore, place: Place) -> list[Callable[[], Awaitable[object]]]:
+def _everything(store: BlobStore, place: BlobPath) -> list[Callable[[], Awaitable[object]]]:
     """Give every way to ask a store."""
 
     async def read() -> None:
@@ -200,9 +200,9 @@ async def test_many_are_deleted_where_a_store_stops_at_the_first_that_is_missing
         await store.put_small(place, b"x")
 
     async def as_google_does(client: Any, names: Any) -> None:
-        if isinstance(blob_names, list) or names == places[1].name:
+        if isinstance(names, list) or names == places[1].name:
             raise FileNotFoundError(f"Object at location {places[1].name} not found")
-        await delete(client, blob_names)
+        await delete(client, names)
 
     monkeypatch.setattr(obstore, "delete_async", as_google_does)
     await store.delete(places)

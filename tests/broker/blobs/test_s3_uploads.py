@@ -8,7 +8,7 @@ import pytest
 
 from broker.blobs.blob_names import blob
 from broker.blobs.errors import BlobStoreDown
-from broker.blobs.s3_uploads import begun_uploads, bucket_address
+from broker.blobs.s3_uploads import bucket_address, unfinished_uploads
 from broker.blobs.store import BlobStore
 from schemas.keys.secret import Secret
 from schemas.settings.storage import S3, Storage
@@ -39,13 +39,13 @@ async def test_uploads_of_ours_that_had_no_part_for_long_are_aborted(s3: S3Serve
     store = BlobStore.open(s3.settings(prefix=prefix), Path("/nowhere"))
 
     # This server says that every upload began in 2010, so what keeps the first one is its part.
-    assert await store.abort_begun(datetime.now(UTC) - timedelta(hours=1)) == 1
+    assert await store.abort_unfinished(datetime.now(UTC) - timedelta(hours=1)) == 1
     assert ours in s3.begun(prefix)
-    assert await store.abort_begun(datetime.now(UTC) + timedelta(minutes=1)) == 1
+    assert await store.abort_unfinished(datetime.now(UTC) + timedelta(minutes=1)) == 1
 
     assert s3.begun(prefix) == foreign[:1]
     assert foreign[1] in s3.begun("objects/")
-    assert await store.abort_begun(datetime.now(UTC) + timedelta(minutes=1)) == 0
+    assert await store.abort_unfinished(datetime.now(UTC) + timedelta(minutes=1)) == 0
     await store.close()
 
 
@@ -60,15 +60,15 @@ async def test_a_store_that_refuses_is_reported_without_a_secret() -> None:
     store = BlobStore.open(storage, Path("/nowhere"))
 
     with pytest.raises(BlobStoreDown) as caught:
-        await store.abort_begun(datetime.now(UTC))
+        await store.abort_unfinished(datetime.now(UTC))
 
     assert KEY not in str(caught.value)
     await store.close()
 
 
 def test_without_keys_of_our_own_nothing_is_asked() -> None:
-    assert begun_uploads(Storage(backend="s3", s3=S3(bucket="b"))) is None
-    assert begun_uploads(Storage()) is None
+    assert unfinished_uploads(Storage(backend="s3", s3=S3(bucket="b"))) is None
+    assert unfinished_uploads(Storage()) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_signature_is_that_of_another_library() -> None:
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
 
-    uploads = begun_uploads(
+    uploads = unfinished_uploads(
         Storage(
             backend="s3",
             s3=S3(bucket="b", region="eu-west-1", access_key_id=Secret("id"), secret_access_key=Secret(KEY)),

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.blobs.blob_names import Place
+from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobStoreDown, BlobTooLarge
 from broker.blobs.model import P, T
-from broker.blobs.staging import PIECE, Md5, Pipe
+from broker.blobs.staging import PIECE, Md5, PiecePipe
 
 
 class ListSink:
@@ -32,7 +32,7 @@ class ListSink:
         self.pieces.append(piece)
         self.calls.append("write")
 
-    async def finish(self, last: bytes, place: Place | None = None) -> None:
+    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
         await self.write(last)
         self.calls[-1] = "finish" if place is None else f"finish in {place}"
 
@@ -44,8 +44,8 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitabl
     return asyncio.get_running_loop().run_in_executor(None, partial(function, *args, **kwargs))
 
 
-def piped(sink: ListSink, limit: int = 2**40, md5: Md5 | None = None) -> Pipe:
-    return Pipe(sink, run, limit, md5)
+def piped(sink: ListSink, limit: int = 2**40, md5: Md5 | None = None) -> PiecePipe:
+    return PiecePipe(sink, run, limit, md5)
 
 
 @given(st.lists(st.integers(0, 2 * PIECE) | st.integers(0, 5), max_size=6))

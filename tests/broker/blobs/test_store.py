@@ -18,15 +18,15 @@ from broker.blobs.blob_names import (
     STAGING,
     TRANSFORMS,
     UPLOADS,
-    Folder,
-    Place,
+    BlobFolder,
+    BlobPath,
     blob,
     part,
     transform,
 )
 from broker.blobs.errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooLarge
-from broker.blobs.model import Found, Staged
-from broker.blobs.staging import Appending
+from broker.blobs.model import BlobInfo, StagedBlob
+from broker.blobs.staging import UploadAppender
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 from tests.broker.azure_server import AzureServer
@@ -81,7 +81,7 @@ async def store(store_settings: Storage, tmp_path: Path) -> AsyncIterator[BlobSt
     await store.close()
 
 
-def new() -> Place:
+def new() -> BlobPath:
     return blob("bucket", uuid4())
 
 
@@ -93,7 +93,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
     return (data[at : at + size] for at in range(0, len(data), size))
 
 
-async def written(store: BlobStore, place: Place, data: bytes, size: int = 65536) -> Staged:
+async def written(store: BlobStore, place: BlobPath, data: bytes, size: int = 65536) -> StagedBlob:
     """Stage and promote."""
     async with store.stage(place, limit=MOST) as staging:
         for chunk in pieces(data, size):
@@ -103,16 +103,16 @@ async def written(store: BlobStore, place: Place, data: bytes, size: int = 65536
     return staged
 
 
-async def content(store: BlobStore, place: Place, start: int = 0, stop: int | None = None) -> bytes:
+async def content(store: BlobStore, place: BlobPath, start: int = 0, stop: int | None = None) -> bytes:
     async with store.read(place, start, stop) as reading:
         return b"".join([chunk async for chunk in reading.chunks])
 
 
-async def listed(store: BlobStore, folder: Folder, older_than: datetime | None = None) -> list[Place]:
+async def listed(store: BlobStore, folder: BlobFolder, older_than: datetime | None = None) -> list[BlobPath]:
     return sorted([each.place async for each in store.list(folder, older_than)])
 
 
-async def everything(store: BlobStore) -> list[Place]:
+async def everything(store: BlobStore) -> list[BlobPath]:
     return [
         each for folder in (OBJECTS, STAGING, UPLOADS, TRANSFORMS) for each in await listed(store, folder)
     ]
@@ -228,7 +228,7 @@ async def test_a_finished_blob_can_be_discarded_before_and_after_it_is_promoted(
 
 
 async def test_many_may_promote_into_one_new_bucket_at_a_time_and_twice(store: BlobStore) -> None:
-    async def one(number: int) -> Place:
+    async def one(number: int) -> BlobPath:
         staged = await written(store, blob("new", uuid4()), b"%d" % number)
         await asyncio.gather(store.promote(staged), store.promote(staged))
         return staged.place
@@ -380,7 +380,7 @@ async def test_a_list_tells_size_time_and_version(store: BlobStore) -> None:
 
     found = [each async for each in store.list(OBJECTS)]
 
-    assert found == [Found(blob("bucket", version), 3, found[0].modified)]
+    assert found == [BlobInfo(blob("bucket", version), 3, found[0].modified)]
     assert found[0].place.version == version
     assert abs(datetime.now(UTC) - found[0].modified) < timedelta(minutes=5)
 
@@ -536,7 +536,7 @@ async def test_an_append_beyond_the_limit_of_the_whole_is_refused(store: BlobSto
     assert await appended(store, upload, 10, b"x" * 5, limit=15) == 15
 
 
-async def resumed(store: BlobStore, upload: str) -> Appending:
+async def resumed(store: BlobStore, upload: str) -> UploadAppender:
     """Append where an upload ends, as a client does: one that is told of another end, since the first writer still wrote, asks again."""
     while True:
         try:
@@ -624,13 +624,13 @@ async def test_blob_that_is_finished_in_place_needs_no_promotion(store: BlobStor
 async def test_writer_that_leaves_while_its_blob_is_put_in_place_leaves_none(store: BlobStore) -> None:
     places = [new() for _ in range(20)]
 
-    async def write(place: Place) -> None:
+    async def write(place: BlobPath) -> None:
         async with store.stage(place, limit=MOST) as staging:
             await staging.write(b"hello" * 100_000)
             await staging.finish_in_place()
             raise asyncio.CancelledError
 
-    async def leave_after(turns: int, place: Place) -> None:
+    async def leave_after(turns: int, place: BlobPath) -> None:
         task = asyncio.create_task(write(place))
         for _ in range(turns):
             await asyncio.sleep(0)

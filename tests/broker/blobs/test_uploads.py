@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.blobs import blob_names
-from broker.blobs.model import Found
+from broker.blobs.model import BlobInfo
 from broker.blobs.staging import Md5
-from broker.blobs.uploads import Hashes, cover
+from broker.blobs.uploads import UploadHashes, covering_ranges
 
 UPLOAD = uuid4()
 
 
-def pieces(*spans: tuple[int, int]) -> list[Found]:
+def pieces(*spans: tuple[int, int]) -> list[BlobInfo]:
     """Give pieces, each with its offset and size, in the order a store lists them."""
     found = [
-        Found(blob_names.piece(UPLOAD, at, UUID(int=number)), size, datetime.now(UTC))
+        BlobInfo(blob_names.piece(UPLOAD, at, UUID(int=number)), size, datetime.now(UTC))
         for number, (at, size) in enumerate(spans)
     ]
     return sorted(found, key=lambda each: each.place)
@@ -42,7 +42,7 @@ def pieces(*spans: tuple[int, int]) -> list[Found]:
 def test_pieces_cover_an_upload_up_to_the_first_gap(
     spans: list[tuple[int, int]], read: list[tuple[int, int]], end: int
 ) -> None:
-    found, found_end = cover(pieces(*spans))
+    found, found_end = covering_ranges(pieces(*spans))
 
     assert [(span.place.offset, span.start) for span in found] == read
     assert found_end == end
@@ -51,7 +51,7 @@ def test_pieces_cover_an_upload_up_to_the_first_gap(
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 10)), max_size=8))
 def test_the_spans_read_one_behind_the_other_are_the_upload(spans: list[tuple[int, int]]) -> None:
     whole = bytes(range(40))
-    found, end = cover(pieces(*spans))
+    found, end = covering_ranges(pieces(*spans))
     sizes = {each.place: each.size for each in pieces(*spans)}
 
     read = b""
@@ -63,17 +63,17 @@ def test_the_spans_read_one_behind_the_other_are_the_upload(spans: list[tuple[in
 
 
 def test_one_file_is_an_upload_as_it_is() -> None:
-    file = Found(blob_names.appended(UPLOAD), 7, datetime.now(UTC))
+    file = BlobInfo(blob_names.appended(UPLOAD), 7, datetime.now(UTC))
 
-    assert cover([file]) == ([(file.place, 0)], 7)
+    assert covering_ranges([file]) == ([(file.place, 0)], 7)
 
 
 def test_a_hash_goes_on_where_it_stopped_and_nowhere_else() -> None:
-    hashes = Hashes()
+    hashes = UploadHashes()
     md5 = hashes.take(UPLOAD, 0)
     assert md5 is not None
     md5.update(b"abc")
-    hashes.keep(UPLOAD, 3, md5)
+    hashes.store(UPLOAD, 3, md5)
 
     assert hashes.whole(UPLOAD, 3) == md5.hex
     assert hashes.whole(UPLOAD, 4) is None
@@ -83,25 +83,25 @@ def test_a_hash_goes_on_where_it_stopped_and_nowhere_else() -> None:
 
 
 def test_a_hash_at_another_offset_is_forgotten() -> None:
-    hashes = Hashes()
-    hashes.keep(UPLOAD, 3, Md5())
+    hashes = UploadHashes()
+    hashes.store(UPLOAD, 3, Md5())
 
     assert hashes.take(UPLOAD, 2) is None
     assert hashes.whole(UPLOAD, 3) is None
 
 
 def test_an_upload_that_begins_anew_has_a_new_hash() -> None:
-    hashes, old = Hashes(), Md5()
-    hashes.keep(UPLOAD, 3, old)
+    hashes, old = UploadHashes(), Md5()
+    hashes.store(UPLOAD, 3, old)
 
     assert hashes.take(UPLOAD, 0) not in (None, old)
 
 
 def test_what_has_no_hash_is_not_kept_and_the_oldest_are_forgotten() -> None:
-    hashes, ids = Hashes(), [uuid4() for _ in range(1001)]
+    hashes, ids = UploadHashes(), [uuid4() for _ in range(1001)]
     for id in ids:
-        hashes.keep(id, 3, Md5())
-    hashes.keep(UPLOAD, 3, None)
+        hashes.store(id, 3, Md5())
+    hashes.store(UPLOAD, 3, None)
 
     assert hashes.whole(UPLOAD, 3) is None
     assert hashes.whole(ids[0], 3) is None

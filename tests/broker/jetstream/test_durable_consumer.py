@@ -4,27 +4,24 @@ from collections.abc import Callable
 import pytest
 from nats.js.api import ConsumerInfo
 
-from broker.jetstream.durable_consumer import (
-    Consumer,
-    JetStreamRefused,
-    Pull,
-    ensure_consumer,
-    ensure_stream,
-    publish,
-)
-from broker.jetstream.nats_py import Closed, Durable
-from broker.nats.connection import Connection
-from broker.nats.protocol import Message, MessageTooLong
+from broker.jetstream.durable_consumer import ConsumerPull, DurableConsumer, ensure_consumer, publish
+from broker.jetstream.errors import JetStreamError
+from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
+from broker.jetstream.streams import ensure_stream
+from broker.nats.connection import NatsConnection
+from broker.nats.protocol import MessageTooLong, NatsMessage
 from schemas.errors import Unavailable
 from tests.broker.conftest import Open
 from tests.broker.server import NatsServer, running_server
 
 
-def _consumer(stream: str, batch: int = 64, ack_wait_s: float = 30.0) -> Consumer:
-    return Consumer(stream, "d", f"{stream}.*", ack_wait_s, only_new=False, batch=batch)
+def _consumer(stream: str, batch: int = 64, ack_wait_s: float = 30.0) -> DurableConsumer:
+    return DurableConsumer(stream, "d", f"{stream}.*", ack_wait_s, only_new=False, batch=batch)
 
 
-async def _stream(connection: Connection, name: str, payloads: list[bytes], consumer: Consumer) -> None:
+async def _stream(
+    connection: NatsConnection, name: str, payloads: list[bytes], consumer: DurableConsumer
+) -> None:
     await ensure_stream(connection, name, [f"{name}.*"])
     for payload in payloads:
         await publish(connection, f"{name}.x", payload)
@@ -32,19 +29,19 @@ async def _stream(connection: Connection, name: str, payloads: list[bytes], cons
 
 
 async def _info_when(
-    connection: Connection, consumer: Consumer, is_so: Callable[[ConsumerInfo], bool]
+    connection: NatsConnection, consumer: DurableConsumer, is_so: Callable[[ConsumerInfo], bool]
 ) -> ConsumerInfo:
     """Give what the server tells of a consumer, once it is so."""
     async with asyncio.timeout(20):
         while True:
-            async with connection.companion(Durable).use(5) as jetstream:
+            async with connection.linked(JetStreamClient).use(5) as jetstream:
                 info: ConsumerInfo = await jetstream.consumer_info(consumer.stream, consumer.durable)
             if is_so(info):
                 return info
             await asyncio.sleep(0.02)
 
 
-async def _next(pull: Pull) -> bytes:
+async def _next(pull: ConsumerPull) -> bytes:
     async with asyncio.timeout(20):
         return (await pull.next()).data
 
@@ -54,7 +51,7 @@ async def test_messages_come_in_their_order_and_are_done_for_good(nats: NatsServ
     await _stream(connection, "ORDER", [b"%d" % number for number in range(10)], consumer)
 
     got = []
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         for _ in range(10):
             got.append(await _next(pull))
             await pull.acknowledge()
@@ -67,7 +64,7 @@ async def test_what_is_rejected_is_never_delivered_again(nats: NatsServer, conne
     connection, consumer = await connect(nats.url), _consumer("REJECT", batch=1)
     await _stream(connection, "REJECT", [b"bad", b"good"], consumer)
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         first = await _next(pull)
         await pull.reject()
         second = await _next(pull)
@@ -83,10 +80,10 @@ async def test_what_is_asked_for_again_comes_after_its_delay(nats: NatsServer, c
     await _stream(connection, "LATER", [b"one"], consumer)
     clock = asyncio.get_running_loop().time
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         await _next(pull)
         asked = clock()
-        await pull.again(0.5)
+        await pull.postpone(0.5)
         message = await pull.next()
         came = clock()
         await pull.acknowledge()
@@ -99,10 +96,10 @@ async def test_what_is_in_hand_is_kept_beyond_the_time_to_acknowledge(
     nats: NatsServer, connect: Open
 ) -> None:
     connection, consumer = await connect(nats.url), _consumer("KEPT", batch=2, ack_wait_s=0.9)
-    told: asyncio.Queue[Message] = asyncio.Queue()
+    told: asyncio.Queue[NatsMessage] = asyncio.Queue()
     await _stream(connection, "KEPT", [b"done", b"in hand", b"waits"], consumer)
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         await _next(pull)
         await pull.acknowledge()
         await _next(pull)
@@ -121,10 +118,10 @@ async def test_what_is_not_done_is_given_back_at_the_end(nats: NatsServer, conne
     one, two, consumer = await connect(nats.url), await connect(nats.url), _consumer("BACK", batch=2)
     await _stream(one, "BACK", [b"a", b"b"], consumer)
 
-    async with Pull(one, consumer) as pull:
+    async with ConsumerPull(one, consumer) as pull:
         await _next(pull)
     got = []
-    async with Pull(two, consumer) as pull:  # long before the 30 s after which it would come anyway
+    async with ConsumerPull(two, consumer) as pull:  # long before the 30 s after which it would come anyway
         for _ in range(2):
             got.append(await _next(pull))
             await pull.acknowledge()
@@ -136,10 +133,10 @@ async def test_a_consumer_that_is_gone_is_made_anew(nats: NatsServer, connect: O
     connection, consumer = await connect(nats.url), _consumer("GONE")
     await _stream(connection, "GONE", [b"before"], consumer)
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         await _next(pull)
         await pull.acknowledge()
-        async with connection.companion(Durable).use(5) as jetstream:
+        async with connection.linked(JetStreamClient).use(5) as jetstream:
             await jetstream.delete_consumer("GONE", "d")
         await publish(connection, "GONE.x", b"after")
         got = []
@@ -154,12 +151,12 @@ async def test_a_pull_ends_with_its_connection(nats: NatsServer, connect: Open) 
     connection, consumer = await connect(nats.url), _consumer("ENDS")
     await _stream(connection, "ENDS", [], consumer)
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         waiting = asyncio.ensure_future(pull.next())
         await _info_when(connection, consumer, lambda told: bool(told.num_waiting))
         await connection.close()
 
-        with pytest.raises(Closed):
+        with pytest.raises(ConnectionClosed):
             async with asyncio.timeout(20):
                 await waiting
 
@@ -215,9 +212,9 @@ async def test_a_refusal_keeps_the_servers_number(nats: NatsServer, connect: Ope
     connection = await connect(nats.url)
     await ensure_stream(connection, "FIRST", ["overlaps.>"])
 
-    with pytest.raises(JetStreamRefused, match="overlap") as overlapping:
+    with pytest.raises(JetStreamError, match="overlap") as overlapping:
         await ensure_stream(connection, "SECOND", ["overlaps.x"])
-    with pytest.raises(JetStreamRefused, match="stream not found") as missing:
+    with pytest.raises(JetStreamError, match="stream not found") as missing:
         await ensure_consumer(connection, _consumer("MISSING"))
 
     assert (overlapping.value.code, missing.value.code) == (10065, 10059)

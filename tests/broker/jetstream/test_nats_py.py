@@ -8,11 +8,12 @@ import msgspec
 import pytest
 from nats.errors import Error as PackageError
 
-from broker.jetstream.durable_consumer import Consumer, Pull, ensure_consumer, ensure_stream, publish
-from broker.jetstream.nats_py import Closed, Durable
-from broker.nats.connection import Connection
+from broker.jetstream.durable_consumer import ConsumerPull, DurableConsumer, ensure_consumer, publish
+from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
+from broker.jetstream.streams import ensure_stream
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import exposition
-from broker.subjects import authorization
+from broker.subject_rights import authorization
 from schemas.errors import Unavailable
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.conftest import Open
@@ -52,7 +53,7 @@ def _seen(observation: str) -> float:
 async def test_without_a_durable_order_only_our_own_client_connects() -> None:
     port = free_port()
     async with running_server(f'http: "127.0.0.1:{port}"') as server:
-        connection = await Connection.open(server.url, name="both")
+        connection = await NatsConnection.open(server.url, name="both")
         connection.publish("hot", b"")
         await connection.flush()
         before = [client.name for client in await _clients(port)]
@@ -110,12 +111,15 @@ async def test_an_order_ends_as_soon_as_the_connection_is_lost(own_nats: NatsSer
 
 async def test_after_the_package_gave_up_a_new_client_takes_over(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    durable, consumer = connection.companion(Durable), Consumer("UP", "d", "up.*", 30.0, False, 8)
+    durable, consumer = (
+        connection.linked(JetStreamClient),
+        DurableConsumer("UP", "d", "up.*", 30.0, False, 8),
+    )
     await ensure_stream(connection, "UP", ["up.*"])
     await ensure_consumer(connection, consumer)
     lost = _seen("BrokerLost")
 
-    async with Pull(connection, consumer) as pull:
+    async with ConsumerPull(connection, consumer) as pull:
         waiting = asyncio.ensure_future(pull.next())
         # The server closes on a message that is too long; the package takes this as the end.
         with pytest.raises((PackageError, TimeoutError)):
@@ -129,23 +133,23 @@ async def test_after_the_package_gave_up_a_new_client_takes_over(nats: NatsServe
 
 
 async def test_after_closing_no_order_is_taken(nats: NatsServer) -> None:
-    connection = await Connection.open(nats.url, name="test")
+    connection = await NatsConnection.open(nats.url, name="test")
     await ensure_stream(connection, "CLOSED", ["closed.*"])
-    durable = connection.companion(Durable)
+    durable = connection.linked(JetStreamClient)
 
     await connection.close()
     await connection.close()
 
     with pytest.raises(Unavailable):
         await publish(connection, "closed.x", b"")
-    with pytest.raises(Closed):
+    with pytest.raises(ConnectionClosed):
         async with durable.use(1):
             pass
 
 
 async def test_closing_does_not_wait_for_a_client_that_cannot_connect(own_nats: NatsServer) -> None:
-    connection = await Connection.open(own_nats.url, name="test")
-    durable = connection.companion(Durable)
+    connection = await NatsConnection.open(own_nats.url, name="test")
+    durable = connection.linked(JetStreamClient)
     own_nats.kill()  # our own connection has not heard of it yet: the client tries for as long as it may
     order = asyncio.ensure_future(publish(connection, "any", b"", timeout=3600))
     await asyncio.sleep(0)
@@ -162,13 +166,13 @@ async def test_credentials_with_signs_of_a_url_are_understood(connect: Open) -> 
     password = 'p"2 /@:#?%'
     async with running_server(authorization({"pool": password})) as server:
         connection = await connect(server.url_of("pool", quote(password, safe="")))
-        consumer = Consumer("STORAGE_EVENTS", "d", "events.kept", 30.0, False, 8)
+        consumer = DurableConsumer("STORAGE_EVENTS", "d", "events.kept", 30.0, False, 8)
 
         await ensure_stream(connection, "STORAGE_EVENTS", ["events.kept"])
         await ensure_consumer(connection, consumer)
         await publish(connection, "events.kept", b"for a pool")
 
-        async with Pull(connection, consumer) as pull, asyncio.timeout(20):
+        async with ConsumerPull(connection, consumer) as pull, asyncio.timeout(20):
             assert (await pull.next()).data == b"for a pool"
 
 
@@ -205,8 +209,9 @@ async def test_where_the_server_or_the_url_demands_tls_it_is_spoken(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
     async with running_server(config + may_do_without) as server:
-        connection = await Connection.open(server.url.replace("nats", scheme, 1), name="test")
+        connection = await NatsConnection.open(server.url.replace("nats", scheme, 1), name="test")
         await ensure_stream(connection, "TLS", ["tls.*"])
+        await publish(connection, "tls.x", b"")  # opens the durable connection
         clients = await _clients(port)
         await connection.close()
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from broker.jetstream.ordered_publisher import Ordered
+from broker.jetstream.ordered_publisher import OrderedPublisher
 from broker.jetstream.streams import (
     StreamLimits,
-    change_stream,
-    drop_stream,
-    make_stream,
+    create_stream,
+    delete_stream,
     stream_state,
+    update_stream,
 )
 from broker.nats.protocol import MessageTooLong, headers
 from schemas.errors import Unavailable
@@ -18,10 +18,10 @@ from schemas.errors import Unavailable
 LIMITS = StreamLimits("KEPT", ("kept.>",), 900, 10_000_000)
 
 
-async def _writer(connection, **more) -> Ordered:
+async def _writer(connection, **more) -> OrderedPublisher:
     state = await stream_state(connection, "KEPT")
     assert state is not None
-    return Ordered(
+    return OrderedPublisher(
         connection,
         "KEPT",
         order=int,
@@ -35,7 +35,7 @@ async def _writer(connection, **more) -> Ordered:
 @pytest.fixture
 async def connection(own_nats, connect):
     made = await connect(own_nats.url)
-    await make_stream(made, LIMITS, {"mine": "yes"})
+    await create_stream(made, LIMITS, {"mine": "yes"})
     return made
 
 
@@ -48,8 +48,8 @@ async def test_a_stream_tells_its_last_id_and_its_notes(connection):
 
     assert (state.first_seq, state.last_seq, state.last_id, state.notes) == (1, 1, "7", {"mine": "yes"})
 
-    await connection.ask("$JS.API.STREAM.PURGE.KEPT", b"")
-    await change_stream(connection, LIMITS, {})
+    await connection.request("$JS.API.STREAM.PURGE.KEPT", b"")
+    await update_stream(connection, LIMITS, {})
     state = await stream_state(connection, "KEPT")
     assert (state.first_seq, state.last_seq, state.last_id, state.notes) == (2, 1, "", {})
 
@@ -57,7 +57,7 @@ async def test_a_stream_tells_its_last_id_and_its_notes(connection):
 async def test_a_stream_that_is_not_there_has_no_state(connection):
     assert await stream_state(connection, "OTHER") is None
 
-    await drop_stream(connection, "KEPT")
+    await delete_stream(connection, "KEPT")
     assert await stream_state(connection, "KEPT") is None
 
 
@@ -105,7 +105,7 @@ async def test_another_writer_is_noticed_and_its_messages_count(connection, own_
 
 async def test_a_stream_that_is_deleted_ends_the_writing(connection):
     async with await _writer(connection) as ordered:
-        await connection.ask("$JS.API.STREAM.DELETE.KEPT", b"")
+        await connection.request("$JS.API.STREAM.DELETE.KEPT", b"")
         await ordered.publish("kept.a", b"x", id="1", mark=1)
 
         with pytest.raises(Unavailable, match="gone"):

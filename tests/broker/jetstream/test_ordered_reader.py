@@ -8,18 +8,18 @@ import pytest_asyncio
 
 from broker.jetstream import ordered_reader
 from broker.jetstream.durable_consumer import publish
-from broker.jetstream.errors import JetStreamRefused
-from broker.jetstream.ordered_reader import (
-    WINDOW,
-    MessagesLost,
-    StreamReader,
+from broker.jetstream.errors import JetStreamError
+from broker.jetstream.ordered_reader import WINDOW, MessagesLost, StreamReader
+from broker.jetstream.streams import (
+    StreamLimits,
+    create_stream,
+    delete_stream,
     last_up_to,
     next_id,
     stream_head,
 )
-from broker.jetstream.streams import StreamLimits, drop_stream, make_stream
-from broker.nats.connection import Connection
-from broker.subjects import authorization
+from broker.nats.connection import NatsConnection
+from broker.subject_rights import authorization
 from tests.broker.server import NatsServer, running_server
 
 STREAM = "CHANGES"
@@ -34,24 +34,24 @@ async def server() -> AsyncIterator[NatsServer]:
 
 
 @pytest_asyncio.fixture
-async def pool(server: NatsServer) -> AsyncIterator[Connection]:
+async def pool(server: NatsServer) -> AsyncIterator[NatsConnection]:
     """Who writes the stream, and purges it, which no process may."""
-    connection = await Connection.open(server.url_of("platform", "platform"), name="writer")
-    await make_stream(connection, LIMITS, {})
+    connection = await NatsConnection.open(server.url_of("platform", "platform"), name="writer")
+    await create_stream(connection, LIMITS, {})
     yield connection
     await connection.close()
 
 
 @pytest_asyncio.fixture
-async def door(server: NatsServer, pool: Connection) -> AsyncIterator[Connection]:
+async def door(server: NatsServer, pool: NatsConnection) -> AsyncIterator[NatsConnection]:
     """Who reads it."""
     del pool
-    connection = await Connection.open(server.url_of("door", "door"), name="reader")
+    connection = await NatsConnection.open(server.url_of("door", "door"), name="reader")
     yield connection
     await connection.close()
 
 
-async def write(pool: Connection, numbers: range, subject: str = "changes.public.t") -> None:
+async def write(pool: NatsConnection, numbers: range, subject: str = "changes.public.t") -> None:
     await asyncio.gather(*(publish(pool, subject, b"%d" % number, id=f"{number:x}-0") for number in numbers))
 
 
@@ -63,7 +63,9 @@ async def read(reader: StreamReader, count: int) -> list[int]:
     return found
 
 
-async def test_what_is_there_and_what_comes_is_read_in_order(pool: Connection, door: Connection) -> None:
+async def test_what_is_there_and_what_comes_is_read_in_order(
+    pool: NatsConnection, door: NatsConnection
+) -> None:
     await write(pool, range(3 * WINDOW))
     reader = StreamReader(door, STREAM, ["changes.>"], 5)
 
@@ -76,7 +78,7 @@ async def test_what_is_there_and_what_comes_is_read_in_order(pool: Connection, d
     assert second == list(range(3 * WINDOW + 1, 3 * WINDOW + 11))
 
 
-async def test_the_rest_ends_where_the_stream_ends(pool: Connection, door: Connection) -> None:
+async def test_the_rest_ends_where_the_stream_ends(pool: NatsConnection, door: NatsConnection) -> None:
     await write(pool, range(700))
     await write(pool, range(700, 720), "changes.public.other")
     reader = StreamReader(door, STREAM, ["changes.public.t"], 0)
@@ -89,7 +91,9 @@ async def test_the_rest_ends_where_the_stream_ends(pool: Connection, door: Conne
     assert found == list(range(1, 701))
 
 
-async def test_other_subjects_are_read_from_where_it_stands(pool: Connection, door: Connection) -> None:
+async def test_other_subjects_are_read_from_where_it_stands(
+    pool: NatsConnection, door: NatsConnection
+) -> None:
     await write(pool, range(5))
     reader = StreamReader(door, STREAM, ["changes.public.t"], 0)
     first = await read(reader, 5)
@@ -103,7 +107,7 @@ async def test_other_subjects_are_read_from_where_it_stands(pool: Connection, do
 
 
 async def test_subjects_that_change_while_it_begins_are_read_at_once(
-    pool: Connection, door: Connection, monkeypatch: pytest.MonkeyPatch
+    pool: NatsConnection, door: NatsConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordered_reader, "_HEARTBEAT_S", 100.0)  # nothing else would wake it
     monkeypatch.setattr(ordered_reader, "_EXPIRES_S", 300.0)
@@ -120,7 +124,7 @@ async def test_subjects_that_change_while_it_begins_are_read_at_once(
 
 
 async def test_a_consumer_that_is_gone_is_made_anew(
-    server: NatsServer, pool: Connection, door: Connection
+    server: NatsServer, pool: NatsConnection, door: NatsConnection
 ) -> None:
     reader = StreamReader(door, STREAM, ["changes.>"], 0)
     await write(pool, range(3))
@@ -137,9 +141,11 @@ async def test_a_consumer_that_is_gone_is_made_anew(
     assert first + second == [1, 2, 3, 4, 5, 6]
 
 
-async def test_messages_that_left_before_the_first_look_are_lost(pool: Connection, door: Connection) -> None:
+async def test_messages_that_left_before_the_first_look_are_lost(
+    pool: NatsConnection, door: NatsConnection
+) -> None:
     await write(pool, range(10))
-    await pool.ask(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"keep":2}')
+    await pool.request(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"keep":2}')
     reader = StreamReader(door, STREAM, ["changes.>"], 3)
 
     with pytest.raises(MessagesLost) as lost:
@@ -151,13 +157,13 @@ async def test_messages_that_left_before_the_first_look_are_lost(pool: Connectio
     assert found == [9, 10]
 
 
-async def test_another_stream_of_that_name_is_noticed(pool: Connection, door: Connection) -> None:
+async def test_another_stream_of_that_name_is_noticed(pool: NatsConnection, door: NatsConnection) -> None:
     await write(pool, range(3))
     reader = StreamReader(door, STREAM, ["changes.>"], 0)
     await read(reader, 3)
 
-    await drop_stream(pool, STREAM)
-    await make_stream(pool, LIMITS, {})
+    await delete_stream(pool, STREAM)
+    await create_stream(pool, LIMITS, {})
     await write(pool, range(4))
     with pytest.raises(MessagesLost) as lost:
         await read(reader, 1)
@@ -168,10 +174,10 @@ async def test_another_stream_of_that_name_is_noticed(pool: Connection, door: Co
     assert found == [1, 2, 3, 4]
 
 
-async def test_the_last_message_up_to_an_id_is_found(pool: Connection, door: Connection) -> None:
+async def test_the_last_message_up_to_an_id_is_found(pool: NatsConnection, door: NatsConnection) -> None:
     for number in range(0, 40, 2):
         await publish(pool, "changes.public.t", b"", id=f"{number:x}-0")
-    await pool.ask(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"seq":4}')
+    await pool.request(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"seq":4}')
     head = await stream_head(door, STREAM)
 
     def order(id: str) -> int:
@@ -186,7 +192,7 @@ async def test_the_last_message_up_to_an_id_is_found(pool: Connection, door: Con
 
 
 async def test_in_silence_it_moves_on_to_the_end_of_the_stream(
-    pool: Connection, door: Connection, monkeypatch: pytest.MonkeyPatch
+    pool: NatsConnection, door: NatsConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordered_reader, "_EXPIRES_S", 0.3)
     monkeypatch.setattr(ordered_reader, "_HEARTBEAT_S", 0.1)
@@ -203,10 +209,10 @@ async def test_in_silence_it_moves_on_to_the_end_of_the_stream(
 
 
 async def test_without_a_stream_nothing_is_read(server: NatsServer) -> None:
-    connection = await Connection.open(server.url_of("door", "door"), name="reader")
+    connection = await NatsConnection.open(server.url_of("door", "door"), name="reader")
     reader = StreamReader(connection, STREAM, ["changes.>"], 0)
 
-    with pytest.raises(JetStreamRefused):
+    with pytest.raises(JetStreamError):
         await reader.next()
     await reader.close()
     await connection.close()

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.jetstream.ordered_publisher import Ordered
-from broker.jetstream.stream_watch import StreamWatch, words_of
-from broker.jetstream.streams import StreamLimits, drop_stream, make_stream, stream_state
-from broker.nats.connection import Connection
+from broker.jetstream.ordered_publisher import OrderedPublisher
+from broker.jetstream.stream_watch import StreamWatch, public_reason
+from broker.jetstream.streams import StreamLimits, create_stream, delete_stream, stream_state
+from broker.nats.connection import NatsConnection
 from broker.observability.faults import Faults
 from broker.subjects import canary
 from tests.broker.server import NatsServer
@@ -21,15 +21,15 @@ _PATIENCE_S = 30
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[tuple[SmallDisk, NatsServer, Connection]]:
+async def place() -> AsyncIterator[tuple[SmallDisk, NatsServer, NatsConnection]]:
     """A nats-server whose store lies on a disk of three megabytes, and a connection to it."""
     with small_disk(3) as disk:
         store = f'jetstream: {{ store_dir: "{disk.path}/store", max_file_store: 64GB }}'
         server = NatsServer(disk.path, store, jetstream=False)
         await server.start()
         try:
-            connection = await Connection.open(server.url, name="test")
-            await make_stream(connection, LIMITS, {})
+            connection = await NatsConnection.open(server.url, name="test")
+            await create_stream(connection, LIMITS, {})
             yield disk, server, connection
             await connection.close()
         finally:
@@ -37,8 +37,8 @@ async def place() -> AsyncIterator[tuple[SmallDisk, NatsServer, Connection]]:
 
 
 @contextlib.asynccontextmanager
-async def _watched(connection: Connection, faults: Faults) -> AsyncIterator[StreamWatch]:
-    watch = StreamWatch(connection, "KEPT", lambda: make_stream(connection, LIMITS, {}), faults)
+async def _watched(connection: NatsConnection, faults: Faults) -> AsyncIterator[StreamWatch]:
+    watch = StreamWatch(connection, "KEPT", lambda: create_stream(connection, LIMITS, {}), faults)
     try:
         yield watch
     finally:
@@ -48,23 +48,23 @@ async def _watched(connection: Connection, faults: Faults) -> AsyncIterator[Stre
 async def _looked(watch: StreamWatch, *, is_faulty: bool) -> None:
     async with asyncio.timeout(_PATIENCE_S):
         while bool(watch.reason) is not is_faulty:
-            await watch.look()
+            await watch.check()
             await asyncio.sleep(0.05)
 
 
 async def test_a_store_that_failed_is_a_fault_until_its_server_was_restarted_with_room(
-    place: tuple[SmallDisk, NatsServer, Connection],
+    place: tuple[SmallDisk, NatsServer, NatsConnection],
 ) -> None:
     disk, server, connection = place
     faults = Faults()
     async with _watched(connection, faults) as watch:
-        await watch.look()
+        await watch.check()
         assert (watch.reason, faults.present) == ("", [])
 
         disk.fill()
         await _looked(watch, is_faulty=True)
         disk.free()
-        await watch.look()
+        await watch.check()
         fault = faults.present[0]
         assert (fault.part, fault.is_sticky) == ("stream KEPT", True), "room alone cures nothing"
 
@@ -76,13 +76,13 @@ async def test_a_store_that_failed_is_a_fault_until_its_server_was_restarted_wit
 
 
 async def test_the_writer_of_a_chain_notices_it_and_goes_on_without_a_loss(
-    place: tuple[SmallDisk, NatsServer, Connection],
+    place: tuple[SmallDisk, NatsServer, NatsConnection],
 ) -> None:
     disk, server, connection = place
     faults = Faults()
     async with (
         _watched(connection, faults) as watch,
-        Ordered(
+        OrderedPublisher(
             connection,
             "KEPT",
             order=int,
@@ -90,7 +90,7 @@ async def test_the_writer_of_a_chain_notices_it_and_goes_on_without_a_loss(
             last_id="",
             confirmed=0,
             on_stored=watch.stored,
-            on_refused=watch.refused,
+            on_rejected=watch.rejected,
             on_unanswered=lambda: watch.unanswered(is_sticky=True),
         ) as ordered,
     ):
@@ -116,23 +116,23 @@ async def test_the_writer_of_a_chain_notices_it_and_goes_on_without_a_loss(
         assert (state.last_id, state.last_seq) == ("5", 5)
 
 
-async def test_canaries_do_not_pile_up(place: tuple[SmallDisk, NatsServer, Connection]) -> None:
+async def test_canaries_do_not_pile_up(place: tuple[SmallDisk, NatsServer, NatsConnection]) -> None:
     _, _, connection = place
     async with _watched(connection, Faults()) as watch:
         for _ in range(3):
-            await watch.look()
-    told = await connection.ask("$JS.API.STREAM.MSG.GET.KEPT", b'{"seq":1}')
+            await watch.check()
+    told = await connection.request("$JS.API.STREAM.MSG.GET.KEPT", b'{"seq":1}')
 
     assert b"Nats-TTL" in _decoded(told.payload), "a canary lives for some seconds only"
 
 
 async def test_a_stream_that_vanished_is_made_again(
-    place: tuple[SmallDisk, NatsServer, Connection],
+    place: tuple[SmallDisk, NatsServer, NatsConnection],
 ) -> None:
     _, _, connection = place
     async with _watched(connection, Faults()) as watch:
-        await drop_stream(connection, "KEPT")
-        await watch.look()
+        await delete_stream(connection, "KEPT")
+        await watch.check()
 
     assert await stream_state(connection, "KEPT") is not None
 
@@ -142,7 +142,7 @@ async def test_jetstream_that_is_switched_off_is_a_sticky_fault() -> None:
         server = NatsServer(disk.path, jetstream=False)
         await server.start()
         try:
-            connection = await Connection.open(server.url, name="test")
+            connection = await NatsConnection.open(server.url, name="test")
             faults = Faults()
             async with _watched(connection, faults) as watch:
                 await _looked(watch, is_faulty=True)
@@ -154,22 +154,24 @@ async def test_jetstream_that_is_switched_off_is_a_sticky_fault() -> None:
 
 
 async def test_a_refusal_of_a_limit_is_no_reason_to_restart_the_server(
-    place: tuple[SmallDisk, NatsServer, Connection],
+    place: tuple[SmallDisk, NatsServer, NatsConnection],
 ) -> None:
     _, _, connection = place
     faults = Faults()
     async with _watched(connection, faults) as watch:
-        watch.refused(10047, "insufficient storage resources available")
+        watch.rejected(10047, "insufficient storage resources available")
         assert [fault.is_sticky for fault in faults.present] == [False]
-        watch.refused(10077, "write /store/1.blk: input/output error")
+        watch.rejected(10077, "write /store/1.blk: input/output error")
         assert [(fault.reason, fault.is_sticky) for fault in faults.present] == [
             ("does not store: input/output error", True)
         ]
 
 
 def test_reasons_have_no_paths_of_the_server() -> None:
-    assert words_of("write /data/nats/CHANGES/1.blk: no space left on device") == "no space left on device"
-    assert words_of("") == "without a reason"
+    assert (
+        public_reason("write /data/nats/CHANGES/1.blk: no space left on device") == "no space left on device"
+    )
+    assert public_reason("") == "without a reason"
 
 
 def _decoded(payload: bytes) -> bytes:

@@ -2,14 +2,14 @@ import asyncio
 
 import pytest
 
-from broker.nats.connection import Connection
-from broker.nats.protocol import Message, MessageTooLong
+from broker.nats.connection import NatsConnection
+from broker.nats.protocol import MessageTooLong, NatsMessage
 from schemas.errors import Unavailable
 from tests.broker.conftest import Open
 from tests.broker.server import NatsServer, free_port, running_server
 
 
-async def _until(connection: Connection, is_connected: bool) -> None:
+async def _until(connection: NatsConnection, is_connected: bool) -> None:
     async with asyncio.timeout(20):
         while connection.is_connected is not is_connected:
             await asyncio.sleep(0.01)
@@ -47,7 +47,7 @@ async def test_a_queue_group_shares_messages(nats: NatsServer, connect: Open) ->
 
 async def test_an_ended_subscription_hears_nothing_more(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    got: list[Message] = []
+    got: list[NatsMessage] = []
     subscription = connection.subscribe("ended", got.append)
     connection.publish("ended", b"before")
 
@@ -64,11 +64,11 @@ async def test_a_question_gets_its_answer_or_is_unavailable(nats: NatsServer, co
     other.subscribe("silence", lambda _: None)
     await other.flush()
 
-    assert (await asker.ask("question", b"abc")).payload == b"cba"
+    assert (await asker.request("question", b"abc")).payload == b"cba"
     with pytest.raises(Unavailable, match="nobody answers"):
-        await asker.ask("nowhere", b"")
+        await asker.request("nowhere", b"")
     with pytest.raises(Unavailable, match="nobody answered"):
-        await asker.ask("silence", b"", timeout=0.05)
+        await asker.request("silence", b"", timeout=0.05)
 
 
 async def test_a_message_beyond_the_limit_is_refused_and_nothing_else(
@@ -85,7 +85,7 @@ async def test_a_message_beyond_the_limit_is_refused_and_nothing_else(
 
 async def test_the_first_connect_waits_for_a_server_that_is_still_starting(own_nats: NatsServer) -> None:
     own_nats.kill()
-    opening = asyncio.ensure_future(Connection.open(own_nats.url, name="test", timeout=20))
+    opening = asyncio.ensure_future(NatsConnection.open(own_nats.url, name="test", timeout=20))
     done, _ = await asyncio.wait([opening], timeout=0.2)
 
     await own_nats.start()
@@ -98,12 +98,12 @@ async def test_the_first_connect_waits_for_a_server_that_is_still_starting(own_n
 
 async def test_without_a_server_opening_gives_up_in_time() -> None:
     with pytest.raises(Unavailable, match="does not answer"):
-        await Connection.open(f"nats://127.0.0.1:{free_port()}", name="test", timeout=0.3)
+        await NatsConnection.open(f"nats://127.0.0.1:{free_port()}", name="test", timeout=0.3)
 
 
 async def test_a_malformed_url_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="the broker's URL"):
-        await Connection.open("http://127.0.0.1", name="test")
+        await NatsConnection.open("http://127.0.0.1", name="test")
 
 
 async def test_while_disconnected_publishing_fails_and_afterwards_nothing_of_it_arrives(
@@ -120,7 +120,7 @@ async def test_while_disconnected_publishing_fails_and_afterwards_nothing_of_it_
     await _until(connection, False)
     with pytest.raises(Unavailable):
         connection.publish("later", b"too early")
-    assert connection.tell("later", b"too early") is False
+    assert connection.try_publish("later", b"too early") is False
     await own_nats.start()
     await _until(connection, True)
     connection.publish("later", b"in time")
@@ -170,7 +170,7 @@ async def test_closing_tells_everything_that_waits(nats: NatsServer, connect: Op
     other = await connect(nats.url)
     other.subscribe("waits", lambda _: None)
     await other.flush()
-    asked = asyncio.ensure_future(connection.ask("waits", b"", timeout=60))
+    asked = asyncio.ensure_future(connection.request("waits", b"", timeout=60))
     await connection.flush()
 
     await connection.close()

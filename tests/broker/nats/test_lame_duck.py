@@ -8,11 +8,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.nats.lame_duck import Overlap
-from broker.nats.protocol import Message
+from broker.nats.protocol import NatsMessage
 from broker.requests.call import Calls
-from broker.requests.serve import RequestBody, serve
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from broker.subjects import REST
 from schemas.http import Request, Response
 from tests.broker.server import NatsServer, free_port, running_server
@@ -40,9 +41,9 @@ async def test_calls_and_events_go_on_while_their_server_leaves(
 ) -> None:
     leaving, staying = cluster
     url = f"{leaving.url},{staying.url}"
-    door = await Connection.open(url, name="door")
-    worker = await Connection.open(url, name="worker")
-    speaker = await Connection.open(staying.url, name="speaker")
+    door = await NatsConnection.open(url, name="door")
+    worker = await NatsConnection.open(url, name="worker")
+    speaker = await NatsConnection.open(staying.url, name="speaker")
     heard: list[int] = []
     worker.subscribe("news", lambda message: heard.append(int(message.payload)))
     gate = asyncio.Event()
@@ -100,7 +101,7 @@ def test_message_that_both_have_is_handed_on_once() -> None:
 
     def come(side: object, payload: bytes) -> None:
         found = side.get(b"1")  # type: ignore[attr-defined]  # a side
-        found(Message("s", "", payload))
+        found(NatsMessage("s", "", payload))
 
     for side, payload in ((old, b"a"), (new, b"a"), (old, b"a"), (new, b"b"), (old, b"b"), (new, b"a")):
         come(side, payload)
@@ -115,6 +116,6 @@ def test_messages_of_a_queue_group_are_all_handed_on() -> None:
     for side in (overlap.side(), overlap.side()):
         found = side.get(b"1")
         assert found is not None
-        found(Message("s", "", b"same"))
+        found(NatsMessage("s", "", b"same"))
 
     assert seen == [b"same", b"same"]

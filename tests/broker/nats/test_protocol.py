@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.nats.connection import Connection
-from broker.nats.protocol import Link, Message, Server, parse_servers
+from broker.nats.connection import NatsConnection
+from broker.nats.protocol import NatsLink, NatsMessage
 from schemas.errors import Unavailable
-from schemas.keys.secret import Secret
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import running_server
 
 _WORD = st.text("abcdefgh.", min_size=1, max_size=8)
 _MESSAGES = st.lists(
-    st.builds(Message, _WORD, st.just("") | _WORD, st.binary(max_size=50), st.sampled_from([0, 0, 503, 404]))
+    st.builds(
+        NatsMessage, _WORD, st.just("") | _WORD, st.binary(max_size=50), st.sampled_from([0, 0, 503, 404])
+    )
 )
 
 
-def _written(message: Message, with_headers: bool) -> bytes:
+def _written(message: NatsMessage, with_headers: bool) -> bytes:
     """Give a message as a server writes it."""
     reply = f"{message.reply} " if message.reply else ""
     size = len(message.payload)
@@ -33,12 +34,12 @@ def _written(message: Message, with_headers: bool) -> bytes:
 
 @given(_MESSAGES, st.booleans(), st.data())
 async def test_messages_are_read_however_their_bytes_are_cut(
-    messages: list[Message], with_headers: bool, data: st.DataObject
+    messages: list[NatsMessage], with_headers: bool, data: st.DataObject
 ) -> None:
     stream = b"PING\r\n+OK\r\n".join([b"", *(_written(message, with_headers) for message in messages)])
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12).map(sorted))
-    got: list[Message] = []
-    link = Link({b"1": got.append}, lambda *_: None, lambda _: None)
+    got: list[NatsMessage] = []
+    link = NatsLink({b"1": got.append}, lambda *_: None, lambda _: None)
 
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
         if start < end:
@@ -48,36 +49,17 @@ async def test_messages_are_read_however_their_bytes_are_cut(
 
 
 async def test_a_callback_that_raises_does_not_stop_the_next_message() -> None:
-    got: list[Message] = []
+    got: list[NatsMessage] = []
 
-    def take(message: Message) -> None:
+    def take(message: NatsMessage) -> None:
         got.append(message)
         raise RuntimeError("broken callback")
 
-    link = Link({b"1": take}, lambda *_: None, lambda _: None)
+    link = NatsLink({b"1": take}, lambda *_: None, lambda _: None)
 
     link.data_received(b"MSG a 1 1\r\nx\r\nMSG a 2 1\r\ny\r\nMSG a 1 1\r\nz\r\n")
 
     assert [message.payload for message in got] == [b"x", b"z"]
-
-
-def test_servers_are_read_from_a_comma_separated_list() -> None:
-    servers = parse_servers("nats://us%40er:pa%2Fss@one:4333, two ,tls://[::1]:5000")
-
-    assert servers == [
-        Server("one", 4333, user="us@er", password=Secret("pa/ss")),
-        Server("two", 4222),
-        Server("::1", 5000, tls=True),
-    ]
-    assert "pa/ss" not in repr(servers)
-
-
-@pytest.mark.parametrize("url", ["", " , ", "http://host", "nats://", "nats://user:word@"])
-def test_what_is_no_broker_url_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(ValueError, match="the broker's URL") as caught:
-        parse_servers(url)
-
-    assert "word" not in str(caught.value).replace("password", "")
 
 
 async def test_a_server_that_demands_tls_is_reached_by_tls(
@@ -88,7 +70,7 @@ async def test_a_server_that_demands_tls_is_reached_by_tls(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
     async with running_server(config) as server:
-        connection = await Connection.open(server.url, name="test")
+        connection = await NatsConnection.open(server.url, name="test")
         got: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         connection.subscribe("secured", lambda message: got.set_result(message.payload))
         connection.publish("secured", b"x" * 200_000)
@@ -108,4 +90,4 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
 
     async with running_server(config) as server:
         with pytest.raises(Unavailable):
-            await Connection.open(server.url, name="test", timeout=0.5)
+            await NatsConnection.open(server.url, name="test", timeout=0.5)

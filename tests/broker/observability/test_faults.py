@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from broker.codec import encode
-from broker.observability.fault_reports import FaultReporter, KnownFaults
+from broker.observability.fault_reports import FaultCollector, FaultReporter
 from broker.observability.faults import Faults
-from broker.processes.status_lines import SIGN, read_sign, sign_with
+from broker.processes.status_lines import HEARTBEAT, heartbeat_line, parse_heartbeat
 from broker.subjects import FAULTS
 from schemas.faults import Fault, FaultReport
 from tests.broker.conftest import Open
@@ -31,24 +31,24 @@ def test_faults_are_bounded() -> None:
         faults.report(f"part {number}", "x" * 10_000)
 
     assert len(faults.present) == 8
-    assert len(sign_with(faults.present)) < 4096, "a sign of life is written in one piece"
+    assert len(heartbeat_line(faults.present)) < 4096, "a sign of life is written in one piece"
 
 
 def test_signs_of_life_carry_faults() -> None:
     faults = [Fault("stream A", "does not store", is_sticky=True)]
 
-    assert read_sign(SIGN) == []
-    assert read_sign(sign_with(faults)) == faults
-    assert sign_with([]) == SIGN
-    assert read_sign(b"alive {}\n") == []
-    assert read_sign(b"ready\n") is None
+    assert parse_heartbeat(HEARTBEAT) == []
+    assert parse_heartbeat(heartbeat_line(faults)) == faults
+    assert heartbeat_line([]) == HEARTBEAT
+    assert parse_heartbeat(b"alive {}\n") == []
+    assert parse_heartbeat(b"ready\n") is None
 
 
 async def test_edges_know_the_faults_of_other_processes_until_they_are_over(
     nats: NatsServer, connect: Open
 ) -> None:
     now = 0.0
-    known = KnownFaults(await connect(nats.url), lambda: now)
+    known = FaultCollector(await connect(nats.url), lambda: now)
     known.start()
     process = await connect(nats.url)
     faults = Faults()
@@ -68,7 +68,7 @@ async def test_edges_know_the_faults_of_other_processes_until_they_are_over(
         await reporter.close()
 
 
-def _reported(faults: Faults, known: KnownFaults) -> bool:
+def _reported(faults: Faults, known: FaultCollector) -> bool:
     faults.clear("stream A")
     faults.report("stream A", "does not store")
     return bool(known.reasons)

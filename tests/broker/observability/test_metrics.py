@@ -4,7 +4,7 @@ import signal
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from broker.observability.metrics import Report, answer_collect, collect, merged, up
+from broker.observability.metrics import MetricsReport, answer_collect, collect, merged, up
 from broker.observability.observations import RequestAnswered
 from broker.observability.observe import member_name, observe
 from tests.broker.conftest import Open
@@ -20,7 +20,7 @@ b 2.0
 
 
 def test_samples_of_processes_stand_together_with_their_names() -> None:
-    text = merged([Report("pools", "h:2", _TEXT), Report("edges", 'h"1', _TEXT)])
+    text = merged([MetricsReport("pools", "h:2", _TEXT), MetricsReport("edges", 'h"1', _TEXT)])
 
     families = list(text_string_to_metric_families(text))
     assert [family.name for family in families] == ["a", "b"]
@@ -63,7 +63,7 @@ async def test_every_process_answers_when_metrics_are_collected(
 
 
 def test_parts_that_did_not_report_are_shown_as_down() -> None:
-    report = Report(
+    report = MetricsReport(
         "pools",
         "h:1",
         b'headwater_pool_working{pool="rest"} 0.0\nheadwater_pool_working{pool="health.auth"} 0\n',

@@ -1,10 +1,10 @@
 """Counting of lines that repeat."""
 
-from broker.observability.repeats import FIRST_S, NEXT_S, Repeats
+from broker.observability.repeats import FIRST_S, NEXT_S, RepeatCounter
 
 
 def test_repeats_are_counted_with_their_ids_and_written_once_an_interval() -> None:
-    lines: Repeats[str] = Repeats()
+    lines: RepeatCounter[str] = RepeatCounter()
 
     assert lines.admit("k", "first", 0.0)
     assert not any(lines.admit("k", f"line {number}", 1.0, f"id{number}") for number in range(30))
@@ -17,7 +17,7 @@ def test_repeats_are_counted_with_their_ids_and_written_once_an_interval() -> No
 
 
 def test_a_kind_that_rests_is_written_again() -> None:
-    lines: Repeats[str] = Repeats()
+    lines: RepeatCounter[str] = RepeatCounter()
     lines.admit("k", "first", 0.0)
 
     assert lines.due(FIRST_S) == []
@@ -25,7 +25,7 @@ def test_a_kind_that_rests_is_written_again() -> None:
 
 
 def test_kinds_are_bounded_and_no_count_is_lost() -> None:
-    lines: Repeats[int] = Repeats(most=3)
+    lines: RepeatCounter[int] = RepeatCounter(most=3)
     for number in range(10):
         lines.admit(number, number, 0.0)
         lines.admit(number, number, 0.0)
@@ -37,7 +37,7 @@ def test_kinds_are_bounded_and_no_count_is_lost() -> None:
 
 
 def test_it_is_known_when_a_count_is_due() -> None:
-    lines: Repeats[str] = Repeats()
+    lines: RepeatCounter[str] = RepeatCounter()
     lines.admit("k", "first", 5.0)
     assert lines.next_at() is None
     lines.admit("k", "second", 6.0)

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from broker.observability import tracing
-from broker.observability.tracing import STATE, Tracing, begin_tracing, end_tracing
+from broker.observability.tracing import STATE, Tracing, start_tracing, stop_tracing
 from schemas.keys.secret import Secret
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Observability, SettingsError
@@ -22,13 +22,13 @@ def running() -> Tracing:
 
 def fail_inside(one: Tracing) -> None:
     """Raise inside of two spans."""
-    with one.serve("GET /x", {"traceparent": PARENT}, {"a": 1}), one.ask("sql", {}) as inner:
+    with one.server_span("GET /x", {"traceparent": PARENT}, {"a": 1}), one.client_span("sql", {}) as inner:
         inner.note("rows", 3)
         raise ValueError("a secret word")
 
 
 def test_nothing_is_traced_without_an_endpoint() -> None:
-    begin_tracing(Observability(), "edges", "project")
+    start_tracing(Observability(), "edges", "project")
 
     assert STATE.tracing is None
 
@@ -38,17 +38,17 @@ def test_missing_packages_are_told_with_their_cure(monkeypatch: pytest.MonkeyPat
     monkeypatch.delitem(sys.modules, "broker.observability.telemetry", raising=False)
 
     with pytest.raises(SettingsError, match=r"install headwater\[telemetry\]"):
-        begin_tracing(Observability("http://127.0.0.1:1"), "edges", "project")
+        start_tracing(Observability("http://127.0.0.1:1"), "edges", "project")
     assert STATE.tracing is None
 
 
 def test_spans_are_children_of_those_around_them_and_tell_no_words_of_errors() -> None:
     with collecting() as collector:
-        begin_tracing(Observability(collector.url, Secret("x-key=secret")), "edges", "shop")
+        start_tracing(Observability(collector.url, Secret("x-key=secret")), "edges", "shop")
         one = running()
         with pytest.raises(ValueError, match="a secret word"):
             fail_inside(one)
-        end_tracing()
+        stop_tracing()
         inner_span, outer = collector.spans
 
     assert STATE.tracing is None
@@ -63,15 +63,18 @@ def test_spans_are_children_of_those_around_them_and_tell_no_words_of_errors() -
 @pytest.mark.parametrize(("sampling", "count"), [(0.0, 0), (1.0, 3)])
 def test_sampling_decides_at_the_root_for_all_of_a_trace(sampling: float, count: int) -> None:
     with collecting() as collector:
-        begin_tracing(Observability(collector.url, sampling=sampling), "edges", "shop")
+        start_tracing(Observability(collector.url, sampling=sampling), "edges", "shop")
         one = running()
-        with one.serve("root", {}, {}), one.ask("call", {}):
+        with one.server_span("root", {}, {}), one.client_span("call", {}):
             told = dict(one.headers())
-            with one.serve("worker", list(told.items()), {}), one.ask("sql", {}, may_begin=False):
+            with (
+                one.server_span("worker", list(told.items()), {}),
+                one.client_span("sql", {}, may_begin=False),
+            ):
                 pass
-        with one.ask("alone", {}, may_begin=False):
+        with one.client_span("alone", {}, may_begin=False):
             pass
-        end_tracing()
+        stop_tracing()
         names = {each.name for each in collector.spans}
 
     assert len(names - {"call"}) == count
@@ -79,11 +82,11 @@ def test_sampling_decides_at_the_root_for_all_of_a_trace(sampling: float, count:
 
 
 def test_collector_that_is_away_holds_nobody_up() -> None:
-    begin_tracing(Observability("http://127.0.0.1:1"), "edges", "shop")
+    start_tracing(Observability("http://127.0.0.1:1"), "edges", "shop")
     one = running()
-    with one.serve("root", {}, {}):
+    with one.server_span("root", {}, {}):
         pass
-    end_tracing()
+    stop_tracing()
 
     assert tracing.STATE.tracing is None
 

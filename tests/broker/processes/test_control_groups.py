@@ -8,10 +8,10 @@ from broker.processes.control_groups import (
     Delegation,
     GroupMount,
     GroupState,
-    choose,
+    choose_delegation,
     find_delegation,
-    own_path,
-    place,
+    group_path,
+    locate_group,
     read_mounts,
 )
 
@@ -27,8 +27,8 @@ BOUND = "9 1 0:27 /docker/a\\040b /mnt/c\\040g rw - cgroup2 cgroup rw\n"
 
 
 def test_the_path_of_a_process_is_that_of_version_2() -> None:
-    assert own_path("4:memory:/x\n1:cpu:/\n0::/user.slice/a.service\n") == "/user.slice/a.service"
-    assert own_path("4:memory:/x\n") is None
+    assert group_path("4:memory:/x\n1:cpu:/\n0::/user.slice/a.service\n") == "/user.slice/a.service"
+    assert group_path("4:memory:/x\n") is None
 
 
 def test_mounts_are_read_with_their_blanks() -> None:
@@ -46,7 +46,7 @@ def test_mounts_are_read_with_their_blanks() -> None:
     ],
 )  # fmt: skip
 def test_a_group_lies_where_a_mount_shows_it(path: str, root: str, folder: str | None) -> None:
-    found = place(path, [GroupMount(root, "/m")])
+    found = locate_group(path, [GroupMount(root, "/m")])
 
     assert found == (None if folder is None else (Path(folder), Path("/m")))
 
@@ -71,7 +71,7 @@ def above(**more: bool) -> GroupState:
     ids=["the whole machine", "a container", "a service", "below a service", "below a container's root"],
 )
 def test_a_delegated_group_is_chosen(own: GroupState, parent: GroupState | None, folder: str) -> None:
-    found = choose(own, parent)
+    found = choose_delegation(own, parent)
 
     assert found == Delegation(Path(folder), frozenset({"memory", "pids", "cpu"}), own.is_top)
 
@@ -89,7 +89,7 @@ def test_a_delegated_group_is_chosen(own: GroupState, parent: GroupState | None,
     ids=["another's", "root, below another's", "alone", "read-only", "version 1 has them", "not handed down"],
 )  # fmt: skip
 def test_any_other_group_is_left_alone(own: GroupState, parent: GroupState | None, words: str) -> None:
-    found = choose(own, parent)
+    found = choose_delegation(own, parent)
 
     assert isinstance(found, str)
     assert words in found

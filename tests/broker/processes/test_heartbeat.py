@@ -5,14 +5,14 @@ import contextlib
 import os
 from pathlib import Path
 
-from broker.processes.heartbeat import ALIVE_FILE, begin_heartbeat
-from broker.processes.status_lines import SIGN
+from broker.processes.heartbeat import ALIVE_FILE, start_heartbeat
+from broker.processes.status_lines import HEARTBEAT
 
 
 async def test_file_is_there_while_the_process_lives(tmp_path: Path) -> None:
     path = tmp_path / "alive"
 
-    beating = begin_heartbeat({ALIVE_FILE: str(path)}, None)
+    beating = start_heartbeat({ALIVE_FILE: str(path)}, None)
     assert beating is not None
     async with asyncio.timeout(10):
         while not path.exists():
@@ -25,15 +25,15 @@ async def test_file_is_there_while_the_process_lives(tmp_path: Path) -> None:
 
 
 async def test_nothing_is_touched_where_nothing_is_named() -> None:
-    assert begin_heartbeat({}, None) is None
+    assert start_heartbeat({}, None) is None
 
 
 async def test_signs_go_into_the_pipe_until_its_reader_is_gone() -> None:
     reading, writing = os.pipe()
 
-    beating = begin_heartbeat({}, writing)
+    beating = start_heartbeat({}, writing)
     assert beating is not None
-    first = await asyncio.to_thread(os.read, reading, len(SIGN))
+    first = await asyncio.to_thread(os.read, reading, len(HEARTBEAT))
     os.close(reading)
     async with asyncio.timeout(10):
         while _is_open(writing):
@@ -41,7 +41,7 @@ async def test_signs_go_into_the_pipe_until_its_reader_is_gone() -> None:
     beating.cancel()
     await asyncio.gather(beating, return_exceptions=True)
 
-    assert first == SIGN
+    assert first == HEARTBEAT
 
 
 def _is_open(descriptor: int) -> bool:

@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 import pytest
 
 from broker.processes.lifecycle import BAD_SETTINGS, CRASHED, NOT_DRAINED, OK
-from broker.processes.status_lines import SIGN
+from broker.processes.status_lines import HEARTBEAT
 
 _S = 30
 
@@ -77,13 +77,13 @@ async def test_a_signal_drains_in_reverse_order_and_ends_in_order(number: signal
 async def test_the_supervisor_reads_ready_once_and_then_signs_of_life() -> None:
     process, reading = await _start("works", ready=True)
 
-    lines = await asyncio.to_thread(_read, reading, len(b"ready\n" + SIGN))
+    lines = await asyncio.to_thread(_read, reading, len(b"ready\n" + HEARTBEAT))
     process.terminate()
     rest = await asyncio.to_thread(_read, reading, 1000)
     await _end(process, reading)
 
-    assert lines == b"ready\n" + SIGN
-    assert rest.replace(SIGN, b"") == b""
+    assert lines == b"ready\n" + HEARTBEAT
+    assert rest.replace(HEARTBEAT, b"") == b""
 
 
 def _read(descriptor: int, size: int) -> bytes:

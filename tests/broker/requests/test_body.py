@@ -7,14 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests import body
-from broker.requests.body import BodyBroken, Sender, receive
+from broker.requests.body import BodyBroken, BodySender, receive_body
 from broker.requests.call import Calls
-from broker.requests.serve import BodyTooLarge, RequestBody, Serving, Streamed, serve
+from broker.requests.handler import BodyTooLarge, RequestBody, StreamedResponse
+from broker.requests.serve import PoolMember, serve
 from broker.subjects import REST, Subject
 from schemas.errors import ApiError
-from schemas.http import INLINE_LIMIT, Request, Response, Stream
+from schemas.http import INLINE_LIMIT, BodyStream, Request, Response
 from tests.broker.conftest import Open, Spawn
 from tests.broker.server import NatsServer
 
@@ -46,20 +47,20 @@ async def digest(source: AsyncIterator[bytes]) -> tuple[int, str]:
 class Ends:
     """Two connections, a sender at one and a receiver at the other."""
 
-    def __init__(self, left: Connection, right: Connection) -> None:
+    def __init__(self, left: NatsConnection, right: NatsConnection) -> None:
         self.right = right
-        self.sender = Sender(left)
-        self.stream = Stream(self.sender.subject)
+        self.sender = BodySender(left)
+        self.stream = BodyStream(self.sender.subject)
 
 
 async def make_ends(url: str, connect: Open) -> Ends:
     return Ends(await connect(url), await connect(url))
 
 
-async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject, Serving]:
+async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject, PoolMember]:
     """A pool that digests a POST, and answers a GET with as many bytes as its query says."""
 
-    async def answer(request: Request, content: RequestBody) -> Response | Streamed:
+    async def answer(request: Request, content: RequestBody) -> Response | StreamedResponse:
         match request.path:
             case "/digest":
                 size, seen = await digest(content.__aiter__())
@@ -71,10 +72,10 @@ async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject,
                     201, [("etag", "x")], b"".join([p async for p in large(int(request.query))]), "Made"
                 )
             case "/broken":
-                return Streamed(200, [], broken())
+                return StreamedResponse(200, [], broken())
             case "/early":
                 return Response(403, [], b"not yours")
-        return Streamed(200, [], large(int(request.query)), size=int(request.query))
+        return StreamedResponse(200, [], large(int(request.query)), size=int(request.query))
 
     worker = await connect(url)
     subject = Subject(f"{name}.request", name)
@@ -143,7 +144,7 @@ async def test_a_slow_reader_slows_the_source(nats: NatsServer, connect: Open) -
             yield b"\0" * body.CHUNK
 
     sending = asyncio.ensure_future(ends.sender.send(source()))
-    chunks = receive(ends.right, ends.stream)
+    chunks = receive_body(ends.right, ends.stream)
     await anext(chunks)
     await asyncio.wait([sending], timeout=0.3)
 
@@ -158,7 +159,7 @@ async def test_pieces_arrive_in_their_order(nats: NatsServer, connect: Open, dat
     ends = await make_ends(nats.url, connect)
     sending = asyncio.ensure_future(ends.sender.send(pieces(*data)))
 
-    came = [chunk async for chunk in receive(ends.right, ends.stream)]
+    came = [chunk async for chunk in receive_body(ends.right, ends.stream)]
 
     await sending
     assert came == [piece for piece in data if piece]
@@ -173,7 +174,7 @@ async def test_a_small_piece_does_not_wait_for_more(nats: NatsServer, connect: O
         await more.wait()
 
     sending = asyncio.ensure_future(ends.sender.send(source()))
-    chunks = receive(ends.right, ends.stream)
+    chunks = receive_body(ends.right, ends.stream)
 
     assert await asyncio.wait_for(anext(chunks), 10) == b"event"
     more.set()
@@ -195,7 +196,7 @@ async def test_a_reader_that_stops_early_stops_the_sender_and_closes_its_source(
             closed.set()
 
     sending = asyncio.ensure_future(ends.sender.send(source()))
-    chunks = receive(ends.right, ends.stream)
+    chunks = receive_body(ends.right, ends.stream)
     await anext(chunks)
 
     await chunks.aclose()
@@ -214,10 +215,10 @@ async def test_an_answer_closed_before_it_is_read_stops_its_sender(nats: NatsSer
         finally:
             closed.set()
 
-    async def answer(_: Request, __: RequestBody) -> Streamed:
+    async def answer(_: Request, __: RequestBody) -> StreamedResponse:
         stream = source()
         await anext(stream)
-        return Streamed(200, [], stream)
+        return StreamedResponse(200, [], stream)
 
     subject = Subject("unread.request", "unread")
     serving = await serve(await connect(nats.url), subject, answer, concurrency=1, queue=1)
@@ -281,7 +282,7 @@ async def test_a_missing_chunk_breaks_the_body(nats: NatsServer, connect: Open) 
     left = await connect(nats.url)
     told = asyncio.get_running_loop().create_future()
     sender = left.inbox.open(lambda message: None if told.done() else told.set_result(message.reply))
-    chunks = receive(ends.right, Stream(sender))
+    chunks = receive_body(ends.right, BodyStream(sender))
     reading = asyncio.ensure_future(anext(chunks))
 
     left.publish(await told, bytes([0]) + (1).to_bytes(8, "big") + b"the second chunk", sender)
@@ -298,7 +299,7 @@ async def test_a_sender_that_is_closed_already_breaks_the_reader_at_once(
     left.inbox.close(subject)
 
     with pytest.raises(BodyBroken):
-        await asyncio.wait_for(digest(receive(right, Stream(subject))), 10)
+        await asyncio.wait_for(digest(receive_body(right, BodyStream(subject))), 10)
 
 
 async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(
@@ -308,7 +309,7 @@ async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(
 
     for name in ("_INBOX.open.nobody.1", "events.catalog", "_INBOX.a b", "_INBOX.>"):
         with pytest.raises(BodyBroken):
-            await asyncio.wait_for(digest(receive(right, Stream(name))), 10)
+            await asyncio.wait_for(digest(receive_body(right, BodyStream(name))), 10)
 
 
 async def test_losing_the_broker_breaks_both_ends(own_nats: NatsServer, connect: Open) -> None:
@@ -319,7 +320,7 @@ async def test_losing_the_broker_breaks_both_ends(own_nats: NatsServer, connect:
         await asyncio.Event().wait()
 
     sending = asyncio.ensure_future(ends.sender.send(source()))
-    chunks = receive(ends.right, ends.stream)
+    chunks = receive_body(ends.right, ends.stream)
     await anext(chunks)
 
     own_nats.kill()

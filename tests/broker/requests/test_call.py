@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from broker.nats.connection import Connection
-from broker.requests.call import Answer, Calls
-from broker.requests.serve import RequestBody, Serving, serve
+from broker.nats.connection import NatsConnection
+from broker.requests.call import Calls, PoolReply
+from broker.requests.handler import RequestBody
+from broker.requests.serve import PoolMember, serve
 from broker.subjects import REST, Subject
 from schemas.errors import ApiError, DeadlineExceeded, OutcomeUnknown, Unavailable
 from schemas.http import Request, Response
@@ -22,15 +23,15 @@ class Pool:
 
     subject: Subject
     calls: Calls
-    connection: Connection
-    serving: Serving
+    connection: NatsConnection
+    serving: PoolMember
     seen: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def ask(self, path: str = "/", id: str = "1", budget_ms: int = 20_000) -> Answer:
+    async def ask(self, path: str = "/", id: str = "1", budget_ms: int = 20_000) -> PoolReply:
         return await self.calls.call(self.subject, Request(id, "GET", path, budget_ms=budget_ms))
 
     async def answer(self, request: Request, _: RequestBody) -> Response:
@@ -59,7 +60,7 @@ async def make_pool(url: str, name: str, connect: Open, max_in_flight: int = 102
     return pool
 
 
-async def refusal(awaited: "asyncio.Future[Answer] | asyncio.Task[Answer]") -> ApiError:
+async def refusal(awaited: "asyncio.Future[PoolReply] | asyncio.Task[PoolReply]") -> ApiError:
     with pytest.raises(ApiError) as caught:
         await awaited
     return caught.value
@@ -170,7 +171,7 @@ async def test_a_request_that_one_member_does_not_begin_is_taken_by_another(
             asked = [asyncio.ensure_future(calls.call(subject, Request(one, "POST", "/")))]
             while one not in begun:
                 await asyncio.sleep(0.01)
-            while len(calls._pools[subject.pool].roll.members) < 2:
+            while len(calls._tracker.pools[subject.pool].roll.members) < 2:
                 await asyncio.sleep(0.01)
             asked.append(asyncio.ensure_future(calls.call(subject, Request(other, "POST", "/"))))
             while other not in begun and not asked[1].done():
@@ -228,7 +229,7 @@ async def test_losing_the_broker_fails_calls_at_once_and_no_write_is_sent_later(
     assert pool.cancelled == ["in-flight"]
 
 
-async def _ask_until_answered(pool: Pool, id: str) -> Answer:
+async def _ask_until_answered(pool: Pool, id: str) -> PoolReply:
     deadline = time.monotonic() + 20
     while True:
         try:
@@ -275,7 +276,7 @@ async def test_calls_fail_only_with_the_worker_that_took_them(
     results = await asyncio.gather(*asked, return_exceptions=True)
 
     await serving.stop()
-    answered = [result for result in results if isinstance(result, Answer)]
+    answered = [result for result in results if isinstance(result, PoolReply)]
     failed = [result for result in results if isinstance(result, Unavailable)]
     assert done
     assert answered
@@ -359,8 +360,8 @@ async def test_a_write_with_an_idempotency_key_goes_past_a_stopped_worker(
     stopped.send_signal(signal.SIGCONT)
     await serving.stop()
 
-    assert {one.response.body for one in results[:20] if isinstance(one, Answer)} == {b"from this process"}
-    assert all(isinstance(one, Answer) for one in results[:20])
+    assert {one.response.body for one in results[:20] if isinstance(one, PoolReply)} == {b"from this process"}
+    assert all(isinstance(one, PoolReply) for one in results[:20])
     assert any(isinstance(one, OutcomeUnknown) for one in results[20:])
     assert len(seen) == len(set(seen))
 
@@ -412,7 +413,9 @@ async def test_a_read_whose_worker_was_killed_waits_for_the_next_worker(
 
     worker.kill()
     async with asyncio.timeout(20):
-        while not calls._pools["rest"].held and not read.done():  # it was sent again and reached no worker
+        while (
+            not calls._tracker.pools["rest"].held and not read.done()
+        ):  # it was sent again and reached no worker
             await asyncio.sleep(0)
     next_one = await connect(own_nats.url)
     serving = await serve(next_one, REST, _answer_id, concurrency=4, queue=4)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.requests.failure_reasons import failure_words
+from broker.requests.failure_reasons import failure_reason
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ from broker.requests.failure_reasons import failure_words
     ],
 )
 def test_code_and_words_are_told_where_they_hold_no_values(status: int, body: bytes, words: str) -> None:
-    assert failure_words(status, body) == words
+    assert failure_reason(status, body) == words

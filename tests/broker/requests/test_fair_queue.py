@@ -44,7 +44,7 @@ def test_a_place_is_free_for_each_further_caller_until_there_are_as_many_as_plac
 
     assert held[0] == 8
     assert held[1:3] == [1, 1]
-    assert one.used == one.places
+    assert one.used == one.slots
 
 
 def test_the_last_free_place_goes_to_a_caller_that_holds_none() -> None:

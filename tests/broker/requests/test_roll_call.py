@@ -1,23 +1,23 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.requests.roll_call import LEAVING, SETTLE_S, SILENT_S, Holding, Roll
+from broker.requests.roll_call import LEAVING, SETTLE_S, SILENT_S, MemberRoll, RollCallReply
 
 _LATER = SETTLE_S + 1
 
 
-def _roll(*members: str) -> Roll:
-    roll = Roll(since=0)
+def _roll(*members: str) -> MemberRoll:
+    roll = MemberRoll(since=0)
     for member in members:
-        roll.heard(Holding("rest", member, 0, []))
+        roll.record(RollCallReply("rest", member, 0, []))
     return roll
 
 
-def _round(roll: Roll, calls: list[str], answers: dict[str, list[str]]) -> list[str]:
-    question = roll.ask(calls)
+def _round(roll: MemberRoll, calls: list[str], answers: dict[str, list[str]]) -> list[str]:
+    question = roll.start_round(calls)
     for member, held in answers.items():
-        roll.heard(Holding("rest", member, question.round, held))
-    return roll.close(_LATER)
+        roll.record(RollCallReply("rest", member, question.round, held))
+    return roll.close_round(_LATER)
 
 
 def test_a_call_that_a_member_holds_is_not_lost() -> None:
@@ -43,18 +43,18 @@ def test_a_silent_member_may_hold_the_call() -> None:
 
 def test_calls_of_a_member_that_stays_silent_are_lost_and_rounds_are_decided_without_it() -> None:
     roll = _roll("a", "b")
-    question = roll.ask(["x", "y"])
-    roll.heard(Holding("rest", "b", question.round, ["y"]))
-    assert roll.close(_LATER) == []
-    question = roll.ask(["x", "y", "z"])
-    roll.heard(Holding("rest", "a", question.round, ["x"]))
-    assert roll.close(_LATER) == []  # from here on member b is silent
+    question = roll.start_round(["x", "y"])
+    roll.record(RollCallReply("rest", "b", question.round, ["y"]))
+    assert roll.close_round(_LATER) == []
+    question = roll.start_round(["x", "y", "z"])
+    roll.record(RollCallReply("rest", "a", question.round, ["x"]))
+    assert roll.close_round(_LATER) == []  # from here on member b is silent
 
     lost = []
     for after in (SILENT_S / 2, SILENT_S, SILENT_S + 0.1):
-        question = roll.ask(["x", "y", "z"])
-        roll.heard(Holding("rest", "a", question.round, ["x"]))
-        lost.append(sorted(roll.close(_LATER + after)))
+        question = roll.start_round(["x", "y", "z"])
+        roll.record(RollCallReply("rest", "a", question.round, ["x"]))
+        lost.append(sorted(roll.close_round(_LATER + after)))
 
     assert lost == [[], ["y"], ["z"]]  # nobody claims z: it takes two rounds
     assert roll.answering(_LATER + SILENT_S) == ["a"]
@@ -62,11 +62,11 @@ def test_calls_of_a_member_that_stays_silent_are_lost_and_rounds_are_decided_wit
 
 def test_a_member_that_answers_again_is_silent_no_more() -> None:
     roll = _roll("a")
-    roll.ask(["x"])
-    roll.close(_LATER)
+    roll.start_round(["x"])
+    roll.close_round(_LATER)
     assert roll.silent(_LATER + SILENT_S) == {"a"}
 
-    roll.heard(Holding("rest", "a", 1, ["x"]))
+    roll.record(RollCallReply("rest", "a", 1, ["x"]))
 
     assert roll.silent(_LATER + SILENT_S) == set()
 
@@ -74,7 +74,7 @@ def test_a_member_that_answers_again_is_silent_no_more() -> None:
 def test_a_member_that_leaves_is_given_nothing_by_name() -> None:
     roll = _roll("a", "b")
 
-    roll.heard(Holding("rest", "a", LEAVING, []))
+    roll.record(RollCallReply("rest", "a", LEAVING, []))
 
     assert roll.answering(_LATER) == ["b"]
 
@@ -83,13 +83,13 @@ def test_a_call_is_lost_at_once_with_the_member_that_claimed_it() -> None:
     roll = _roll("a", "b")
     _round(roll, ["x", "y"], {"a": ["x"], "b": ["y"]})
 
-    assert roll.gone("a") == ["x"]
-    assert roll.gone("a") == []
+    assert roll.remove("a") == ["x"]
+    assert roll.remove("a") == []
 
 
 def test_a_member_that_is_gone_is_not_waited_for() -> None:
     roll = _roll("a", "b")
-    roll.gone("b")
+    roll.remove("b")
 
     assert _round(roll, ["x"], {"a": []}) == []
     assert _round(roll, ["x"], {"a": []}) == ["x"]
@@ -97,18 +97,18 @@ def test_a_member_that_is_gone_is_not_waited_for() -> None:
 
 def test_a_late_answer_to_an_earlier_question_denies_nothing() -> None:
     roll = _roll("a")
-    early = roll.ask([])
+    early = roll.start_round([])
     for _ in range(3):
-        roll.ask(["x"])
-        roll.heard(Holding("rest", "a", early.round, []))
-        assert roll.close(_LATER) == []
+        roll.start_round(["x"])
+        roll.record(RollCallReply("rest", "a", early.round, []))
+        assert roll.close_round(_LATER) == []
 
 
 def test_a_new_asker_gives_nothing_up_before_members_had_time_to_be_known() -> None:
-    roll = Roll(since=0)
+    roll = MemberRoll(since=0)
     for _ in range(4):
-        roll.ask(["x"])
-        assert roll.close(SETTLE_S / 2) == []
+        roll.start_round(["x"])
+        assert roll.close_round(SETTLE_S / 2) == []
 
 
 def test_a_claim_takes_earlier_denials_back() -> None:

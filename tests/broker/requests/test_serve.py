@@ -2,11 +2,12 @@ import asyncio
 import math
 from dataclasses import dataclass, field
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import exposition
-from broker.requests.call import Answer, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.requests.current_request import CURRENT
-from broker.requests.serve import RequestBody, Serving, serve
+from broker.requests.handler import RequestBody
+from broker.requests.serve import PoolMember, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
@@ -32,14 +33,14 @@ class Scene:
 
     calls: Calls
     subject: Subject
-    worker: Connection
-    serving: Serving
+    worker: NatsConnection
+    serving: PoolMember
     begun: list[str] = field(default_factory=list)
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def ask(
         self, id: str, path: str = "/wait", budget_ms: int = 20_000, caller_key: str = ""
-    ) -> "asyncio.Task[Answer]":
+    ) -> "asyncio.Task[PoolReply]":
         request = Request(id, "GET", path, budget_ms=budget_ms, caller_key=caller_key)
         return asyncio.ensure_future(self.calls.call(self.subject, request))
 
@@ -184,7 +185,7 @@ async def test_a_request_that_waits_longer_than_allowed_is_refused_unbegun(
 
     refused = (await calls.call(subject, Request("late", "POST", "/", caller_key="b"))).response
 
-    assert (refused.status, refused.refused_by) == (503, serving.member)
+    assert (refused.status, refused.rejected_by) == (503, serving.member)
     assert b"did not begin this request in time" in refused.body
     gate.set()
     assert (await first).response.status == 200
@@ -314,7 +315,7 @@ async def test_losing_the_broker_cancels_the_work_nobody_can_hear_of(
 async def test_what_is_no_request_is_answered_with_a_500(nats: NatsServer, connect: Open) -> None:
     scene = await make_scene(nats.url, "garbage", connect)
 
-    answer = await scene.worker.ask(scene.subject.name, b"\xc1 no message pack")
+    answer = await scene.worker.request(scene.subject.name, b"\xc1 no message pack")
 
     assert b"An internal error occurred." in answer.payload
     assert (await scene.ask("1", "/")).response.status == 200

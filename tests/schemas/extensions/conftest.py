@@ -14,7 +14,7 @@ import pytest
 from schemas.settings.tree import Settings
 from services.supervisor.binaries import find_postgres
 from tests.workers.database import server as servers
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 PASSWORD = Settings().db.password.reveal()
 """Password of the login roles of a bootstrapped database."""

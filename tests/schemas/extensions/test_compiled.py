@@ -13,7 +13,7 @@ from services.supervisor.postgres.extensions import extension_files
 from services.supervisor.postgres.system_user import server_user
 from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database, start_server
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def outside() -> Iterator[Server]:
 async def test_an_outside_server_uses_what_it_has_and_goes_on_without_the_rest(outside: Server):
     told: list[str] = []
 
-    await migrate(outside.url(), Settings(), tell=told.append)
+    await migrate(outside.url(), Settings(), report=told.append)
     async with connected(outside.url("postgres", PASSWORD)) as project:
         digest = await project.fetchval("select extensions.digest('x', 'sha256')")
         names = [row[0] for row in await project.fetch("select extname from pg_extension order by 1")]

@@ -15,7 +15,7 @@ from schemas.settings.tree import Settings
 from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database import server as servers
 from tests.workers.database.server import Server, connected, fresh_database
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 _FIRST = (Path(__file__).parent / "http--1.6.first.sql").read_text()
 _HOSTILE = """

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from schemas.images.reading import (
     BadTransform,
-    Sides,
+    SideLimits,
     transform_of_body,
     transform_of_query,
     transform_of_token,
 )
 from schemas.images.transform import Transform
 
-SIDES = Sides(1, 2000)
+SIDES = SideLimits(1, 2000)
 
 
 def read(query: str) -> Transform:
@@ -84,7 +84,7 @@ def test_a_fault_is_told_in_the_words_of_the_official_checker(query: str, messag
 
 
 def test_sides_are_clamped_to_the_limits() -> None:
-    sides = Sides(16, 300)
+    sides = SideLimits(16, 300)
 
     assert transform_of_query("width=1&height=9000", sides) == Transform(16, 300)
     assert transform_of_query("width=0&height=20", sides) == Transform(0, 20)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.blobs import Blob
-from schemas.images.reading import Sides, transform_of_query, transform_of_token
+from schemas.blobs import BlobReference
+from schemas.images.reading import SideLimits, transform_of_query, transform_of_token
 from schemas.images.transform import (
     FORMATS,
     GRAVITIES,
-    Order,
+    RenderOrder,
     Transform,
     cache_key,
     is_negotiated,
@@ -22,7 +22,7 @@ from schemas.images.transform import (
     x_transformations,
 )
 
-SIDES = Sides(1, 2000)
+SIDES = SideLimits(1, 2000)
 OFFSETS = st.floats(-99999, 99999).map(lambda value: round(value, 4) + 0.0)
 POINTS = st.floats(0, 1).map(lambda value: round(value, 4))
 
@@ -160,11 +160,11 @@ def test_each_variant_has_an_etag_of_its_own() -> None:
 
 
 def test_an_order_names_the_places_of_its_result() -> None:
-    order = Order(Blob("b", "00000000-0000-4000-8000-000000000000"), Transform(8, 9), "webp")
+    order = RenderOrder(BlobReference("b", "00000000-0000-4000-8000-000000000000"), Transform(8, 9), "webp")
 
     assert order.key == "1-webp-8x9-cover"
-    assert order.result == Blob("b", order.source.version, order.key)
-    assert order.about == Blob("b", order.source.version, f"{order.key}.about")
+    assert order.result == BlobReference("b", order.source.version, order.key)
+    assert order.about == BlobReference("b", order.source.version, f"{order.key}.about")
 
 
 def test_a_transform_is_empty_when_nothing_is_asked() -> None:

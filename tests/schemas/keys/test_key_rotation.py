@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
-from schemas.caller import Rejected, User
-from schemas.keys.key_rotation import Step, list_text, new_list, rotate
+from schemas.caller import RejectedCaller, UserCaller
+from schemas.keys.key_rotation import RotationStep, list_text, new_list, rotate
 from schemas.keys.signing import new_signing_key, public_keys, read_signing_key, sign
 from schemas.keys.tokens import Verifier, read_keys
 from tests.fuzz.mutate import near_text
@@ -40,7 +40,7 @@ def token(text: str) -> str:
 
 
 def is_taken(token: str, text: str) -> bool:
-    return isinstance(Verifier(read_keys(text)).verify(token, NOW), User)
+    return isinstance(Verifier(read_keys(text)).verify(token, NOW), UserCaller)
 
 
 def test_a_new_list_has_one_key_that_signs() -> None:
@@ -61,7 +61,11 @@ def test_a_whole_rotation_keeps_every_token_as_long_as_its_key_is_there(first: d
     dropped = rotate(moved.text)
     old, new = token(zero), token(moved.text)
 
-    assert [each.step for each in (added, moved, dropped)] == [Step.ADDED, Step.MOVED, Step.DROPPED]
+    assert [each.step for each in (added, moved, dropped)] == [
+        RotationStep.ADDED,
+        RotationStep.MOVED,
+        RotationStep.DROPPED,
+    ]
     assert signers(zero) == signers(added.text) != signers(moved.text) == signers(dropped.text)
     assert len(entries(dropped.text)) == 1
     assert token(added.text).partition(".")[0] == old.partition(".")[0]
@@ -69,7 +73,7 @@ def test_a_whole_rotation_keeps_every_token_as_long_as_its_key_is_there(first: d
         assert is_taken(old, text)
     for text in (added.text, moved.text, dropped.text):
         assert is_taken(new, text)
-    assert isinstance(Verifier(read_keys(dropped.text)).verify(old, NOW), Rejected)
+    assert isinstance(Verifier(read_keys(dropped.text)).verify(old, NOW), RejectedCaller)
 
 
 def test_everybody_sees_the_standby_before_it_signs() -> None:
@@ -91,7 +95,7 @@ def test_the_order_of_the_list_does_not_matter() -> None:
     added = rotate(new_list())
     backwards = list_text([*reversed(entries(added.text))])
 
-    assert rotate(backwards).step is Step.MOVED
+    assert rotate(backwards).step is RotationStep.MOVED
     assert signers(rotate(backwards).text) == signers(rotate(added.text).text)
 
 
@@ -99,7 +103,7 @@ def test_a_single_key_without_operations_signs_and_says_so_from_then_on() -> Non
     added = rotate(json.dumps({name: RSA[name] for name in RSA if name != "key_ops"}))
 
     assert signers(added.text) == ["r"]
-    assert rotate(added.text).step is Step.MOVED
+    assert rotate(added.text).step is RotationStep.MOVED
 
 
 def test_a_set_of_keys_becomes_a_list() -> None:
@@ -117,10 +121,10 @@ def test_from_a_shared_secret_to_a_key_pair_there_are_two_steps() -> None:
     zero = list_text([{**SECRET, "key_ops": ["sign", "verify"]}])
     moved = rotate(rotate(zero).text)
 
-    assert (moved.step, moved.is_last) == (Step.MOVED, True)
+    assert (moved.step, moved.is_last) == (RotationStep.MOVED, True)
     assert is_taken(token(zero), moved.text)
     assert {**SECRET, "key_ops": ["verify"]} in entries(moved.text)
-    assert rotate(moved.text).step is Step.ADDED
+    assert rotate(moved.text).step is RotationStep.ADDED
 
 
 def test_keys_for_encryption_are_left_alone() -> None:

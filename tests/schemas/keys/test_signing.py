@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, HMACAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from schemas.caller import User
+from schemas.caller import UserCaller
 from schemas.keys.signing import SigningKey, public_keys, read_signing_key, sign
 from schemas.keys.tokens import Verifier, read_keys
 
@@ -50,7 +50,7 @@ def test_the_shared_secret_signs_with_hs256():
     token = sign(CLAIMS, SigningKey(SECRET))
 
     assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT"}
-    assert Verifier(read_keys(SECRET)).verify(token, NOW) == User(
+    assert Verifier(read_keys(SECRET)).verify(token, NOW) == UserCaller(
         json.dumps(CLAIMS, separators=(",", ":")).encode()
     )
 
@@ -87,7 +87,7 @@ def test_a_token_of_each_kind_of_key_is_verified_by_the_door(name: str):
     token = sign(CLAIMS, read_signing_key(text))
 
     assert jwt.get_unverified_header(token) == {"alg": name, "typ": "JWT", "kid": "mine"}
-    assert isinstance(Verifier(read_keys(text)).verify(token, NOW), User)
+    assert isinstance(Verifier(read_keys(text)).verify(token, NOW), UserCaller)
 
 
 @pytest.mark.parametrize("name", ASYMMETRIC)
@@ -96,7 +96,7 @@ def test_the_public_half_that_is_shown_verifies_tokens(name: str):
     shown = public_keys(text)
     token = sign(CLAIMS, read_signing_key(text))
 
-    assert isinstance(Verifier(read_keys(json.dumps({"keys": shown}))).verify(token, NOW), User)
+    assert isinstance(Verifier(read_keys(json.dumps({"keys": shown}))).verify(token, NOW), UserCaller)
     assert shown[0] | {"alg": name, "use": "sig", "key_ops": ["verify"], "kid": "mine"} == shown[0]
 
 

@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from schemas.caller import Refusal, Rejected, User
+from schemas.caller import TokenFault, RejectedCaller, UserCaller
 from schemas.keys.tokens import SKEW_S, Key, KeySet, Verifier, read_keys
 from tests.fuzz.mutate import near_text
 
 SECRET = "the secret of these tests, long enough for HS512 and all the others"
 NOW = 1_800_000_000.0
-NO_KEY = Rejected(
-    Refusal.UNDECODABLE,
+NO_KEY = RejectedCaller(
+    TokenFault.UNDECODABLE,
     "No suitable key or wrong key type",
     "None of the keys was able to decode the JWT",
 )
-UNREADABLE = Rejected(Refusal.UNDECODABLE, "JWT cryptographic operation failed")
-UNSUPPORTED = Rejected(Refusal.UNDECODABLE, "Wrong or unsupported encoding algorithm")
+UNREADABLE = RejectedCaller(TokenFault.UNDECODABLE, "JWT cryptographic operation failed")
+UNSUPPORTED = RejectedCaller(TokenFault.UNDECODABLE, "Wrong or unsupported encoding algorithm")
 RSA = rsa.generate_private_key(65537, 2048)
 OTHER_RSA = rsa.generate_private_key(65537, 2048)
 CURVES = {
@@ -74,8 +74,8 @@ def verifier(**options: Any) -> Verifier:
     return Verifier(read_keys(SECRET), **options)
 
 
-def claims_refused(message: str) -> Rejected:
-    return Rejected(Refusal.CLAIMS, message)
+def claims_refused(message: str) -> RejectedCaller:
+    return RejectedCaller(TokenFault.CLAIMS, message)
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
@@ -96,7 +96,7 @@ def test_a_secret_in_any_form_verifies_its_tokens(given_as: Any, algorithm: str)
 
     verified = Verifier(given_as()).verify(signed(claims, algorithm=algorithm), NOW)
 
-    assert isinstance(verified, User)
+    assert isinstance(verified, UserCaller)
     assert verified.decoded() == claims
 
 
@@ -107,7 +107,7 @@ def test_a_jwk_verifies_what_its_private_half_signed(algorithm: str, half: Any) 
     text = signed({"role": "reader"}, key, algorithm)
 
     for entry in (half(key), half(key, alg=algorithm)):
-        assert Verifier(keys(entry)).verify(text, NOW) == User(b'{"role":"reader"}')
+        assert Verifier(keys(entry)).verify(text, NOW) == UserCaller(b'{"role":"reader"}')
 
 
 def test_a_key_for_one_algorithm_is_not_used_for_another() -> None:
@@ -126,7 +126,7 @@ def test_a_token_under_the_algorithm_of_another_kind_of_key_is_refused(algorithm
 def test_the_key_of_the_token_s_kid_is_the_only_one_tried() -> None:
     both = Verifier(keys(public(RSA, kid="one"), public(OTHER_RSA, kid="two")))
 
-    assert isinstance(both.verify(signed({}, OTHER_RSA, "RS256", kid="two"), NOW), User)
+    assert isinstance(both.verify(signed({}, OTHER_RSA, "RS256", kid="two"), NOW), UserCaller)
     assert both.verify(signed({}, OTHER_RSA, "RS256", kid="one"), NOW) == NO_KEY
     assert both.verify(signed({}, OTHER_RSA, "RS256", kid="three"), NOW) == NO_KEY
 
@@ -134,15 +134,15 @@ def test_the_key_of_the_token_s_kid_is_the_only_one_tried() -> None:
 def test_every_key_is_tried_for_a_token_without_kid() -> None:
     both = Verifier(keys(public(RSA, kid="one"), public(OTHER_RSA, kid="two")))
 
-    assert isinstance(both.verify(signed({}, OTHER_RSA, "RS256"), NOW), User)
+    assert isinstance(both.verify(signed({}, OTHER_RSA, "RS256"), NOW), UserCaller)
 
 
 def test_keys_without_an_id_are_tried_for_a_token_with_an_unknown_kid() -> None:
     mixed = Verifier(read_keys(SECRET) + keys(public(RSA, kid="one")))
 
-    assert isinstance(mixed.verify(signed({}, kid="unknown"), NOW), User)
+    assert isinstance(mixed.verify(signed({}, kid="unknown"), NOW), UserCaller)
     assert mixed.verify(signed({}, RSA, "RS256", kid="unknown"), NOW) == NO_KEY
-    assert isinstance(mixed.verify(signed({}, RSA, "RS256", kid="one"), NOW), User)
+    assert isinstance(mixed.verify(signed({}, RSA, "RS256", kid="one"), NOW), UserCaller)
 
 
 def test_a_public_key_is_never_taken_for_a_secret() -> None:
@@ -157,7 +157,7 @@ def test_a_public_key_is_never_taken_for_a_secret() -> None:
 @pytest.mark.parametrize(
     ("header", "refusal"),
     [
-        (b'{"alg":"none"}', Rejected(Refusal.UNDECODABLE, "Wrong or unsupported encoding algorithm", "JWT is unsecured but expected 'alg' was not 'none'")),
+        (b'{"alg":"none"}', RejectedCaller(TokenFault.UNDECODABLE, "Wrong or unsupported encoding algorithm", "JWT is unsecured but expected 'alg' was not 'none'")),
         (b'{"alg":"None"}', UNSUPPORTED),
         (b'{"alg":"HS1"}', UNSUPPORTED),
         (b'{"alg":["HS256"]}', UNSUPPORTED),
@@ -178,7 +178,7 @@ def test_a_public_key_is_never_taken_for_a_secret() -> None:
         (b'{"alg":"HS256","b64":false,"crit":["b64"]}', NO_KEY),
     ],
 )  # fmt: skip
-def test_a_token_whose_header_cannot_be_used_is_refused(header: bytes, refusal: Rejected) -> None:
+def test_a_token_whose_header_cannot_be_used_is_refused(header: bytes, refusal: RejectedCaller) -> None:
     assert verifier().verify(token(b'{"role":"service_role"}', header), NOW) == refusal
 
 
@@ -188,11 +188,11 @@ GOOD = signed({"role": "reader"})
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("", Rejected(Refusal.UNDECODABLE, "Empty JWT is sent in Authorization header")),
-        ("x", Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 1")),
-        ("a.b", Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 2")),
-        (GOOD + ".x", Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 4")),
-        ("." * 100_000, Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 100001")),
+        ("", RejectedCaller(TokenFault.UNDECODABLE, "Empty JWT is sent in Authorization header")),
+        ("x", RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 1")),
+        ("a.b", RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 2")),
+        (GOOD + ".x", RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 4")),
+        ("." * 100_000, RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 100001")),
         ("..", UNREADABLE),
         ("a.b.c", UNREADABLE),
         (GOOD + "\n", UNREADABLE),
@@ -209,7 +209,7 @@ GOOD = signed({"role": "reader"})
         (signed({}, "another secret, just as long as the one of these tests"), NO_KEY),
     ],
 )
-def test_a_text_that_is_no_token_of_ours_is_refused(text: str, refusal: Rejected) -> None:
+def test_a_text_that_is_no_token_of_ours_is_refused(text: str, refusal: RejectedCaller) -> None:
     assert verifier().verify(text, NOW) == refusal
 
 
@@ -229,14 +229,14 @@ def test_claims_that_are_no_json_object_are_refused(payload: bytes) -> None:
     [b"{}", b' { "role" : null } ', b'{"role":5,"x":{"y":[1]}}', '{"name":"Åsa"}'.encode(), b'{"exp":null,"nbf":null}'],
 )  # fmt: skip
 def test_claims_are_given_byte_for_byte(payload: bytes) -> None:
-    assert verifier().verify(token(payload), NOW) == User(payload)
+    assert verifier().verify(token(payload), NOW) == UserCaller(payload)
 
 
 def test_a_token_of_a_hundred_kilobytes_is_verified_and_not_kept() -> None:
     payload = json.dumps({"text": "x" * 100_000}).encode()
     one = verifier()
 
-    assert one.verify(token(payload), NOW) == User(payload)
+    assert one.verify(token(payload), NOW) == UserCaller(payload)
     assert kept(one) == 0
 
 
@@ -277,7 +277,7 @@ EXPIRED, EARLY, FUTURE = "JWT expired", "JWT not yet valid", "JWT issued at futu
     ],
 )
 def test_times_are_numbers_and_may_be_half_a_minute_off(payload: str, refusal: str | None) -> None:
-    expected = User(payload.encode()) if refusal is None else claims_refused(refusal)
+    expected = UserCaller(payload.encode()) if refusal is None else claims_refused(refusal)
 
     assert verifier().verify(token(payload.encode()), NOW) == expected
 
@@ -308,27 +308,27 @@ def test_the_audience_is_ours_where_one_is_demanded(
     payload = f"{{{claim}}}".encode()
 
     for audience, refusal in ((None, of_any), ("ours", of_ours)):
-        expected = User(payload) if refusal is None else claims_refused(refusal)
+        expected = UserCaller(payload) if refusal is None else claims_refused(refusal)
         assert verifier(audience=audience).verify(token(payload), NOW) == expected
 
 
 def test_without_a_key_every_well_formed_token_is_refused_as_ours_to_mend() -> None:
     empty = Verifier(read_keys(""))
 
-    assert empty.verify(GOOD, NOW) == Rejected(Refusal.NO_SECRET, "Server lacks JWT secret")
-    assert isinstance(empty.verify("", NOW), Rejected)
-    assert empty.verify("a.b", NOW) == Rejected(Refusal.UNDECODABLE, "Expected 3 parts in JWT; got 2")
+    assert empty.verify(GOOD, NOW) == RejectedCaller(TokenFault.NO_SECRET, "Server lacks JWT secret")
+    assert isinstance(empty.verify("", NOW), RejectedCaller)
+    assert empty.verify("a.b", NOW) == RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 2")
 
 
 def test_a_short_secret_of_the_platform_still_verifies() -> None:
     short = "sixteen letters!"
     text = token(b"{}", secret=short.encode())
 
-    assert Verifier(read_keys(short)).verify(text, NOW) == User(b"{}")
+    assert Verifier(read_keys(short)).verify(text, NOW) == UserCaller(b"{}")
 
 
 def kept(one: Verifier) -> int:
-    return len(one._kept)
+    return len(one._cache)
 
 
 def test_a_verified_token_is_kept_and_given_again() -> None:
@@ -343,8 +343,8 @@ def test_a_kept_token_is_refused_once_it_is_expired() -> None:
     one = verifier()
     text = signed({"exp": int(NOW)})
 
-    assert isinstance(one.verify(text, NOW), User)
-    assert isinstance(one.verify(text, NOW + SKEW_S), User)
+    assert isinstance(one.verify(text, NOW), UserCaller)
+    assert isinstance(one.verify(text, NOW + SKEW_S), UserCaller)
     assert one.verify(text, NOW + SKEW_S + 0.001) == claims_refused(EXPIRED)
 
 
@@ -353,7 +353,7 @@ def test_a_kept_token_is_refused_when_the_clock_was_set_back(claim: str, refusal
     one = verifier()
     text = signed({claim: int(NOW)})
 
-    assert isinstance(one.verify(text, NOW), User)
+    assert isinstance(one.verify(text, NOW), UserCaller)
     assert one.verify(text, NOW - SKEW_S - 1) == claims_refused(refusal)
 
 
@@ -383,7 +383,7 @@ def test_the_oldest_kept_token_makes_room() -> None:
 def test_nothing_is_kept_where_nothing_may_be(entries: int) -> None:
     one = verifier(max_entries=entries)
 
-    assert isinstance(one.verify(GOOD, NOW), User)
+    assert isinstance(one.verify(GOOD, NOW), UserCaller)
     assert kept(one) == 0
 
 
@@ -506,8 +506,8 @@ VALID = [
 def test_any_text_near_a_token_is_refused(text: str) -> None:
     verified = ALL.verify(text, NOW)
 
-    if isinstance(verified, Rejected):
-        assert verified.kind is Refusal.UNDECODABLE
+    if isinstance(verified, RejectedCaller):
+        assert verified.kind is TokenFault.UNDECODABLE
     else:  # not one sign of what is signed may differ; of a signature, the bits that base64 does not use
         assert text.rpartition(".")[0] in {each.rpartition(".")[0] for each in VALID}
 
@@ -529,18 +529,18 @@ def test_any_signed_claims_are_given_or_refused_for_what_they_say(
     verified = ALL.verify(text, now)
 
     assert ALL.verify(text, now) == verified
-    if isinstance(verified, User):
+    if isinstance(verified, UserCaller):
         assert json.loads(verified.claims) == claims
         assert claims.get("exp") is None or float(str(claims["exp"])) + SKEW_S >= now
     else:
-        assert verified.kind is Refusal.CLAIMS
+        assert verified.kind is TokenFault.CLAIMS
 
 
 @given(st.dictionaries(names, anything, max_size=4))
 def test_any_header_is_refused_or_taken_without_harm(header: dict[str, object]) -> None:
     verified = ALL.verify(token(b"{}", json.dumps({"alg": "HS256", **header}).encode()), NOW)
 
-    assert isinstance(verified, User) or verified.kind is Refusal.UNDECODABLE
+    assert isinstance(verified, UserCaller) or verified.kind is TokenFault.UNDECODABLE
 
 
 jwk_members = st.fixed_dictionaries(
@@ -572,4 +572,4 @@ def test_any_text_is_a_key_or_refused(text: str, is_base64: bool) -> None:
     with contextlib.suppress(ValueError):
         found = read_keys(text, is_base64=is_base64)
 
-        assert isinstance(Verifier(found).verify(GOOD, NOW), Rejected)
+        assert isinstance(Verifier(found).verify(GOOD, NOW), RejectedCaller)

@@ -13,17 +13,18 @@ from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth import Hooks
+from schemas.settings.auth import AuthHooks
 from schemas.settings.auth_delivery import SENDERS
 from schemas.settings.auth_providers import External
-from schemas.settings.environment import RESERVED_ENVIRONMENT, environment_names
+from schemas.settings.environment import environment_names
 from schemas.settings.forms import keys as keys_of_table
 from schemas.settings.functions import FunctionSettings
+from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings
 from schemas.settings.storage import Bucket
 from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.types import Duration, Quota, Size
-from schemas.settings.unsupported import is_foreign
+from schemas.settings.unsupported import is_unsupported
 from tests.fuzz.mutate import near
 from tests.schemas.rsa_key import RSA_KEY
 
@@ -165,7 +166,7 @@ COMPANIONS = {
     },
     **{
         f"auth.hook.{name}.enabled": {f"hook_{name}_uri": "pg-functions://postgres/public/hook"}
-        for name in Hooks.__struct_fields__
+        for name in AuthHooks.__struct_fields__
     },
 }
 """What keys need beside them, under their names of the environment in the key's section."""
@@ -278,7 +279,7 @@ def test_every_key_is_read_from_the_file(key: str) -> None:
 
     assert value_of(settings, key) == sample(key)
     assert type(value_of(settings, key)) is type(sample(key))
-    assert is_foreign(key) or warnings == []
+    assert is_unsupported(key) or warnings == []
 
 
 @pytest.mark.parametrize("variable", sorted(NAMES))
@@ -296,7 +297,7 @@ def test_every_key_is_read_from_the_environment_which_wins_over_the_file(variabl
 
     assert variable == "HEADWATER_" + key.upper().replace(".", "_")
     assert value_of(settings, key) == wanted
-    assert is_foreign(key) or warnings == []
+    assert is_unsupported(key) or warnings == []
 
 
 def test_no_two_keys_share_an_environment_name() -> None:
@@ -305,7 +306,7 @@ def test_no_two_keys_share_an_environment_name() -> None:
         return sum(leaves(kind) if kind in msgspec.Struct.__subclasses__() else 1 for kind in kinds)
 
     assert len(NAMES) == leaves(Settings)
-    assert not NAMES.keys() & RESERVED_ENVIRONMENT
+    assert not NAMES.keys() & PROCESS_VARIABLES.keys()
 
 
 @pytest.mark.parametrize(
@@ -471,7 +472,7 @@ def test_an_unknown_variable_is_told_with_the_one_that_was_meant() -> None:
 
 
 def test_variables_by_which_processes_speak_to_each_other_are_known() -> None:
-    assert load_settings(b"", dict.fromkeys(RESERVED_ENVIRONMENT, "x"))[1] == []
+    assert load_settings(b"", dict.fromkeys(PROCESS_VARIABLES, "x"))[1] == []
 
 
 @pytest.mark.parametrize(

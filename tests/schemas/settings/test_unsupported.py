@@ -9,7 +9,7 @@ import pytest
 from schemas.settings.forms import KINDS, table_of_each
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
-from schemas.settings.unsupported import FOREIGN_KEYS, FOREIGN_SECTIONS, is_foreign
+from schemas.settings.unsupported import UNSUPPORTED_KEYS, UNSUPPORTED_SECTIONS, is_unsupported
 from tests.schemas.settings.test_tree import value_of
 
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def test_a_key_of_the_reference_that_is_not_honoured_is_told(key: str) -> None:
     assert len(told) == 1
     assert name in told[0]
     assert "Instead: " in told[0]
-    assert is_foreign(key)
+    assert is_unsupported(key)
 
 
 @pytest.mark.parametrize("name", PROVIDER)
@@ -137,7 +137,7 @@ def test_every_key_of_the_official_file_is_known() -> None:
     assert tomllib.loads(OFFICIAL.decode())["auth"]["sms"]["twilio"]["auth_token"].startswith("env(")
 
 
-@pytest.mark.parametrize("name", sorted(FOREIGN_SECTIONS))
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED_SECTIONS))
 def test_a_section_that_is_switched_off_asks_for_nothing(name: str) -> None:
     table = f"{name}.x" if name == "remotes" else name
     told = warnings_of(f"[{table}]\nenabled = false\nport = 5")
@@ -145,7 +145,7 @@ def test_a_section_that_is_switched_off_asks_for_nothing(name: str) -> None:
     assert bool(told) is (name == "remotes")
 
 
-@pytest.mark.parametrize("name", sorted(FOREIGN_SECTIONS))
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED_SECTIONS))
 def test_a_section_that_is_not_honoured_is_one_line(name: str) -> None:
     told = warnings_of(f'[{name}]\nenabled = true\nother = "x"\n[{name}.inner]\nkey = 1')
 
@@ -153,12 +153,12 @@ def test_a_section_that_is_not_honoured_is_one_line(name: str) -> None:
     assert told[-1].startswith(f"[{name}] in config.toml is not honoured (")
 
 
-@pytest.mark.parametrize("key", sorted(FOREIGN_KEYS))
+@pytest.mark.parametrize("key", sorted(UNSUPPORTED_KEYS))
 def test_a_key_that_is_not_honoured_is_told_with_what_to_do(key: str) -> None:
     section, _, name = key.rpartition(".")
 
     told = warnings_of(f"[{section}]\n{name} = {OTHER_VALUES.get(key, 7)}")
-    foreign = FOREIGN_KEYS[key]
+    foreign = UNSUPPORTED_KEYS[key]
 
     assert told == [
         f"[{section}] in config.toml has keys that are not honoured. {name}: {foreign.why}. Instead: {foreign.instead}"

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from schemas.functions.deployments import Manifest
+from schemas.functions.deployments import BundleManifest
 from schemas.keys.secret import Secret
 from schemas.settings.functions import FunctionSettings
-from services.cli.bundle import CannotBundle, Folder, folder_of, make_bundle
+from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
 from services.cli.main import main
 from services.supervisor.project.settings import load_project
 
@@ -41,10 +41,10 @@ def test_a_bundle_holds_what_the_function_needs_and_no_secrets(root: Path) -> No
         static_files=["./assets/*.html"], env={"KEY": Secret("hidden")}, verify_jwt=False
     )
 
-    data = make_bundle(Folder(root, {"a": settings}), "a")
+    data = make_bundle(FunctionsFolder(root, {"a": settings}), "a")
 
     found = members(data)
-    manifest = msgspec.json.decode(found.pop("manifest.json"), type=Manifest)
+    manifest = msgspec.json.decode(found.pop("manifest.json"), type=BundleManifest)
     assert set(found) == {
         "functions/a/index.ts", "functions/a/deno.json", "functions/a/.npmrc", "functions/_shared/deep/b.ts",
         "functions/utils/cors.ts", "functions/types.ts", "functions/import_map.json", "assets/page.html",
@@ -54,33 +54,33 @@ def test_a_bundle_holds_what_the_function_needs_and_no_secrets(root: Path) -> No
 
 
 def test_the_same_files_give_the_same_bytes(root: Path) -> None:
-    first = make_bundle(Folder(root, {}), "a")
+    first = make_bundle(FunctionsFolder(root, {}), "a")
     (root / "a" / "index.ts").touch()
 
-    assert make_bundle(Folder(root, {}), "a") == first
+    assert make_bundle(FunctionsFolder(root, {}), "a") == first
 
 
 def test_a_folder_of_another_name_becomes_the_usual_one(root: Path) -> None:
     other = root.rename(root.parent / "code")
     settings = FunctionSettings(entrypoint="./code/a/index.ts")
 
-    found = members(make_bundle(Folder(other, {"a": settings}), "a"))
+    found = members(make_bundle(FunctionsFolder(other, {"a": settings}), "a"))
 
     assert "functions/a/index.ts" in found
     assert (
-        msgspec.json.decode(found["manifest.json"], type=Manifest).settings.entrypoint
+        msgspec.json.decode(found["manifest.json"], type=BundleManifest).settings.entrypoint
         == "functions/a/index.ts"
     )
 
 
 def test_what_cannot_be_bundled_is_told(root: Path) -> None:
     for name in ("missing", "../a", "1a"):
-        with pytest.raises(CannotBundle):
-            make_bundle(Folder(root, {}), name)
+        with pytest.raises(BundleError):
+            make_bundle(FunctionsFolder(root, {}), name)
     (root.parent.parent / "x").mkdir()
     (root.parent.parent / "x" / "index.ts").touch()
-    with pytest.raises(CannotBundle, match="outside"):
-        make_bundle(Folder(root, {"a": FunctionSettings(entrypoint="../x/index.ts")}), "a")
+    with pytest.raises(BundleError, match="outside"):
+        make_bundle(FunctionsFolder(root, {"a": FunctionSettings(entrypoint="../x/index.ts")}), "a")
 
 
 def test_functions_that_are_switched_off_are_not_deployed(root: Path) -> None:

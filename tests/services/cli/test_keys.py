@@ -3,10 +3,10 @@ import subprocess
 import sys
 
 from schemas.keys.signing import read_signing_key
+from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import DEVELOPMENT_JWT_SECRET
 from services.supervisor.exposure import development_secrets
-from services.supervisor.project.dotenv import parse_dotenv
 from tests.services.cli.conftest import DEADLINE_S, ROOT
 
 

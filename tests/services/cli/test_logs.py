@@ -44,7 +44,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def tail(log):
-    with contextlib.closing(Tail(log, named=False)) as opened:
+    with contextlib.closing(Tail(log, with_name=False)) as opened:
         yield opened
 
 

@@ -5,11 +5,11 @@ import os
 import stat
 from pathlib import Path
 
+import click
 import pytest
-from click.testing import CliRunner
 
-from schemas.keys.key_rotation import Rotated, Step
-from services.cli.rotate import rotate, words
+from schemas.keys.key_rotation import RotationResult, RotationStep
+from services.cli.rotation_process import rotate_file, summary
 
 
 def kids(path: Path) -> list[str]:
@@ -63,14 +63,17 @@ def test_the_file_keeps_its_owner(place, file):
     "content",
     [b"", b"[", b"[]", b"\xff", b"{}", b'[{"kty":"EC"}]', b'{"keys":7}', b"x" * (1024 * 1024 + 1)],
 )
-def test_a_file_that_is_malformed_is_refused_in_words_and_stays_as_it_is(tmp_path, content):
+def test_a_file_that_is_malformed_is_refused_in_words_and_stays_as_it_is(tmp_path, capsys, content):
     path = tmp_path / "keys.json"
     path.write_bytes(content)
-    done = CliRunner().invoke(rotate, ["--keys", str(path)])
 
-    assert done.exit_code == 2
-    assert "cannot be used: " in done.stderr
-    assert "It is as it was" in done.stderr
+    with pytest.raises(click.exceptions.Exit) as exited:
+        rotate_file(path)
+
+    error = capsys.readouterr().err
+    assert exited.value.exit_code == 2
+    assert "cannot be used: " in error
+    assert "It is as it was" in error
     assert [each.name for each in tmp_path.iterdir()] == ["keys.json"]
     assert path.read_bytes() == content
 
@@ -104,7 +107,7 @@ def test_help_tells_all_steps_and_how_long_to_wait(place):
 
 
 def test_a_shared_secret_that_stops_signing_is_said_to_stay():
-    said = words(Rotated(Step.MOVED, "", "new (ES256)", ("legacy (HS256)",), is_last=True))
+    said = summary(RotationResult(RotationStep.MOVED, "", "new (ES256)", ("legacy (HS256)",), is_last=True))
 
     assert "legacy (HS256) is a shared secret" in said
     assert "complete" in said

@@ -9,10 +9,10 @@ import pytest
 from services.cli.s3_pair import s3_values, with_s3_pair
 from services.supervisor.data_folder.folder import DataFolder, lock_folder
 from services.supervisor.errors import StartRefused
-from services.supervisor.processes.plan import Choice, choose
+from services.supervisor.processes.plan import PartSelection, select_parts
 from services.supervisor.project.settings import Project, load_project
 
-WHOLE = Choice()
+WHOLE = PartSelection()
 OWN = {"S3_PROTOCOL_ACCESS_KEY_ID": "own-id", "S3_PROTOCOL_ACCESS_KEY_SECRET": "own-secret"}
 
 
@@ -66,11 +66,14 @@ def test_the_pair_of_the_settings_is_used_and_shown(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_platform_makes_none(tmp_path: Path) -> None:
-    found = with_s3_pair(project(tmp_path), choose((), ("storage",)))
+    found = with_s3_pair(project(tmp_path), select_parts((), ("storage",)))
 
     assert found.settings.storage.s3_protocol.access_key_id is None
     assert s3_values(found.data, {}) == {}
-    assert pair(with_s3_pair(project(tmp_path, **OWN), choose((), ("storage",)))) == ("own-id", "own-secret")
+    assert pair(with_s3_pair(project(tmp_path, **OWN), select_parts((), ("storage",)))) == (
+        "own-id",
+        "own-secret",
+    )
 
 
 @pytest.mark.parametrize("name", ["HEADWATER_STORAGE_ENABLED", "S3_PROTOCOL_ENABLED"])

@@ -324,7 +324,7 @@ def test_the_data_folder_keeps_its_secrets_to_its_owner(servers):
 
 
 class _Silent:
-    def say(self, line):
+    def info(self, line):
         pass
 
     def warn(self, line):

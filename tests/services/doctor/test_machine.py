@@ -7,7 +7,7 @@ import pytest
 
 from schemas.settings.reading import load_settings
 from services.doctor import machine
-from services.doctor.finding import Level
+from services.doctor.finding import FindingLevel
 from services.supervisor.data_folder.folder import DataFolder
 
 
@@ -16,10 +16,10 @@ def _settings(**environment: str):
 
 
 def test_development_keys_are_fine_on_loopback_only() -> None:
-    assert machine.look_at_keys(_settings()).level is Level.OK
+    assert machine.look_at_keys(_settings()).level is FindingLevel.OK
     public = machine.look_at_keys(_settings(HEADWATER_GATEWAY_HOST="0.0.0.0"))
-    assert public.level is Level.ERROR
-    assert "HEADWATER_AUTH_JWT_SECRET" in public.told
+    assert public.level is FindingLevel.ERROR
+    assert "HEADWATER_AUTH_JWT_SECRET" in public.text
 
 
 def test_port_that_is_taken_is_named() -> None:
@@ -30,20 +30,26 @@ def test_port_that_is_taken_is_named() -> None:
 
         found = machine.look_at_ports(_settings(HEADWATER_API_PORT=port))
 
-    assert found[0].level is Level.ERROR
-    assert port in found[0].told
+    assert found[0].level is FindingLevel.ERROR
+    assert port in found[0].text
 
 
 @pytest.mark.parametrize(
     ("now", "server", "level"),
-    [(1e9, None, Level.ERROR), (1.8e9, 1.8e9 + 60, Level.ERROR), (1.8e9, 1.8e9 + 1, Level.OK)],
+    [
+        (1e9, None, FindingLevel.ERROR),
+        (1.8e9, 1.8e9 + 60, FindingLevel.ERROR),
+        (1.8e9, 1.8e9 + 1, FindingLevel.OK),
+    ],
 )
-def test_clock_that_cannot_be_right_is_an_error(now: float, server: float | None, level: Level) -> None:
+def test_clock_that_cannot_be_right_is_an_error(
+    now: float, server: float | None, level: FindingLevel
+) -> None:
     assert machine.look_at_clock(now, server).level is level
 
 
 def test_disk_is_looked_at_before_the_folder_is_made(tmp_path: Path) -> None:
-    assert "MiB" in machine.look_at_disk(tmp_path / "not" / "yet").told
+    assert "MiB" in machine.look_at_disk(tmp_path / "not" / "yet").text
 
 
 def test_folder_of_another_version_is_an_error(tmp_path: Path) -> None:
@@ -52,26 +58,30 @@ def test_folder_of_another_version_is_an_error(tmp_path: Path) -> None:
 
     found = machine.look_at_folder(DataFolder(tmp_path), "18")
 
-    assert found.level is Level.ERROR
-    assert "17" in found.told
+    assert found.level is FindingLevel.ERROR
+    assert "17" in found.text
 
 
 def test_foreign_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("x")
 
-    assert machine.look_at_folder(DataFolder(tmp_path), "18").level is Level.ERROR
+    assert machine.look_at_folder(DataFolder(tmp_path), "18").level is FindingLevel.ERROR
 
 
 def test_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
-    assert machine.look_at_folder(DataFolder(tmp_path / "new"), "18").level is Level.OK
+    assert machine.look_at_folder(DataFolder(tmp_path / "new"), "18").level is FindingLevel.OK
 
 
 @pytest.mark.parametrize(
     ("holds", "accepted", "level"),
-    [(True, "false", Level.OK), (False, "false", Level.ERROR), (False, "true", Level.WARNING)],
+    [
+        (True, "false", FindingLevel.OK),
+        (False, "false", FindingLevel.ERROR),
+        (False, "true", FindingLevel.WARNING),
+    ],
 )
 def test_functions_without_a_wall_are_an_error(
-    monkeypatch: pytest.MonkeyPatch, holds: bool, accepted: str, level: Level
+    monkeypatch: pytest.MonkeyPatch, holds: bool, accepted: str, level: FindingLevel
 ) -> None:
     monkeypatch.setattr(machine, "holds_functions", lambda: holds)
     monkeypatch.setattr(machine, "landlock_abi", lambda: 7 if holds else 0)
@@ -81,20 +91,20 @@ def test_functions_without_a_wall_are_an_error(
     )
 
     assert found.level is level
-    assert [each.told.startswith("bounded by ") for each in bounds] == [True] * holds
+    assert [each.text.startswith("bounded by ") for each in bounds] == [True] * holds
 
 
 def test_uploads_that_take_nearly_all_that_they_may_are_told(tmp_path: Path) -> None:
     settings = _settings(HEADWATER_STORAGE_STAGING_LIMIT="64MiB")
     folder = tmp_path / "storage" / "staging"
     folder.mkdir(parents=True)
-    assert [each.level for each in machine.look_at_staging(settings, tmp_path)] == [Level.OK]
+    assert [each.level for each in machine.look_at_staging(settings, tmp_path)] == [FindingLevel.OK]
     with (folder / "left").open("wb") as file:
         file.truncate(60 * 1024 * 1024)
 
     found = machine.look_at_staging(settings, tmp_path)
 
-    assert [each.level for each in found] == [Level.WARNING]
-    assert "60 MiB" in found[0].told
-    assert "64 MiB" in found[0].told
+    assert [each.level for each in found] == [FindingLevel.WARNING]
+    assert "60 MiB" in found[0].text
+    assert "64 MiB" in found[0].text
     assert machine.look_at_staging(_settings(HEADWATER_STORAGE_ENABLED="false"), tmp_path) == []

@@ -3,16 +3,16 @@
 import pytest
 
 from schemas.settings.reading import load_settings
-from services.doctor.finding import Level
-from services.doctor.look import look_at_children
+from services.doctor.checks import look_at_children
+from services.doctor.finding import FindingLevel
 from services.doctor.readiness import look_at_readiness, read_readiness
-from services.supervisor.data_folder.state import ChildState, State
+from services.supervisor.data_folder.state import ChildState, PlatformState
 from tests.platform import free_port
 
 
-def _state(*children: ChildState, api: int = 0) -> State:
+def _state(*children: ChildState, api: int = 0) -> PlatformState:
     ports = {"api": api, "db": 0, "nats": 0, "mail": 0, "smtp": 0}
-    return State("1", 7, "running", 0.0, "/d", "/p", None, ports, {}, list(children))
+    return PlatformState("1", 7, "running", 0.0, "/d", "/p", None, ports, {}, list(children))
 
 
 def test_each_part_that_is_not_ready_is_a_fault_with_a_cure() -> None:
@@ -21,18 +21,18 @@ def test_each_part_that_is_not_ready_is_a_fault_with_a_cure() -> None:
     found = {each.title: each for each in read_readiness(body)}
 
     assert found.keys() == {"stream CHANGES", "object store"}
-    assert all(each.level is Level.ERROR and each.cure for each in found.values())
+    assert all(each.level is FindingLevel.ERROR and each.cure for each in found.values())
 
 
 def test_a_platform_that_is_ready_is_fine() -> None:
     [found] = read_readiness(b'{"status":"ready","parts":{"broker":"ok","rest":"ok"}}')
 
-    assert (found.level, found.told) == (Level.OK, "the gateway answers, and so do broker, rest")
+    assert (found.level, found.text) == (FindingLevel.OK, "the gateway answers, and so do broker, rest")
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"status":"ready"}', b'{"status":1,"parts":7}', b"<html>"])
 def test_an_answer_of_something_else_is_a_fault(body: bytes) -> None:
-    assert [each.level for each in read_readiness(body)] == [Level.ERROR]
+    assert [each.level for each in read_readiness(body)] == [FindingLevel.ERROR]
 
 
 def test_a_gateway_that_does_not_answer_is_a_fault_and_none_is_not_asked() -> None:
@@ -40,7 +40,7 @@ def test_a_gateway_that_does_not_answer_is_a_fault_and_none_is_not_asked() -> No
 
     [found] = look_at_readiness(settings, _state(api=free_port()))
 
-    assert (found.title, found.level) == ("gateway", Level.ERROR)
+    assert (found.title, found.level) == ("gateway", FindingLevel.ERROR)
     assert look_at_readiness(settings, _state()) == []
 
 
@@ -53,9 +53,9 @@ def test_a_restart_of_the_past_is_information_and_a_silent_part_is_a_fault() -> 
         _state(ChildState("pools", "running", 8, faults={"stream A": "does not store"}))
     )
 
-    assert [(each.level, each.told) for each in past] == [
-        (Level.OK, "all 2 run; started again in the past: pools 3 times")
+    assert [(each.level, each.text) for each in past] == [
+        (FindingLevel.OK, "all 2 run; started again in the past: pools 3 times")
     ]
-    assert [each.level for each in hung] == [Level.ERROR]
-    assert "process 8 does not answer since" in hung[0].told
-    assert [(each.level, each.told) for each in faulty] == [(Level.ERROR, "stream A does not store")]
+    assert [each.level for each in hung] == [FindingLevel.ERROR]
+    assert "process 8 does not answer since" in hung[0].text
+    assert [(each.level, each.text) for each in faulty] == [(FindingLevel.ERROR, "stream A does not store")]

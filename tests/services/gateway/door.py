@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from broker.processes.lifecycle import Process
+from broker.processes.lifecycle import ManagedProcess
 from schemas.keys.secret import Secret
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
 from services.app import serve_edges
@@ -22,7 +22,7 @@ _ids = itertools.count()
 Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
-class Watched(Process):
+class Watched(ManagedProcess):
     """A process that tells the test when it is ready."""
 
     def __init__(self, settings: Settings) -> None:
@@ -80,7 +80,7 @@ class Door:
 def start(process: Watched) -> "asyncio.Task[int]":
     """Run the edges in a process of this process; the task gives the exit code."""
 
-    async def main(_: Process) -> None:
+    async def main(_: ManagedProcess) -> None:
         await serve_edges(process, process.settings, ["gateway"])
 
     return asyncio.ensure_future(process.run(main))
@@ -101,7 +101,7 @@ async def running_door(
         broker=Broker(url=Secret(nats_url)),
         auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
         storage=Storage(enabled=False),
-        realtime=Realtime(enabled=False),
+        realtime=RealtimeSettings(enabled=False),
         graphql=Graphql(enabled=False),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
@@ -120,5 +120,5 @@ async def running_door(
 
 
 def fresh_id() -> str:
-    """Give a request id that no other test uses."""
+    """Return a request id that no other test uses."""
     return f"test-{next(_ids)}"

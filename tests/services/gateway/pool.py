@@ -19,8 +19,9 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from broker import subjects
-from broker.nats.connection import Connection
-from broker.requests.serve import RequestBody, Streamed, serve
+from broker.nats.connection import NatsConnection
+from broker.requests.handler import RequestBody, StreamedResponse
+from broker.requests.serve import serve
 from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 
@@ -55,7 +56,7 @@ class Pool:
         self.closed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.health = Response(200, body=b'{"message":"ok"}')
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         self.arrived[request.id].set()
         match request.path:
             case "/say":
@@ -66,15 +67,15 @@ class Pool:
             case "/large":
                 return Response(200, OCTETS, LARGE)
             case "/stream":
-                return Streamed(200, OCTETS, self._pieces(request.id))
+                return StreamedResponse(200, OCTETS, self._pieces(request.id))
             case "/sized":
-                return Streamed(200, OCTETS, self._pieces(request.id), size=len(LARGE))
+                return StreamedResponse(200, OCTETS, self._pieces(request.id), size=len(LARGE))
             case "/drip":
-                return Streamed(200, OCTETS, self._drip(request.id))
+                return StreamedResponse(200, OCTETS, self._drip(request.id))
             case "/cut":
-                return Streamed(200, OCTETS, self._cut())
+                return StreamedResponse(200, OCTETS, self._cut())
             case "/cut-sized":
-                return Streamed(200, OCTETS, self._cut(), size=1000)
+                return StreamedResponse(200, OCTETS, self._cut(), size=1000)
             case "/refuse":
                 raise Teapot("short and stout")
             case "/crash":
@@ -135,7 +136,7 @@ async def echo(request: Request, body: RequestBody) -> Response:
 async def running_pool(nats_url: str, *, concurrency: int = 64, queue: int = 256) -> AsyncIterator[Pool]:
     """Serve the REST subject and its health until the end of the block."""
     pool = Pool()
-    connection = await Connection.open(nats_url, name="test pool")
+    connection = await NatsConnection.open(nats_url, name="test pool")
     serving = await serve(connection, subjects.REST, pool.answer, concurrency=concurrency, queue=queue)
     health = await serve(connection, subjects.health("rest"), pool.answer_health, concurrency=4, queue=64)
     try:

@@ -24,7 +24,7 @@ def pair(tmp_path: Path) -> Tls:
 
 
 async def _served_at(port: int, trusted: Path | None = None) -> bytes:
-    """Give the certificate that a port shows; it is verified if it is to be trusted."""
+    """Return the certificate that a port shows; it is verified if it is to be trusted."""
     context = ssl.create_default_context(cafile=str(trusted)) if trusted else ssl._create_unverified_context()
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
     try:

@@ -1,6 +1,6 @@
 import pytest
 
-from services.gateway.conditions import Range, RangeRefused, http_date, is_unchanged, range_of
+from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
 
 ETAG, MODIFIED = '"abc"', 1_800_000_000
 DATE = http_date(MODIFIED)
@@ -38,17 +38,17 @@ def test_a_body_without_a_tag_or_a_date_is_always_sent() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("bytes=0-3", Range(0, 4)),
-        ("bytes=5-", Range(5, 11)),
-        ("bytes=-3", Range(8, 11)),
-        ("bytes=0-99", Range(0, 11)),
-        ("bytes=-99", Range(0, 11)),
-        ("bytes=10-10", Range(10, 11)),
-        ("Bytes = 1 - 2", Range(1, 3)),
+        ("bytes=0-3", ByteRange(0, 4)),
+        ("bytes=5-", ByteRange(5, 11)),
+        ("bytes=-3", ByteRange(8, 11)),
+        ("bytes=0-99", ByteRange(0, 11)),
+        ("bytes=-99", ByteRange(0, 11)),
+        ("bytes=10-10", ByteRange(10, 11)),
+        ("Bytes = 1 - 2", ByteRange(1, 3)),
         ("items=0-3", None),
     ],
 )
-def test_a_range_is_clamped_to_the_body(text: str, expected: Range | None) -> None:
+def test_a_range_is_clamped_to_the_body(text: str, expected: ByteRange | None) -> None:
     assert range_of({"range": text}, 11, ETAG, MODIFIED) == expected
 
 
@@ -58,12 +58,12 @@ def test_a_range_is_clamped_to_the_body(text: str, expected: Range | None) -> No
      "bytes=" + "0-0," * 1000],
 )  # fmt: skip
 def test_ranges_that_cannot_be_sent_are_refused(text: str) -> None:
-    with pytest.raises(RangeRefused):
+    with pytest.raises(InvalidByteRange):
         range_of({"range": text}, 11, ETAG, MODIFIED)
 
 
 def test_an_empty_body_has_no_range() -> None:
-    with pytest.raises(RangeRefused):
+    with pytest.raises(InvalidByteRange):
         range_of({"range": "bytes=0-0"}, 0, ETAG, MODIFIED)
 
 

@@ -21,7 +21,7 @@ MADE_ID = re.compile(r"[0-9a-f]{16}-[0-9a-f]+")
 
 
 def is_marked(reply: Reply) -> bool:
-    """Tell whether an answer has what every answer of the gateway has: CORS and the request id."""
+    """Return whether an answer has what every answer of the gateway has: CORS and the request id."""
     return bool(reply.header("access-control-expose-headers") and reply.header("x-request-id"))
 
 

@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def said(**parts: object) -> bytes:
-    """Give the body that makes `/say` answer so."""
+    """Return the body that makes `/say` answer so."""
     return json.dumps(parts).encode()
 
 

@@ -1,4 +1,4 @@
-from services.gateway.functions import forwarded
+from services.gateway.functions import forwarded_headers
 from tests.services.gateway.door import Door
 
 CLIENT = [
@@ -10,7 +10,7 @@ CLIENT = [
 
 
 def test_what_a_client_says_of_itself_does_not_reach_a_function() -> None:
-    told = dict(forwarded(CLIENT, dict(CLIENT), "http", "192.0.2.1", is_trusted=False))
+    told = dict(forwarded_headers(CLIENT, dict(CLIENT), "http", "192.0.2.1", is_trusted=False))
 
     assert told == {
         "host": "api.example:8000",
@@ -25,7 +25,7 @@ def test_what_a_client_says_of_itself_does_not_reach_a_function() -> None:
 def test_a_known_proxy_is_believed() -> None:
     sent = {"host": "inner", "x-forwarded-host": "public.example", "x-forwarded-proto": "https"}
 
-    told = dict(forwarded(list(sent.items()), sent, "http", "192.0.2.1", is_trusted=True))
+    told = dict(forwarded_headers(list(sent.items()), sent, "http", "192.0.2.1", is_trusted=True))
 
     assert (told["x-forwarded-proto"], told["x-forwarded-host"]) == ("https", "public.example")
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from broker.codec import encode
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
 from broker.subjects import FAULTS
 from schemas.faults import Fault, FaultReport
@@ -40,7 +40,7 @@ async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
 
 
 async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: NatsServer) -> None:
-    reporting = await Connection.open(lonely_nats.url, name="reporting")
+    reporting = await NatsConnection.open(lonely_nats.url, name="reporting")
     try:
         reporting.publish(
             FAULTS.name, encode(FaultReport("a:1", [Fault("stream CHANGES", "does not store")]))
@@ -167,7 +167,7 @@ async def test_metrics_are_closed_to_who_comes_through_a_proxy(door: Door, heade
 async def test_where_there_is_a_token_metrics_are_for_it_alone(
     nats: NatsServer, pool: Pool, peer: str, authorization: str | None, status: int
 ) -> None:
-    connection = await Connection.open(nats.url, name="health")
+    connection = await NatsConnection.open(nats.url, name="health")
     try:
         health = Health(connection, Calls(connection), Secret(TOKEN))
         answer = await health.answer("/metrics", peer, authorization)
@@ -194,7 +194,7 @@ async def test_where_there_is_a_token_metrics_are_for_it_alone(
 async def test_where_there_is_no_token_metrics_are_for_this_machine(
     nats: NatsServer, pool: Pool, peer: str, status: int
 ) -> None:
-    connection = await Connection.open(nats.url, name="health")
+    connection = await NatsConnection.open(nats.url, name="health")
     try:
         answer = await Health(connection, Calls(connection), None).answer("/metrics", peer, None)
     finally:
@@ -207,7 +207,7 @@ async def test_where_there_is_no_token_metrics_are_for_this_machine(
 async def test_without_a_token_in_the_settings_none_opens_the_metrics(
     nats: NatsServer, pool: Pool, authorization: str | None
 ) -> None:
-    connection = await Connection.open(nats.url, name="health")
+    connection = await NatsConnection.open(nats.url, name="health")
     try:
         health = Health(connection, Calls(connection), None)
         answer = await health.answer("/metrics", "198.51.100.1", authorization)

@@ -2,15 +2,15 @@ from typing import Any
 
 import pytest
 
-from services.gateway.public_address import told_by, with_prefix
+from services.gateway.public_address import url_from_headers, with_prefix
 
 URL = "http://inside:8000/storage/v1"
 
 
 def told(*, is_trusted: bool = True, scheme: str = "http", **headers: str) -> str:
-    """Give the address that headers tell; `host` is `inside:8000` if not said."""
+    """Return the address that headers tell; `host` is `inside:8000` if not said."""
     named = {name.replace("_", "-"): value for name, value in {"host": "inside:8000", **headers}.items()}
-    return told_by(named, scheme, is_trusted=is_trusted)
+    return url_from_headers(named, scheme, is_trusted=is_trusted)
 
 
 @pytest.mark.parametrize(

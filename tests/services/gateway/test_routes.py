@@ -1,8 +1,8 @@
-"""Where each path goes (reference page "platform", section 1, "Routing")."""
+"""Where each path goes (docs/reference/platform.md, sections 1, "Routing")."""
 
 import pytest
 
-from services.gateway.routes import POOLS, ROUTES, Route, route_of
+from services.gateway.routes import POOLS, ROUTES, GatewayRoute, route_of
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_other_path_belongs_to_none(path: str) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.prefix)
-def test_every_prefix_leads_to_its_own_route(route: Route) -> None:
+def test_every_prefix_leads_to_its_own_route(route: GatewayRoute) -> None:
     method = min(route.methods, default="GET")
     for path in (route.prefix, f"{route.prefix}/a/b"):
         found = route_of(path, method)
@@ -99,10 +99,10 @@ def test_every_prefix_leads_to_its_own_route(route: Route) -> None:
         assert found[0] == route
 
 
-def test_what_is_built_has_a_pool_that_must_be_ready() -> None:
+def test_every_area_has_a_pool_that_must_be_ready() -> None:
     assert (
         set(POOLS)
-        == {route.area for route in ROUTES if route.is_built} - {"functions"}
+        == {route.area for route in ROUTES} - {"functions"}
         == {"rest", "graphql", "auth", "storage", "realtime"}
     )
     assert len(POOLS) == len(set(POOLS))

@@ -104,7 +104,7 @@ async def connected(port: int) -> AsyncIterator[Wire]:
 
 
 def head_of(method: str, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> bytes:
-    """Give the head of a request, in the letters it was given."""
+    """Return the head of a request, in the letters it was given."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     lines = [
         f"{method} {target} HTTP/1.1",
@@ -115,5 +115,5 @@ def head_of(method: str, target: str, headers: Mapping[str, str] | Iterable[tupl
 
 
 def chunked(*pieces: bytes) -> bytes:
-    """Give a body in the chunked coding."""
+    """Return a body in the chunked coding."""
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (*pieces, b""))

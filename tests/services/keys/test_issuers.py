@@ -6,7 +6,7 @@ import pytest
 
 from schemas.settings.auth_providers import Auth0, AwsCognito, Clerk, Firebase, ThirdParty, WorkOs
 from schemas.settings.tree import SettingsError
-from services.keys.issuers import Foreign, Place, foreign_issuers, is_safe
+from services.keys.issuers import IssuerTemplate, ThirdPartyIssuer, is_safe, third_party_issuers
 
 GOOGLE = "https://www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
 POOL = "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123"
@@ -17,35 +17,41 @@ POOL = "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123"
     [
         (
             {"firebase": Firebase(True, "my-project")},
-            Foreign("firebase", "https://securetoken.google.com/my-project", GOOGLE, "my-project"),
+            ThirdPartyIssuer("firebase", "https://securetoken.google.com/my-project", GOOGLE, "my-project"),
         ),
         (
             {"auth0": Auth0(True, "acme")},
-            Foreign("auth0", "https://acme.auth0.com/", "https://acme.auth0.com/.well-known/jwks.json"),
+            ThirdPartyIssuer(
+                "auth0", "https://acme.auth0.com/", "https://acme.auth0.com/.well-known/jwks.json"
+            ),
         ),
         (
             {"auth0": Auth0(True, "acme", "eu")},
-            Foreign("auth0", "https://acme.eu.auth0.com/", "https://acme.eu.auth0.com/.well-known/jwks.json"),
+            ThirdPartyIssuer(
+                "auth0", "https://acme.eu.auth0.com/", "https://acme.eu.auth0.com/.well-known/jwks.json"
+            ),
         ),
         (
             {"aws_cognito": AwsCognito(True, "eu-west-1_AbCdEf123", "eu-west-1")},
-            Foreign("aws_cognito", POOL, POOL + "/.well-known/jwks.json"),
+            ThirdPartyIssuer("aws_cognito", POOL, POOL + "/.well-known/jwks.json"),
         ),
-        ({"clerk": Clerk(True, "clerk.example.com")}, Foreign("clerk", "https://clerk.example.com")),
+        ({"clerk": Clerk(True, "clerk.example.com")}, ThirdPartyIssuer("clerk", "https://clerk.example.com")),
         (
             {"workos": WorkOs(True, "https://api.workos.com/user_management/client_1")},
-            Foreign("workos", "https://api.workos.com/user_management/client_1"),
+            ThirdPartyIssuer("workos", "https://api.workos.com/user_management/client_1"),
         ),
     ],
 )
-def test_each_issuer_is_the_one_of_its_documentation(settings: dict[str, Any], expected: Foreign) -> None:
-    assert foreign_issuers(ThirdParty(**settings)) == [expected]
+def test_each_issuer_is_the_one_of_its_documentation(
+    settings: dict[str, Any], expected: ThirdPartyIssuer
+) -> None:
+    assert third_party_issuers(ThirdParty(**settings)) == [expected]
 
 
 def test_only_issuers_that_are_enabled_are_trusted() -> None:
     settings = ThirdParty(firebase=Firebase(False, "x"), clerk=Clerk(True, "clerk.example.com"))
 
-    assert [each.name for each in foreign_issuers(settings)] == ["clerk"]
+    assert [each.name for each in third_party_issuers(settings)] == ["clerk"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def test_only_issuers_that_are_enabled_are_trusted() -> None:
     ],
 )
 def test_the_discovery_document_lies_below_the_issuer(url: str, document: str) -> None:
-    assert Foreign("any", url).discovery_url == document
+    assert ThirdPartyIssuer("any", url).discovery_url == document
 
 
 @pytest.mark.parametrize(
@@ -80,14 +86,14 @@ def test_the_discovery_document_lies_below_the_issuer(url: str, document: str) -
 )
 def test_a_value_that_would_lead_elsewhere_is_refused_at_the_start(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=r"^auth\.third_party\.\w+\.\w+ must be "):
-        foreign_issuers(ThirdParty(**settings))
+        third_party_issuers(ThirdParty(**settings))
 
 
 def test_our_own_issuer_cannot_be_a_foreign_one() -> None:
     settings = ThirdParty(workos=WorkOs(True, "https://api.example.com/auth/v1"))
 
     with pytest.raises(SettingsError, match="is our own one"):
-        foreign_issuers(settings, {"https://api.example.com/auth/v1"})
+        third_party_issuers(settings, {"https://api.example.com/auth/v1"})
 
 
 def test_two_settings_cannot_name_one_issuer() -> None:
@@ -96,14 +102,18 @@ def test_two_settings_cannot_name_one_issuer() -> None:
     )
 
     with pytest.raises(SettingsError, match="is that of clerk"):
-        foreign_issuers(settings)
+        third_party_issuers(settings)
 
 
 def test_another_table_of_places_takes_the_place_of_ours() -> None:
-    places = {"firebase": Place("http://127.0.0.1:1/{project_id}", "http://127.0.0.1:1/keys", "{project_id}")}
+    places = {
+        "firebase": IssuerTemplate(
+            "http://127.0.0.1:1/{project_id}", "http://127.0.0.1:1/keys", "{project_id}"
+        )
+    }
 
-    assert foreign_issuers(ThirdParty(firebase=Firebase(True, "p")), places=places) == [
-        Foreign("firebase", "http://127.0.0.1:1/p", "http://127.0.0.1:1/keys", "p")
+    assert third_party_issuers(ThirdParty(firebase=Firebase(True, "p")), templates=places) == [
+        ThirdPartyIssuer("firebase", "http://127.0.0.1:1/p", "http://127.0.0.1:1/keys", "p")
     ]
 
 

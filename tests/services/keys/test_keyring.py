@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from broker.events import publish
-from broker.nats.connection import Connection
+from broker.events import publish_event
+from broker.nats.connection import NatsConnection
 from broker.subjects import KEYS_CHANGED
-from schemas.caller import Caller, Rejected, Service, User
+from schemas.caller import Caller, RejectedCaller, ServiceCaller, UserCaller
 from schemas.events import KeysChanged
 from schemas.keys.key_rotation import new_list, rotate
 from schemas.keys.signing import read_signing_key, sign
 from schemas.settings.auth_providers import Firebase, ThirdParty, WorkOs
 from schemas.settings.tree import Auth, Settings
 from services.app import doorkeeper
-from services.gateway.doorkeeper import Doorkeeper
+from services.gateway.authentication import Authenticator
 from services.gateway.routes import route_of
-from services.keys.foreign import ForeignKeys
-from services.keys.issuers import Place, foreign_issuers
-from services.keys.keyring import Keyring
-from services.keys.own import OwnKeys
-from services.keys.published import Publications
+from services.keys.issuers import IssuerTemplate, third_party_issuers
+from services.keys.key_fetch import KeyClient
+from services.keys.keyring import GatewayKeyring
+from services.keys.platform_keys import PlatformKeys
+from services.keys.third_party_keys import ThirdPartyKeys
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import NatsServer, running_server
 from tests.services.keys.issuer import KEYS, Issuer, pair
@@ -43,15 +43,15 @@ async def nats() -> AsyncIterator[NatsServer]:
 
 @asynccontextmanager
 async def door(
-    nats: NatsServer, *, places: dict[str, Place] | None = None, **auth: Any
-) -> AsyncIterator[tuple[Doorkeeper, Keyring]]:
+    nats: NatsServer, *, places: dict[str, IssuerTemplate] | None = None, **auth: Any
+) -> AsyncIterator[tuple[Authenticator, GatewayKeyring]]:
     """Give a doorkeeper whose keys are kept up to date."""
     settings = Settings(auth=Auth(**auth))
-    own, publications = OwnKeys(settings.auth), Publications()
+    own, publications = PlatformKeys(settings.auth), KeyClient()
     keeper = doorkeeper(settings, own)
-    issuers = foreign_issuers(settings.auth.third_party, **({"places": places} if places else {}))
-    keyring = Keyring(keeper, own, ForeignKeys(issuers, publications.keys, keeper.trust))
-    connection = await Connection.open(nats.url, name="edges")
+    issuers = third_party_issuers(settings.auth.third_party, **({"templates": places} if places else {}))
+    keyring = GatewayKeyring(keeper, own, ThirdPartyKeys(issuers, publications.keys, keeper.trust))
+    connection = await NatsConnection.open(nats.url, name="edges")
     try:
         await keyring.start(connection)
         yield keeper, keyring
@@ -61,13 +61,13 @@ async def door(
         await publications.close()
 
 
-async def ask(keeper: Doorkeeper, path: str, token: str) -> Caller:
+async def ask(keeper: Authenticator, path: str, token: str) -> Caller:
     """Ask as the edge does."""
     found = route_of(path)
     assert found is not None
     authorization, now = f"Bearer {token}", time.time()
     caller = keeper.caller(found[0], OWN.anon_key, authorization, now)
-    if isinstance(caller, Rejected):
+    if isinstance(caller, RejectedCaller):
         return await keeper.second_look(found[0], OWN.anon_key, authorization, now, caller)
     return caller
 
@@ -92,10 +92,10 @@ async def test_the_data_interfaces_take_a_foreign_token_and_the_accounts_do_not(
     async with door(nats, **trusting(issuer)) as (keeper, _):
         for path in (REST, "/graphql/v1", "/storage/v1/object/x", "/realtime/v1/api"):
             found = await ask(keeper, path, token)
-            assert isinstance(found, User)
+            assert isinstance(found, UserCaller)
             assert found.decoded()["sub"] == "foreign-user"
-        assert isinstance(await ask(keeper, AUTH, token), Rejected)
-        assert isinstance(await ask(keeper, "/functions/v1/x", token), Rejected)
+        assert isinstance(await ask(keeper, AUTH, token), RejectedCaller)
+        assert isinstance(await ask(keeper, "/functions/v1/x", token), RejectedCaller)
 
 
 async def test_a_foreign_token_is_no_api_key(nats: NatsServer, issuer: Issuer) -> None:
@@ -104,16 +104,16 @@ async def test_a_foreign_token_is_no_api_key(nats: NatsServer, issuer: Issuer) -
 
 
 async def test_firebase_tokens_must_be_for_the_project(nats: NatsServer, issuer: Issuer) -> None:
-    places = {"firebase": Place(issuer.url + "/{project_id}", issuer.url + KEYS, "{project_id}")}
+    places = {"firebase": IssuerTemplate(issuer.url + "/{project_id}", issuer.url + KEYS, "{project_id}")}
     settings = {"third_party": ThirdParty(firebase=Firebase(True, "mine"))}
     async with door(nats, places=places, **settings) as (keeper, _):
         mine = issuer.url + "/mine"
 
-        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="mine")), User)
-        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="theirs")), Rejected)
-        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine)), Rejected)
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="mine")), UserCaller)
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="theirs")), RejectedCaller)
+        assert isinstance(await ask(keeper, REST, issuer.token(iss=mine)), RejectedCaller)
         assert isinstance(
-            await ask(keeper, REST, issuer.token(iss=issuer.url + "/theirs", aud="mine")), Rejected
+            await ask(keeper, REST, issuer.token(iss=issuer.url + "/theirs", aud="mine")), RejectedCaller
         )
 
 
@@ -124,8 +124,8 @@ async def test_a_key_that_the_issuer_has_just_begun_to_use_is_learnt_by_the_firs
         old, issuer.key = issuer.key, pair("two", "RS256")
         issuer.publish(old.public, issuer.key.public)
 
-        assert isinstance(await ask(keeper, REST, issuer.token()), User)
-        assert isinstance(await ask(keeper, REST, old.token(iss=issuer.url)), User)
+        assert isinstance(await ask(keeper, REST, issuer.token()), UserCaller)
+        assert isinstance(await ask(keeper, REST, old.token(iss=issuer.url)), UserCaller)
         assert issuer.asked[KEYS] == 2
 
 
@@ -134,26 +134,26 @@ async def test_a_key_that_the_issuer_dropped_is_refused_though_its_token_was_kep
 ) -> None:
     token = issuer.token()
     async with door(nats, **trusting(issuer)) as (keeper, keyring):
-        assert isinstance(await ask(keeper, REST, token), User)
+        assert isinstance(await ask(keeper, REST, token), UserCaller)
         issuer.publish(pair("two").public)
         await keyring.learn(issuer.url)
 
-        assert isinstance(await ask(keeper, REST, token), Rejected)
+        assert isinstance(await ask(keeper, REST, token), RejectedCaller)
 
 
 async def test_made_up_keys_do_not_make_us_ask_often(nats: NatsServer, issuer: Issuer) -> None:
     async with door(nats, **trusting(issuer)) as (keeper, _):
         for number in range(30):
             forged = pair(f"made-up-{number % 3}").token(iss=issuer.url)
-            assert isinstance(await ask(keeper, REST, forged), Rejected)
+            assert isinstance(await ask(keeper, REST, forged), RejectedCaller)
 
         assert issuer.asked[KEYS] == 2
 
 
 async def test_a_well_known_key_with_a_wrong_signature_asks_nobody(nats: NatsServer, issuer: Issuer) -> None:
     async with door(nats, **trusting(issuer)) as (keeper, _):
-        assert isinstance(await ask(keeper, REST, pair("one").token(iss=issuer.url)), Rejected)
-        assert isinstance(await ask(keeper, REST, issuer.token(exp=1)), Rejected)
+        assert isinstance(await ask(keeper, REST, pair("one").token(iss=issuer.url)), RejectedCaller)
+        assert isinstance(await ask(keeper, REST, issuer.token(exp=1)), RejectedCaller)
 
         assert issuer.asked[KEYS] == 1
 
@@ -165,7 +165,7 @@ async def test_an_issuer_that_was_away_at_the_start_is_asked_when_its_token_come
     async with door(nats, **trusting(issuer)) as (keeper, _):
         issuer.publish()
 
-        assert isinstance(await ask(keeper, REST, issuer.token()), User)
+        assert isinstance(await ask(keeper, REST, issuer.token()), UserCaller)
 
 
 async def test_our_own_tokens_hold_beside_foreign_ones(
@@ -175,8 +175,8 @@ async def test_our_own_tokens_hold_beside_foreign_ones(
     file.write_text(new_list())
     own = sign({"exp": int(time.time()) + 60, "iss": "ours"}, read_signing_key(file.read_text()))
     async with door(nats, signing_keys_path=str(file), **trusting(issuer)) as (keeper, _):
-        assert isinstance(await ask(keeper, REST, own), User)
-        assert isinstance(await ask(keeper, REST, OWN.anon_key), User)
+        assert isinstance(await ask(keeper, REST, own), UserCaller)
+        assert isinstance(await ask(keeper, REST, OWN.anon_key), UserCaller)
 
 
 # Our own keys
@@ -205,7 +205,7 @@ async def test_a_token_of_a_new_key_is_taken_at_once_without_waiting_for_the_nex
         step(file)
 
         for path in (REST, AUTH, "/storage/v1/object/x"):
-            assert isinstance(await ask(keeper, path, token_of(file)), User)
+            assert isinstance(await ask(keeper, path, token_of(file)), UserCaller)
 
 
 async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
@@ -215,36 +215,36 @@ async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
         old = token_of(file)
         step(file)
         assert keyring.look()
-        assert isinstance(await ask(keeper, REST, old), User)
+        assert isinstance(await ask(keeper, REST, old), UserCaller)
         step(file)
         assert keyring.look()
-        assert isinstance(await ask(keeper, REST, old), User)
+        assert isinstance(await ask(keeper, REST, old), UserCaller)
         new = token_of(file)
-        assert isinstance(await ask(keeper, REST, new), User)
+        assert isinstance(await ask(keeper, REST, new), UserCaller)
         step(file)
         assert keyring.look()
 
-        assert isinstance(await ask(keeper, REST, old), Rejected)
-        assert isinstance(await ask(keeper, AUTH, old), Rejected)
-        assert isinstance(await ask(keeper, REST, new), User)
-        assert await ask(keeper, REST, OWN.service_role_key) == Service()
+        assert isinstance(await ask(keeper, REST, old), RejectedCaller)
+        assert isinstance(await ask(keeper, AUTH, old), RejectedCaller)
+        assert isinstance(await ask(keeper, REST, new), UserCaller)
+        assert await ask(keeper, REST, OWN.service_role_key) == ServiceCaller()
 
 
 async def test_the_accounts_event_has_dropped_keys_refused_at_once(nats: NatsServer, file: Path) -> None:
     async with door(nats, signing_keys_path=str(file)) as (keeper, _):
         old = token_of(file)
-        assert isinstance(await ask(keeper, REST, old), User)
+        assert isinstance(await ask(keeper, REST, old), UserCaller)
         for _ in range(3):
             step(file)
-        assert isinstance(await ask(keeper, REST, old), User)  # kept, and nobody has looked yet
+        assert isinstance(await ask(keeper, REST, old), UserCaller)  # kept, and nobody has looked yet
 
-        pools = await Connection.open(nats.url, name="workers")
-        publish(pools, KEYS_CHANGED, KeysChanged())
+        pools = await NatsConnection.open(nats.url, name="workers")
+        publish_event(pools, KEYS_CHANGED, KeysChanged())
         await pools.flush()
         await pools.close()
 
         async def is_refused() -> bool:
-            return isinstance(await ask(keeper, REST, old), Rejected)
+            return isinstance(await ask(keeper, REST, old), RejectedCaller)
 
         await until(is_refused)
 
@@ -255,7 +255,7 @@ async def test_a_broken_file_harms_nobody(nats: NatsServer, file: Path) -> None:
         file.write_text("[")
 
         assert not keyring.look()
-        assert isinstance(await ask(keeper, REST, token), User)
+        assert isinstance(await ask(keeper, REST, token), UserCaller)
 
 
 async def test_a_secret_of_the_data_interfaces_stays_theirs_when_our_keys_change(
@@ -263,7 +263,7 @@ async def test_a_secret_of_the_data_interfaces_stays_theirs_when_our_keys_change
 ) -> None:
     keeper = doorkeeper(Settings(auth=Auth(signing_keys_path=str(file))))
     keeper.data_has_own_secret = True
-    before = keeper.data._own
-    keeper.use(OwnKeys(Auth(signing_keys_path=str(file))).keys)
+    before = keeper.data._platform
+    keeper.use(PlatformKeys(Auth(signing_keys_path=str(file))).keys)
 
-    assert keeper.data._own is before
+    assert keeper.data._platform is before

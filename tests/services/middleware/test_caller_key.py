@@ -1,16 +1,16 @@
 import msgspec
 import pytest
 
-from schemas.caller import Anonymous, Service, User
+from schemas.caller import AnonymousCaller, ServiceCaller, UserCaller
 from services.middleware.caller_key import CallerKeys, network_of
 
 
-def user(**claims: object) -> User:
-    return User(msgspec.json.encode(claims))
+def user(**claims: object) -> UserCaller:
+    return UserCaller(msgspec.json.encode(claims))
 
 
 def key(
-    caller: Anonymous | Service | User, api_key: str | None = "public", address: str = "192.0.2.1"
+    caller: AnonymousCaller | ServiceCaller | UserCaller, api_key: str | None = "public", address: str = "192.0.2.1"
 ) -> str:
     return CallerKeys().key_of(caller, api_key, lambda: address)
 
@@ -31,27 +31,27 @@ def test_a_token_without_a_subject_counts_by_key_and_address(claims: dict[str, o
 
 def test_other_callers_count_by_kind_key_and_address() -> None:
     keys = {
-        key(Anonymous()),
-        key(Anonymous(), address="192.0.2.2"),
-        key(Anonymous(), "another public key"),
-        key(Service(), "secret"),
-        key(Service(), "secret", "192.0.2.2"),
+        key(AnonymousCaller()),
+        key(AnonymousCaller(), address="192.0.2.2"),
+        key(AnonymousCaller(), "another public key"),
+        key(ServiceCaller(), "secret"),
+        key(ServiceCaller(), "secret", "192.0.2.2"),
     }
 
     assert len(keys) == 5
-    assert key(Anonymous()) in keys
+    assert key(AnonymousCaller()) in keys
 
 
 def test_an_ipv6_client_counts_with_its_network() -> None:
-    assert key(Anonymous(), address="2001:db8::1") == key(Anonymous(), address="2001:db8::ffff:2")
-    assert key(Anonymous(), address="2001:db8::1") != key(Anonymous(), address="2001:db8:0:1::1")
+    assert key(AnonymousCaller(), address="2001:db8::1") == key(AnonymousCaller(), address="2001:db8::ffff:2")
+    assert key(AnonymousCaller(), address="2001:db8::1") != key(AnonymousCaller(), address="2001:db8:0:1::1")
     assert network_of("fe80::1%eth0") == "fe80::/64"
     assert network_of("no address: really") == "no address: really"
 
 
 def test_a_key_shows_neither_the_api_key_nor_the_user() -> None:
-    assert len(key(Service(), "sb_secret_abc")) == 16
-    assert "abc" not in key(Service(), "sb_secret_abc")
+    assert len(key(ServiceCaller(), "sb_secret_abc")) == 16
+    assert "abc" not in key(ServiceCaller(), "sb_secret_abc")
 
 
 def test_what_is_cached_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_what_is_cached_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = CallerKeys()
     for number in range(100):
         keys.key_of(user(sub=str(number)), None, str)
-        keys.key_of(Anonymous(), str(number), str)
+        keys.key_of(AnonymousCaller(), str(number), str)
 
     assert len(keys._users) <= 10
     assert len(keys._others) <= 10

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.http import Response
 from services.middleware.cors import (
-    Policy,
+    CorsPolicy,
     common_policy,
     is_preflight,
     preflight,
@@ -77,7 +77,9 @@ def test_a_preflight_that_asks_for_no_header_gets_the_fixed_ones(asked: str | No
     ],
 )
 @pytest.mark.parametrize("origin", [PAGE, None])
-def test_any_page_may_read_what_the_policy_exposes(policy: Policy, exposed: str, origin: str | None) -> None:
+def test_any_page_may_read_what_the_policy_exposes(
+    policy: CorsPolicy, exposed: str, origin: str | None
+) -> None:
     assert response_headers(policy, origin) == [
         ("access-control-allow-origin", "*"),
         ("access-control-expose-headers", exposed),
@@ -85,7 +87,7 @@ def test_any_page_may_read_what_the_policy_exposes(policy: Policy, exposed: str,
 
 
 @pytest.mark.parametrize("policy", [rest_policy([PAGE]), common_policy([PAGE, "https://second.example"])])
-def test_a_listed_origin_is_named_and_may_send_credentials(policy: Policy) -> None:
+def test_a_listed_origin_is_named_and_may_send_credentials(policy: CorsPolicy) -> None:
     for headers in (response_headers(policy, PAGE), preflight(policy, PAGE, None).headers):
         assert ("access-control-allow-origin", PAGE) in headers
         assert ("access-control-allow-credentials", "true") in headers

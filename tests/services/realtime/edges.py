@@ -14,7 +14,7 @@ import jwt
 import msgspec
 
 from schemas.keys.secret import Secret
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Pools, Settings
 from services.supervisor.api_keys import keys_of
@@ -228,14 +228,14 @@ class House:
 
 
 @asynccontextmanager
-async def running_edge(nats_url: str, realtime: Realtime | None = None) -> AsyncIterator[House]:
+async def running_edge(nats_url: str, realtime: RealtimeSettings | None = None) -> AsyncIterator[House]:
     """Start a gateway with a realtime edge on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(port=free_port()),
         broker=Broker(url=Secret(nats_url)),
         auth=AUTH,
         storage=Storage(enabled=False),
-        realtime=realtime or Realtime(),
+        realtime=realtime or RealtimeSettings(),
         pools=Pools(drain_timeout=10.0),
     )
     process = Watched(settings)

@@ -8,42 +8,43 @@ import msgspec
 
 from broker import subjects
 from broker.codec import decoder, encode
-from broker.nats.connection import Connection
-from broker.requests.serve import RequestBody, serve
+from broker.nats.connection import NatsConnection
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from schemas.http import Request, Response
-from schemas.realtime import CHANNEL, Channel, ChannelAsked, Replayed, WriteAsked, Written
+from schemas.realtime import CHANNEL, ChannelQuery, ChannelRights, ReplayedMessage, WriteAnswer, WriteQuery
 
 
 class Pool:
     """What people may do, by the `sub` of their claims. Nobody else may do anything."""
 
     def __init__(self) -> None:
-        self.reads: dict[str, Channel] = {}
+        self.reads: dict[str, ChannelRights] = {}
         self.writes: dict[str, set[str]] = {}
-        self.asked: list[ChannelAsked | WriteAsked] = []
+        self.asked: list[ChannelQuery | WriteQuery] = []
         self.hold = asyncio.Event()
         self.hold.set()
 
     def let(
-        self, sub: str, *, read: str = "", write: str = "", replayed: list[Replayed] | None = None
+        self, sub: str, *, read: str = "", write: str = "", replayed: list[ReplayedMessage] | None = None
     ) -> None:
         """Let somebody read and write: `broadcast presence`."""
-        self.reads[sub] = Channel("broadcast" in read, "presence" in read, replayed or [])
+        self.reads[sub] = ChannelRights("broadcast" in read, "presence" in read, replayed or [])
         self.writes[sub] = set(write.split())
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         data = await body.read(1 << 20)
         await self.hold.wait()
         if request.path == CHANNEL:
-            asked = decoder(ChannelAsked)(data)
+            asked = decoder(ChannelQuery)(data)
             self.asked.append(asked)
-            found = self.reads.get(_sub(asked.claims), Channel(False, False))
+            found = self.reads.get(_sub(asked.claims), ChannelRights(False, False))
             replayed = found.replayed[-asked.replay.limit :] if asked.replay else []
             return Response(200, body=encode(msgspec.structs.replace(found, replayed=replayed)))
-        wanted = decoder(WriteAsked)(data)
+        wanted = decoder(WriteQuery)(data)
         self.asked.append(wanted)
         return Response(
-            200, body=encode(Written(wanted.extension in self.writes.get(_sub(wanted.claims), set())))
+            200, body=encode(WriteAnswer(wanted.extension in self.writes.get(_sub(wanted.claims), set())))
         )
 
 
@@ -55,7 +56,7 @@ def _sub(claims: bytes) -> str:
 async def running_pool(nats_url: str) -> AsyncIterator[Pool]:
     """Serve the questions of edges until the end of the block."""
     pool = Pool()
-    connection = await Connection.open(nats_url, name="test pool")
+    connection = await NatsConnection.open(nats_url, name="test pool")
     serving = await serve(connection, subjects.REALTIME, pool.answer, concurrency=16, queue=64)
     try:
         yield pool

@@ -9,9 +9,9 @@ import pytest
 
 from broker import subjects
 from broker.codec import encode
-from broker.nats.connection import Connection
-from schemas.changes import Sent
-from schemas.settings.realtime import Realtime
+from broker.nats.connection import NatsConnection
+from schemas.changes import StoredBroadcast
+from schemas.settings.realtime import RealtimeSettings
 from tests.broker.server import NatsServer
 from tests.services.realtime.edges import KEYS, House, fresh, running_edge, token
 from tests.services.realtime.pool import Pool
@@ -131,7 +131,7 @@ async def test_browsers_may_send(house: House) -> None:
 
 async def test_rate_limit_tells_what_is_left(nats: NatsServer) -> None:
     message = {"topic": "t", "event": "e", "payload": {}}
-    async with running_edge(nats.url, Realtime(max_broadcasts_per_second=1.0)) as house:
+    async with running_edge(nats.url, RealtimeSettings(max_broadcasts_per_second=1.0)) as house:
         fine = await post(house, "", json={"messages": [message] * 8})
         large = await post(house, "", json={"messages": [message] * 8})
         rest = [await post(house, "/t/events/e", json=1) for _ in range(3)]
@@ -147,13 +147,13 @@ async def test_stored_message_is_delivered_once_in_the_order_of_commits(
     house: House, nats: NatsServer
 ) -> None:
     room, other = fresh(), fresh()
-    connection = await Connection.open(nats.url, name="the worker that reads the log")
+    connection = await NatsConnection.open(nats.url, name="the worker that reads the log")
     try:
         async with house.client() as ada, house.client("1.0.0") as bob:
             await ada.joined(room)
             await bob.joined(other)
             for lsn, topic in ((5, room), (5, room), (4, other), (6, other), (5, room), (7, room)):
-                sent = Sent(lsn, 0, f"id-{lsn}", topic, False, "e", b'{"lsn":%d}' % lsn)
+                sent = StoredBroadcast(lsn, 0, f"id-{lsn}", topic, False, "e", b'{"lsn":%d}' % lsn)
                 connection.publish(subjects.messages(topic, is_private=False).name, encode(sent))
             heard = [(await ada.until("broadcast")).payload for _ in range(2)]
             first = (await bob.until("broadcast")).payload

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from services.realtime.limits import Brake, Rate, Sockets
+from services.realtime.limits import RejectionDelay, SocketCounts, TokenBucket
 
 
 def test_rate_lets_so_many_pass_and_fills_again() -> None:
-    rate = Rate(2, over_s=5)
+    rate = TokenBucket(2, over_s=5)
 
     first = [rate.take(100.0) for _ in range(11)]
     later = [rate.take(101.0) for _ in range(3)]
@@ -17,24 +17,24 @@ def test_rate_lets_so_many_pass_and_fills_again() -> None:
 
 
 def test_rate_of_zero_is_no_limit() -> None:
-    rate = Rate(0)
+    rate = TokenBucket(0)
 
     assert all(rate.take(0.0) for _ in range(1000))
 
 
 def test_sockets_are_counted_in_all_and_by_key() -> None:
-    sockets = Sockets(3, 2)
+    sockets = SocketCounts(3, 2)
 
-    places = [sockets.enter(key) for key in ("a", "a", "a", "b", "c")]
+    places = [sockets.add(key) for key in ("a", "a", "a", "b", "c")]
 
     assert [place is not None for place in places] == [True, True, False, True, False]
     assert places[0] is not None
-    sockets.leave(places[0])
-    assert sockets.enter("a") is not None
+    sockets.remove(places[0])
+    assert sockets.add("a") is not None
 
 
 async def test_brake_holds_only_so_many() -> None:
-    brake = Brake(wait_s=60, most=1)
+    brake = RejectionDelay(wait_s=60, most=1)
     held = asyncio.ensure_future(brake.wait())
     await asyncio.sleep(0)
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from schemas.realtime import Replayed
+from schemas.realtime import ReplayedMessage
 from tests.services.realtime.edges import KEYS, House, fresh, token, user_push
 from tests.services.realtime.pool import Pool
 
@@ -131,8 +131,8 @@ async def test_everything_sent_while_a_question_is_open_keeps_its_order(house: H
 async def test_stored_messages_come_again_before_anything_else(house: House, pool: Pool) -> None:
     room, ada = fresh(), fresh("ada")
     stored = [
-        Replayed("id-1", "old", b'{"n":1}'),
-        Replayed("id-2", "old", b"\x00", is_binary=True),
+        ReplayedMessage("id-1", "old", b'{"n":1}'),
+        ReplayedMessage("id-2", "old", b"\x00", is_binary=True),
     ]
     pool.let(ada, read="broadcast presence", replayed=stored)
     config = {"private": True, "broadcast": {"replay": {"since": 0}}, "presence": {"enabled": True}}

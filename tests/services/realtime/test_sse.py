@@ -13,11 +13,11 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from schemas.changes import Position
-from schemas.realtime import Entry, IsClaim
-from schemas.settings.realtime import Realtime
-from services.realtime.sse import read_wanted
+from schemas.realtime import ChangeSubscription, ClaimRule
+from schemas.settings.realtime import RealtimeSettings
+from services.realtime.sse import parse_changes_request
 from tests.broker.server import running_server
 from tests.services.realtime.changes.log import Log, inserted
 from tests.services.realtime.changes.pool import Pool, running_pool, table
@@ -39,10 +39,10 @@ class Stage:
 async def stage() -> AsyncIterator[Stage]:
     """All that a stream needs."""
     async with running_server() as server, running_pool(server.url) as pool:
-        connection = await Connection.open(server.url, name="test log")
+        connection = await NatsConnection.open(server.url, name="test log")
         log = Log(connection)
         await log.make()
-        async with running_edge(server.url, Realtime(max_unsent=64 * 1024)) as house:
+        async with running_edge(server.url, RealtimeSettings(max_unsent=64 * 1024)) as house:
             yield Stage(house, pool, log)
         await connection.close()
 
@@ -121,7 +121,7 @@ async def test_a_position_that_is_gone_is_told_as_a_gap(stage: Stage) -> None:
 
 
 async def test_rows_are_those_of_the_token(stage: Stage) -> None:
-    stage.pool.tables["authenticated", "items"] = table(IsClaim("user_id", ["sub"], "uuid"))
+    stage.pool.tables["authenticated", "items"] = table(ClaimRule("user_id", ["sub"], "uuid"))
     bearer = f"Bearer {token(sub=ONE)}"
     async with listening(stage.house, authorization=bearer) as events:
         await anext(events)
@@ -193,12 +193,14 @@ async def test_a_browser_may_read_it(stage: Stage) -> None:
 
 
 def test_the_query_is_read_as_an_entry() -> None:
-    wanted = read_wanted("schema=s&table=t&event=insert&filter=a%3Deq.1&select=id,%20a", "10-0-1")
+    wanted = parse_changes_request("schema=s&table=t&event=insert&filter=a%3Deq.1&select=id,%20a", "10-0-1")
 
-    assert wanted.entry == Entry("INSERT", "s", "t", "a=eq.1", ["id", "a"])
+    assert wanted.subscription == ChangeSubscription("INSERT", "s", "t", "a=eq.1", ["id", "a"])
     assert wanted.since == Position(16, 0, 1)
 
 
 def test_defaults_of_the_query() -> None:
-    assert read_wanted("schema=s", None).entry == Entry("*", "s", "*")
-    assert read_wanted("table=t&event=TRUNCATE", None).entry == Entry("*", "public", "t")
+    assert parse_changes_request("schema=s", None).subscription == ChangeSubscription("*", "s", "*")
+    assert parse_changes_request("table=t&event=TRUNCATE", None).subscription == ChangeSubscription(
+        "*", "public", "t"
+    )

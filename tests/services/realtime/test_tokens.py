@@ -6,10 +6,10 @@ import time
 import jwt
 import pytest
 
-from schemas.caller import Anonymous, Service, User
+from schemas.caller import AnonymousCaller, ServiceCaller, UserCaller
 from schemas.settings.tree import Settings
 from services.app import doorkeeper
-from services.realtime.tokens import TokenRefused, Tokens, of_caller
+from services.realtime.tokens import RealtimeTokenRejected, Tokens, identity_of_caller
 from tests.services.realtime.edges import AUTH, KEYS, SECRET, token
 
 TOKENS = Tokens(doorkeeper(Settings(auth=AUTH)))
@@ -21,7 +21,7 @@ def signed(**claims: object) -> str:
 
 
 async def refused(text: str) -> str:
-    with pytest.raises(TokenRefused) as error:
+    with pytest.raises(RealtimeTokenRejected) as error:
         await TOKENS.read(text, NOW)
     return error.value.reason
 
@@ -83,7 +83,7 @@ async def test_every_kind_of_key_stands_for_its_role(key: str, role: str) -> Non
 
 
 def test_callers_whom_the_gateway_let_in_have_a_role() -> None:
-    assert of_caller(Anonymous()).role == "anon"
-    assert of_caller(Service()).role == "service_role"
-    assert of_caller(User(b'{"role":"x"}')).role == "x"
-    assert of_caller(User(b"{}")).role == "anon"
+    assert identity_of_caller(AnonymousCaller()).role == "anon"
+    assert identity_of_caller(ServiceCaller()).role == "service_role"
+    assert identity_of_caller(UserCaller(b'{"role":"x"}')).role == "x"
+    assert identity_of_caller(UserCaller(b"{}")).role == "anon"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.subscriptions import protocol
-from services.subscriptions.protocol import Complete, Init, MessageRefused, Ping, Pong, Subscribe
+from services.subscriptions.protocol import Complete, Init, MessageRejected, Ping, Pong, Subscribe
 from tests.fuzz.mutate import near_text
 
 
@@ -35,7 +35,7 @@ def test_the_operation_is_kept_as_it_came() -> None:
 
 @given(st.text() | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps))
 def test_what_is_no_message_is_refused(text: str) -> None:
-    with pytest.raises(MessageRefused):
+    with pytest.raises(MessageRejected):
         protocol.read(text)
 
 
@@ -56,7 +56,7 @@ MESSAGES = [
 def test_any_text_near_a_message_is_read_or_refused(text: str) -> None:
     try:
         message = protocol.read(text)
-    except MessageRefused:
+    except MessageRejected:
         return
 
     assert json.loads(text)["type"] in ("connection_init", "ping", "pong", "subscribe", "complete")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from schemas.subscriptions import ChangeField, Changes, OldColumn
+from schemas.subscriptions import ChangeField, OldColumn, RowChangesPlan
 from services.subscriptions.render import key_of, read_change, result_of
 
 UPDATE = b"""{"schema": "public", "table": "t", "type": "UPDATE", "commit_timestamp": "2026-01-01T00:00:00.000Z",
@@ -12,8 +12,8 @@ UPDATE = b"""{"schema": "public", "table": "t", "type": "UPDATE", "commit_timest
 "old_record": {"id": 9007199254740993, "n": 1.50, "ns": [1, null, "NaN"], "e": "very-good", "es": ["bad", "very-good"], "y": "00ff", "j": {"a": 1}, "o": null}}"""
 
 
-def plan(*fields: ChangeField) -> Changes:
-    return Changes(
+def plan(*fields: ChangeField) -> RowChangesPlan:
+    return RowChangesPlan(
         "anon", b"{}", ("public", "t"), ["UPDATE"], "", False, ["id"], ["id"], "x", list(fields),
         sum(each.kind == "node" for each in fields),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor.data_folder.folder import make_folder
+from services.supervisor.data_folder.folder import create_data_folder
 
 
 class Notes:
@@ -15,7 +15,7 @@ class Notes:
         self.warnings = []
         self.values = None
 
-    def say(self, line):
+    def info(self, line):
         self.lines.append(line)
 
     def warn(self, line):
@@ -41,4 +41,4 @@ def open_tmp():
 
 @pytest.fixture
 def folder(open_tmp):
-    return make_folder(open_tmp / "data")
+    return create_data_folder(open_tmp / "data")

@@ -3,12 +3,12 @@ import pytest
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Db, Gateway, Settings
 from services.supervisor.addresses import (
-    as_role,
     database_url,
     hosts_of,
     libpq_environment,
-    shown_values,
     socket_url,
+    status_values,
+    url_for_role,
 )
 from services.supervisor.api_keys import keys_of
 from services.supervisor.errors import StartRefused
@@ -18,7 +18,7 @@ USUAL = Ports(54321, 54322, 54328)
 
 
 def shown(settings, ports=USUAL):
-    return shown_values(settings, ports, keys_of(settings.auth))
+    return status_values(settings, ports, keys_of(settings.auth))
 
 
 def test_values_carry_the_names_of_the_official_tool():
@@ -75,12 +75,12 @@ def test_a_socket_is_named_in_a_url():
     ],
 )
 def test_a_database_url_is_given_to_another_role(url, changed):
-    assert as_role(url, "me", "no@") == changed
+    assert url_for_role(url, "me", "no@") == changed
 
 
 def test_what_is_no_postgres_url_is_refused_with_its_form_and_without_its_text():
     with pytest.raises(StartRefused, match="postgresql://user:password@host:5432/database") as refused:
-        as_role("host=h password=hidden", "me", "no")
+        url_for_role("host=h password=hidden", "me", "no")
 
     assert "hidden" not in str(refused.value)
 

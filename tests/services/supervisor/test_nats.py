@@ -1,6 +1,6 @@
 import pytest
 
-from services.supervisor.nats import answers, nats_config, nats_environment, write_nats_config
+from services.supervisor.nats import is_answering, nats_config, nats_environment, write_nats_config
 
 
 def test_the_server_listens_on_the_loopback_address_with_a_store_in_the_data_folder(folder):
@@ -20,7 +20,7 @@ def test_the_configuration_is_private(folder):
 
 
 async def test_a_silent_port_does_not_answer():
-    assert not await answers(1)
+    assert not await is_answering(1)
 
 
 @pytest.mark.parametrize(("cores", "threads"), [(1, "1"), (2, "1"), (4, "1"), (8, "2"), (32, "8")])

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.settings.tree import Api, Broker, Db, Settings
 from services.supervisor.errors import StartRefused
-from services.supervisor.ports import Wanted, choose_ports, is_free, wanted_ports
+from services.supervisor.ports import PortRequest, choose_ports, is_free, requested_ports
 
 EVERYTHING = ("api", "db", "nats")
 
@@ -18,7 +18,7 @@ def taken():
 
 
 def numbers(settings, named=()):
-    return {wanted.name: wanted.number for wanted in wanted_ports(settings, named, needed=EVERYTHING)}
+    return {wanted.name: wanted.number for wanted in requested_ports(settings, named, needed=EVERYTHING)}
 
 
 def test_without_a_named_port_all_are_the_usual_ones():
@@ -36,16 +36,16 @@ def test_what_else_was_named_stays():
 
 
 def test_only_needed_ports_are_wanted():
-    assert [wanted.name for wanted in wanted_ports(Settings(), (), needed=["nats"])] == ["nats"]
+    assert [wanted.name for wanted in requested_ports(Settings(), (), needed=["nats"])] == ["nats"]
 
 
 def test_a_port_in_use_is_refused_with_its_number_and_its_option(taken):
     with pytest.raises(StartRefused, match=f"Port {taken} for the API is in use.*--port"):
-        choose_ports([Wanted("api", "the API", "--port", "127.0.0.1", taken)], {})
+        choose_ports([PortRequest("api", "the API", "--port", "127.0.0.1", taken)], {})
 
 
 def test_the_port_of_the_last_start_is_taken_again_if_it_is_free(taken):
-    wanted = [Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0)]
+    wanted = [PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0)]
     free = choose_ports(wanted, {}).db
 
     assert choose_ports(wanted, {"db": free}).db == free
@@ -70,8 +70,8 @@ def test_a_free_port_is_never_one_that_another_part_has(monkeypatch):
 
     monkeypatch.setattr("services.supervisor.ports._bound", lambda _host, _port: Probe())
     wanted = [
-        Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0),
-        Wanted("nats", "NATS", "--nats-port", "127.0.0.1", 0),
+        PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0),
+        PortRequest("nats", "NATS", "--nats-port", "127.0.0.1", 0),
     ]
 
     ports = choose_ports(wanted, {})
@@ -80,10 +80,10 @@ def test_a_free_port_is_never_one_that_another_part_has(monkeypatch):
 
 
 def test_two_parts_never_get_one_port():
-    free = choose_ports([Wanted("db", "Postgres", "--db-port", "127.0.0.1", 0)], {}).db
+    free = choose_ports([PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0)], {}).db
     both = [
-        Wanted("db", "Postgres", "--db-port", "127.0.0.1", free),
-        Wanted("nats", "NATS", "--nats-port", "127.0.0.1", free),
+        PortRequest("db", "Postgres", "--db-port", "127.0.0.1", free),
+        PortRequest("nats", "NATS", "--nats-port", "127.0.0.1", free),
     ]
 
     with pytest.raises(StartRefused, match="chosen twice"):

@@ -1,11 +1,11 @@
 from services.supervisor.processes.log_files import LogFile
-from services.supervisor.report import Recorded
+from services.supervisor.report import RecordingReporter
 
 
 def test_everything_is_passed_on_and_written_down_but_keys(notes, tmp_path):
     log = LogFile(tmp_path / "supervisor.log")
-    report = Recorded(notes, log)
-    report.say("a step")
+    report = RecordingReporter(notes, log)
+    report.info("a step")
     report.warn("a warning")
     report.ready({"SECRET_KEY": "hidden"}, 1.0)
     report.record("for the log")

@@ -23,7 +23,7 @@ from tests.workers.auth.office import (
     with_phones,
 )
 from tests.workers.database.server import temporary_server
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ async def whole_house(database_url: str) -> AsyncIterator[House]:
 @pytest.fixture
 def plain(whole_house: House) -> House:
     """A worker with the settings of a new project, but for rate limits, and a clock of the test's own."""
-    return House(whole_house.accounts, whole_house.admin, Clock()).having(**UNLIMITED)
+    return House(whole_house.context, whole_house.admin, Clock()).having(**UNLIMITED)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 
-from schemas.caller import Anonymous, Caller, Service
+from schemas.caller import AnonymousCaller, Caller, ServiceCaller
 from schemas.http import Headers, Request, Response, header
 from schemas.keys.tokens import Verifier, read_keys
 from schemas.settings.tree import Settings
@@ -22,15 +22,15 @@ from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
 from workers.auth.accounts.passwords.hashing import Hashing
 from workers.auth.accounts.passwords.passwords import Cost, Verdict
-from workers.auth.build import build_accounts
-from workers.auth.context import Accounts
+from workers.auth.build import build_context
+from workers.auth.http.context import EndpointContext
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
-from workers.database.pool import Pool
-from workers.http_client.client import Outgoing
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.http_client.client import HttpClient
 
 PASSWORD = "correct horse"
-ANYBODY = Anonymous()
+ANYBODY = AnonymousCaller()
 CHEAP = Cost(memory_kib=64, passes=1)
 Y2024 = "2024-01-01"
 OPEN = {"email__double_confirm_changes": False, "sms__enable_signup": True, "enable_anonymous_sign_ins": True}
@@ -105,7 +105,7 @@ class Signed:
 class House:
     """A worker with what it works on; `send` answers one request."""
 
-    accounts: Accounts
+    context: EndpointContext
     admin: asyncpg.Connection
     """A connection of the superuser, for what no request tells."""
     clock: Clock = field(default_factory=Clock)
@@ -114,24 +114,24 @@ class House:
 
     def having(self, **changes: object) -> "House":
         """Give the same with other settings; `sessions__timebox` is the key `timebox` of section `sessions`."""
-        accounts = self.accounts
-        settings = reduce(_changed, changes.items(), accounts.settings)
+        context = self.context
+        settings = reduce(_changed, changes.items(), context.settings)
         counting = CountingHashing(CHEAP, threads=2, queue=256)
-        made = build_accounts(
+        made = build_context(
             settings,
-            accounts.database,
+            context.database,
             counting,
-            accounts.outgoing,
-            post=accounts.outbox.post,
-            sms=accounts.outbox.sms,
+            context.outgoing,
+            transport=context.outbox.transport,
+            sms=context.outbox.sms,
             clock=self.clock,
         )
-        made = replace(made, key=accounts.key, clock=self.clock)
+        made = replace(made, key=context.key, clock=self.clock)
         return House(made, self.admin, self.clock, self.cookies)
 
     @property
     def hashing(self) -> CountingHashing:
-        found = self.accounts.hashing
+        found = self.context.hashing
         assert isinstance(found, CountingHashing)
         return found
 
@@ -151,7 +151,7 @@ class House:
             sent.append(("cookie", "; ".join(f"{name}={value}" for name, value in self.cookies.items())))
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         request = Request("req-1", method, path, query, sent, caller, body=data, client=client)
-        response = await AuthWorker(self.accounts).answer(request, Inline(data))  # type: ignore[arg-type]  # as Body is read
+        response = await AuthWorker(self.context).answer(request, Inline(data))  # type: ignore[arg-type]  # as Body is read
         for name, value in response.headers:
             if name == "set-cookie":
                 key, _, text = value.partition(";")[0].partition("=")
@@ -203,7 +203,7 @@ class House:
 
     def signed(self, body: dict[str, Any]) -> Signed:
         """Read a session as a client does: its access token is verified as the door would."""
-        verifier = Verifier(read_keys(self.accounts.settings.jwt_secret.reveal()))
+        verifier = Verifier(read_keys(self.context.settings.jwt_secret.reveal()))
         caller = verifier.verify(body["access_token"], self.clock())
         claims_of(caller)
         return Signed(body, caller)
@@ -220,17 +220,17 @@ class House:
 async def open_house(database_url: str) -> AsyncIterator[House]:
     """Give a worker with default settings, a pool of its own, on a database that has the accounts."""
     settings = Settings()
-    pool = await Pool.open(at_role(database_url, LOGIN, settings.db.password.reveal()), 8)
-    outgoing = Outgoing()
+    pool = await ConnectionPool.open(at_role(database_url, LOGIN, settings.db.password.reveal()), 8)
+    outgoing = HttpClient()
     hashing = CountingHashing(CHEAP, threads=2, queue=256)
     async with connected(database_url) as admin:
-        yield House(build_accounts(settings.auth, pool, hashing, outgoing), admin)
+        yield House(build_context(settings.auth, pool, hashing, outgoing), admin)
     hashing.close()
     await outgoing.close()
     await asyncio.wait_for(pool.close(), 10)
 
 
-ADMIN: Caller = Service()
+ADMIN: Caller = ServiceCaller()
 
 
 def claims_of(caller: Caller) -> dict[str, Any]:

@@ -9,19 +9,19 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from schemas.http import Response
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Twilio as TwilioAccount
-from schemas.settings.auth_delivery import TwilioVerify as VerifyAccount
+from schemas.settings.auth_delivery import TwilioSettings as TwilioAccount
+from schemas.settings.auth_delivery import TwilioVerifySettings as VerifyAccount
 from schemas.settings.types import Quota
-from services.catcher.letter import Letter
-from services.catcher.mailbox import CaughtMail
-from services.catcher.smtp import SmtpServer
+from services.mail_catcher.emails import CaughtEmail
+from services.mail_catcher.mailbox import CaughtMail
+from services.mail_catcher.smtp import SmtpServer
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
 from tests.workers.auth.house import PASSWORD, House, address, told
-from workers.auth.delivery.mail import Mailer, Server
-from workers.auth.delivery.post import DirectPost, Post
 from workers.auth.delivery.sms.sender import SmsSender
-from workers.auth.delivery.sms.twilio import Twilio
-from workers.auth.delivery.sms.twilio_verify import TwilioVerify
+from workers.auth.delivery.sms.twilio import TwilioSender
+from workers.auth.delivery.sms.twilio_verify import TwilioVerifySender
+from workers.auth.delivery.smtp import Mailer, SmtpEndpoint
+from workers.auth.delivery.transport import DirectTransport, MailTransport
 
 CONFIRMED = {"email__enable_confirmations": True, "sms__enable_confirmations": True}
 """Settings under which addresses must be confirmed."""
@@ -41,9 +41,9 @@ class Office:
     """What was sent by mail."""
 
     caught: CaughtMail
-    post: Post
+    transport: MailTransport
 
-    def to(self, address: str) -> list[Letter]:
+    def to(self, address: str) -> list[CaughtEmail]:
         """Give the letters to an address, the newest first."""
         return [each for each in self.caught.newest_first() if each.recipients == (address,)]
 
@@ -91,11 +91,11 @@ async def open_office() -> AsyncIterator[Office]:
     caught = CaughtMail()
     server = SmtpServer(caught.add)
     await server.start("127.0.0.1", 0)
-    post = DirectPost(Mailer(Server("127.0.0.1", server.port)))
+    transport = DirectTransport(Mailer(SmtpEndpoint("127.0.0.1", server.port)))
     try:
-        yield Office(caught, post)
+        yield Office(caught, transport)
     finally:
-        await post.close()
+        await transport.close()
         server.stop()
 
 
@@ -110,25 +110,25 @@ async def open_phones(*, checks_codes: bool = False) -> AsyncIterator[Phones]:
             account = VerifyAccount(
                 enabled=True, account_sid="AC1", message_service_sid="VA1", auth_token=token
             )
-            sender = TwilioVerify(account, session, base_url=provider.url)
+            sender = TwilioVerifySender(account, session, base_url=provider.url)
         else:
             plain = TwilioAccount(
                 enabled=True, account_sid="AC1", message_service_sid="+15550100", auth_token=token
             )
-            sender = Twilio(plain, session, base_url=provider.url)
+            sender = TwilioSender(plain, session, base_url=provider.url)
         yield Phones(provider, sender)
 
 
 def with_office(house: House, office: Office) -> House:
     """Give a house whose mails go to the office."""
-    outbox = replace(house.accounts.outbox, post=office.post)
-    return House(replace(house.accounts, outbox=outbox), house.admin, house.clock)
+    outbox = replace(house.context.outbox, transport=office.transport)
+    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
 
 
 def with_phones(house: House, phones: Phones) -> House:
     """Give a house whose text messages go to the provider."""
-    outbox = replace(house.accounts.outbox, sms=phones.sender)
-    return House(replace(house.accounts, outbox=outbox), house.admin, house.clock)
+    outbox = replace(house.context.outbox, sms=phones.sender)
+    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
 
 
 def landed(response: Response) -> tuple[str, dict[str, str], dict[str, str]]:

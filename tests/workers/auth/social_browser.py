@@ -9,7 +9,7 @@ import aiohttp
 from schemas.caller import Caller
 from schemas.http import Response
 from schemas.keys.secret import Secret
-from schemas.settings.auth_providers import Provider as Settings
+from schemas.settings.auth_providers import ProviderSettings as Settings
 from tests.workers.auth.house import House, Signed, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider
 

@@ -151,9 +151,9 @@ def test_the_beginning_is_before_everybody():
 async def test_a_cursor_can_be_read_again(house: House):
     from datetime import UTC, datetime
 
-    from workers.auth.model.rows import User
+    from workers.auth.model.rows import AuthUser
 
-    user = User(uuid4(), created_at=datetime(2026, 1, 2, 3, 4, 5, 678901, UTC))
+    user = AuthUser(uuid4(), created_at=datetime(2026, 1, 2, 3, 4, 5, 678901, UTC))
 
     place = read_cursor(cursor_of(user))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.caller import Caller, User
+from schemas.caller import Caller, UserCaller
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number
 from tests.workers.auth.test_user import with_claims
 
@@ -62,7 +62,7 @@ async def test_only_admins_may(house: House, method: str, path: str):
     assert await house.refused(method, path, body, signed.caller) == (403, "not_admin", "User not allowed")
     assert (await house.refused(method, path, body, apikey="sb_publishable_a_b"))[:2] == (403, "not_admin")
     for role in ("anon", "authenticated", "", "Service_role"):
-        claims = User(json.dumps({"role": role}).encode())
+        claims = UserCaller(json.dumps({"role": role}).encode())
         assert (await house.refused(method, path, body, claims))[1] == "not_admin"
     gone = with_claims(signed, role="service_role", session_id=str(uuid.uuid4()))
     assert (await house.refused(method, path, body, gone))[:2] == (403, "session_not_found")
@@ -74,7 +74,7 @@ async def test_only_admins_may(house: House, method: str, path: str):
     [{"role": "service_role"}, {"role": "supabase_admin"}, {"role": "supabase_admin", "sub": "a robot"}],
 )
 async def test_a_role_is_enough_without_an_account(house: House, claims: dict[str, str]):
-    caller: Caller = User(json.dumps(claims).encode())
+    caller: Caller = UserCaller(json.dumps(claims).encode())
 
     user = await house.ok("POST", "/admin/users", {"email": address()}, caller)
 

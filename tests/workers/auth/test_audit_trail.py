@@ -23,8 +23,8 @@ from tests.workers.auth.oidc_provider import OidcProvider, running
 from tests.workers.auth.passkey_user import AUTHENTICATION, PASSKEYS, enter, entering, register
 from tests.workers.auth.second_factors import OPEN_FACTORS, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import enters, goes, links, open_for, signed, user_of
-from workers.auth import audit
-from workers.auth.flows.pkce import s256
+from workers.auth.accounts import audit
+from workers.auth.model.pkce import s256
 
 VERIFIER = "v" * 43
 PKCE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}
@@ -202,7 +202,7 @@ async def test_a_provider_whose_address_waits_for_its_confirmation(
 ):
     realm.person.email_verified = False
     strict = open_for(mailed, realm)
-    strict = House(strict.accounts, strict.admin, strict.clock)
+    strict = House(strict.context, strict.admin, strict.clock)
     place = await goes(strict)
     id = await id_of(strict, str(realm.person.email))
 

@@ -11,7 +11,7 @@ from tests.workers.auth.house import ANYBODY, House, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, OidcProvider, running
 from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of, visits
 from tests.workers.rest.bodies import Inline
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 from workers.auth.worker import AuthWorker
 
 APP = "https://app.example.com/welcome"
@@ -271,7 +271,7 @@ async def test_the_header_comes_first_then_the_query_then_the_page_before(house:
         request = Request(
             "req-1", "GET", "/authorize", query, [("redirect_to", header), ("referer", page)], ANYBODY
         )
-        response = await AuthWorker(house.accounts).answer(request, Inline(b""))  # type: ignore[arg-type]  # as Body is read
+        response = await AuthWorker(house.context).answer(request, Inline(b""))  # type: ignore[arg-type]  # as Body is read
         return (await row_of(house, told(response, "location")))["referrer"]
 
     assert await target(in_header, in_query) == in_header

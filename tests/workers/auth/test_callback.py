@@ -27,7 +27,7 @@ from tests.workers.auth.social_browser import (
     user_of,
     visits,
 )
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 APP = "https://app.example.com/in"
 PKCE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}

@@ -80,7 +80,7 @@ async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table:
         await house.admin.execute(make.format_map(values))
     assert await count(house, table, where) == 2
 
-    await sweep(house.having(**SWEPT).accounts)
+    await sweep(house.having(**SWEPT).context)
 
     assert await count(house, table, where) == 1
     await house.admin.execute(f"delete from auth.{table} where {where}")
@@ -89,17 +89,17 @@ async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table:
 async def test_codes_go_after_a_day_unless_they_live_longer(house: House):
     tokens = [await made_token(house, age) for age in ("25 hours", "23 hours")]
 
-    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).accounts)
+    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).context)
     assert await left_of(house, "one_time_tokens", tokens) == tokens
 
-    await sweep(house.having(**SWEPT).accounts)
+    await sweep(house.having(**SWEPT).context)
     assert await left_of(house, "one_time_tokens", tokens) == tokens[1:]
 
 
 async def test_a_flow_that_waits_for_a_link_is_kept_as_long_as_the_link_lives(house: House):
     waiting = [await made_flow(house, "25 hours"), await made_flow(house, "27 hours")]
 
-    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).accounts)
+    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).context)
 
     assert await left_of(house, "flow_state", waiting) == waiting[:1]
 
@@ -109,7 +109,7 @@ async def test_a_flow_that_was_completed_late_is_kept_for_its_code(house: House)
         await made_flow(house, "25 hours", code_age) for code_age in ("1 minute", "24 hours 1 minute")
     ]
 
-    await sweep(house.having(**SWEPT).accounts)
+    await sweep(house.having(**SWEPT).context)
 
     assert await left_of(house, "flow_state", completed) == completed[:1]
 
@@ -127,7 +127,7 @@ async def test_sessions_that_are_over_go(house: House, settings: dict[str, float
     old, fresh = await house.sign_up(), await house.sign_up()
     await house.admin.execute(sql, uuid.UUID(old.session_id))
 
-    await sweep(house.having(**SWEPT, **settings).accounts)
+    await sweep(house.having(**SWEPT, **settings).context)
 
     assert await house.sessions_of(old.id) == set()
     assert await house.sessions_of(fresh.id) == {fresh.session_id}
@@ -141,7 +141,7 @@ async def test_without_the_switch_only_counters_and_nonces_are_swept(house: Hous
         mark,
     )
 
-    await sweep(house.having(db_cleanup_enabled=False).accounts)
+    await sweep(house.having(db_cleanup_enabled=False).context)
 
     assert await count(house, "flow_state", "provider_type = 'kept'") == 1
     await house.admin.execute("delete from auth.flow_state where id = $1", mark)
@@ -155,8 +155,8 @@ async def test_rows_in_somebodys_hands_are_skipped(house: House):
     )
     async with house.admin.transaction():
         await house.admin.execute("select 1 from auth.sessions where id = $1 for update", session)
-        await sweep(house.having(**SWEPT).accounts)
+        await sweep(house.having(**SWEPT).context)
 
     assert await house.sessions_of(signed.id) == {signed.session_id}
-    await sweep(house.having(**SWEPT).accounts)
+    await sweep(house.having(**SWEPT).context)
     assert await house.sessions_of(signed.id) == set()

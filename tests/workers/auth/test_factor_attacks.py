@@ -244,7 +244,7 @@ async def test_factors_challenged_in_the_same_moment_do_not_hinder_one_another(h
     apps = [await enroll_app(house, each) for each in signed]
 
     async def challenge(at: int, clock: Counting) -> None:
-        still = House(replace(house.accounts, clock=clock), house.admin, house.clock)
+        still = House(replace(house.context, clock=clock), house.admin, house.clock)
         await still.ok("POST", f"/factors/{apps[at].id}/challenge", None, signed[at].caller)
 
     first = Counting(house.clock(), 1000)
@@ -261,7 +261,7 @@ async def test_a_step_is_used_once_even_past_the_lock_of_its_user(house: House):
     id = uuid.UUID((await enroll_app(house, signed)).id)
 
     async def use(step: int) -> bool:
-        async with house.accounts.transaction() as transaction:
+        async with house.context.transaction() as transaction:
             return await factors.use_step(transaction, id, step)
 
     assert (await asyncio.gather(*(use(7) for _ in range(20)))).count(True) == 1

@@ -63,7 +63,7 @@ async def test_the_answer_is_the_user_and_a_link_and_no_mail_is_sent(
 
     assert set(made) >= {"id", "email", "app_metadata", "user_metadata", "identities"} | OWN
     parts = urlsplit(made["action_link"])
-    base = secure.accounts.outbox.external_url
+    base = secure.context.outbox.external_url
     assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{base}/verify"
     assert parse_qs(parts.query) == {
         "token": [made["hashed_token"]], "type": [verify_type(type)], "redirect_to": [SITE],

@@ -12,7 +12,7 @@ from tests.workers.auth.delivery.hooks.service import HookService, served
 from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address
 from tests.workers.auth.office import Office, landed, with_office
 from tests.workers.auth.test_user import with_claims
-from workers.auth.delivery.hooks.points import Point
+from workers.auth.delivery.hooks.points import HookPoint
 
 SITE = "http://127.0.0.1:3000"
 EMAIL_EXISTS = (422, "email_exists", "A user with this email address has already been registered")
@@ -231,7 +231,7 @@ async def test_the_invitation_stands_in_the_audit_log(inviting: House):
 async def test_the_project_is_asked_and_told_of_new_accounts_once(house: House, office: Office):
     service, email = HookService(), address()
     async with served(service.answer) as service.url:
-        points = (Point.BEFORE_USER_CREATED, Point.AFTER_USER_CREATED)
+        points = (HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
         asked = with_office(Hooked(house, service).over_http(*points, email__max_frequency=0.0), office)
         for _ in range(2):
             await asked.ok("POST", "/invite", {"email": email}, ADMIN)

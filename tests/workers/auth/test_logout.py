@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.caller import Anonymous, User
+from schemas.caller import AnonymousCaller, UserCaller
 from tests.workers.auth.house import House, Signed
 
 GONE = (403, "session_not_found", "Session from session_id claim in JWT does not exist")
@@ -53,7 +53,7 @@ async def test_an_unknown_scope_ends_nothing(plain: House):
 
 
 async def test_without_a_token_nobody_is_logged_out(plain: House):
-    assert await plain.refused("POST", "/logout", None, Anonymous()) == (
+    assert await plain.refused("POST", "/logout", None, AnonymousCaller()) == (
         401, "no_authorization", "This endpoint requires a valid Bearer token",
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ async def test_without_a_token_nobody_is_logged_out(plain: House):
 @pytest.mark.parametrize(("scope", "count"), [("global", 0), ("local", 1), ("others", 1)])
 async def test_a_token_without_a_session_ends_all_or_none(plain: House, scope: str, count: int):
     signed = await plain.sign_up()
-    by_hand = User(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
+    by_hand = UserCaller(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
 
     await plain.ok("POST", f"/logout?scope={scope}", None, by_hand)
 
@@ -70,6 +70,6 @@ async def test_a_token_without_a_session_ends_all_or_none(plain: House, scope: s
 
 async def test_a_session_of_somebody_else_is_none(plain: House):
     one, other = await plain.sign_up(), await plain.sign_up()
-    mixed = User(b'{"sub":"%s","session_id":"%s"}' % (one.id.encode(), other.session_id.encode()))
+    mixed = UserCaller(b'{"sub":"%s","session_id":"%s"}' % (one.id.encode(), other.session_id.encode()))
 
     assert await plain.refused("POST", "/logout", None, mixed) == GONE

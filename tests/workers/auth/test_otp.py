@@ -11,9 +11,9 @@ from schemas.http import Request
 from tests.workers.auth.delivery.sms.provider import Provider
 from tests.workers.auth.house import House, address, claims_of, number, told
 from tests.workers.auth.office import Office, Phones, open_phones, with_phones
-from workers.auth.flows.pkce import s256
-from workers.auth.http.endpoints.target import target_of
-from workers.auth.model.request import Asked
+from workers.auth.http.redirect_target import redirect_target
+from workers.auth.model.pkce import s256
+from workers.auth.model.request import AuthRequest
 
 CHALLENGE = {"code_challenge": s256("v" * 43), "code_challenge_method": "s256"}
 NO_SIGNUPS = (422, "otp_disabled", "Signups not allowed for otp")
@@ -289,9 +289,9 @@ def test_the_header_of_the_official_clients_names_a_target(mailed: House):
     allowing = mailed.having(additional_redirect_urls=["https://app.example.org/*"])
     headers = [("referer", "https://app.example.org/r"), ("redirect_to", "https://app.example.org/h")]
 
-    asked = Asked(Request("1", "POST", "/otp", "", headers), b"", {})
+    asked = AuthRequest(Request("1", "POST", "/otp", "", headers), b"", {})
 
-    assert target_of(allowing.accounts, asked) == "https://app.example.org/h"
+    assert redirect_target(allowing.context, asked) == "https://app.example.org/h"
 
 
 @pytest.mark.parametrize("path", ["/otp", "/magiclink", "/recover", "/resend"])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.auth.house import House, address, claims_of
 from tests.workers.auth.office import SITE, Office, landed, waiting
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 VERIFIER = "v" * 43
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}

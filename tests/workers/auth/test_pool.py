@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from broker.processes.lifecycle import OK, Process
+from broker.processes.lifecycle import OK, ManagedProcess
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Broker, Db, Pools, Settings
 from tests.broker.server import NatsServer, running_server
@@ -31,9 +31,9 @@ async def living_pool(nats: NatsServer, database_url: str) -> AsyncIterator[None
         broker=Broker(url=Secret(nats.url)),
         pools=Pools(drain_timeout=10),
     )
-    process, is_ready = Process("auth", settings), asyncio.Event()
+    process, is_ready = ManagedProcess("auth", settings), asyncio.Event()
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         await serve_pool(await open_resources(process, settings))
         process.ready()
         is_ready.set()

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Twilio
-from schemas.settings.auth_providers import Provider
+from schemas.settings.auth_delivery import TwilioSettings
+from schemas.settings.auth_providers import ProviderSettings
 from tests.workers.auth.house import House, told
 
 PROVIDERS = [
@@ -65,7 +65,7 @@ async def test_what_is_confirmed_is_not_at_once(plain: House, key: str, name: st
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_each_provider_shows(plain: House, name: str):
-    open_ = plain.having(**{f"external__{name}": Provider(enabled=True, client_id="id", secret=Secret("s"))})
+    open_ = plain.having(**{f"external__{name}": ProviderSettings(enabled=True, client_id="id", secret=Secret("s"))})
 
     shown = await open_.ok("GET", "/settings")
 
@@ -86,7 +86,7 @@ async def test_each_way_in_of_our_own_shows(plain: House, key: str, name: str, v
 
 
 async def test_the_provider_of_messages_shows(plain: House):
-    twilio = Twilio(enabled=True, account_sid="AC", message_service_sid="MG", auth_token=Secret("t"))
+    twilio = TwilioSettings(enabled=True, account_sid="AC", message_service_sid="MG", auth_token=Secret("t"))
 
     assert (await plain.having(sms__twilio=twilio).ok("GET", "/settings"))["sms_provider"] == "twilio"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.auth.house import PASSWORD, House, address, number
 from tests.workers.auth.office import Office, Phones, landed
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 CHALLENGE = {"code_challenge": s256("v" * 43), "code_challenge_method": "s256"}
 TYPES = (400, "validation_failed", "Missing one of these types: signup, email_change, sms, phone_change")

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.workers.auth.house import PASSWORD, House, address
-from workers.database.interactive import Transaction
-from workers.database.pool import Pool
-from workers.database.session import Rows, Statement, Work
+from workers.database.transactions.interactive import Transaction
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionSpec
 
 Recorded = list[str]
 
@@ -16,18 +17,18 @@ Recorded = list[str]
 def statements(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     """The text of each statement that is sent, in its order."""
     recorded: Recorded = []
-    in_transaction, at_once = Transaction.run, Pool.run
+    in_transaction, at_once = Transaction.run, ConnectionPool.run
 
     async def run(self: Transaction, *sent: Statement) -> list[Rows]:
         recorded.extend(each.text for each in sent)
         return await in_transaction(self, *sent)
 
-    async def run_at_once(self: Pool, work: Work, *more: object, **others: object) -> list[Rows]:
+    async def run_at_once(self: ConnectionPool, work: TransactionSpec, *more: object, **others: object) -> list[Rows]:
         recorded.extend(each.text for each in work.statements)
         return await at_once(self, work, *more, **others)  # type: ignore[arg-type]  # handed on as it came
 
     monkeypatch.setattr(Transaction, "run", run)
-    monkeypatch.setattr(Pool, "run", run_at_once)
+    monkeypatch.setattr(ConnectionPool, "run", run_at_once)
     return recorded
 
 
@@ -83,7 +84,7 @@ async def test_a_wrong_code_is_the_same_work_for_every_address(
     plain: House, statements: Recorded, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[str] = []
-    monkeypatch.setattr("workers.auth.accounts.codes.codes.hmac.compare_digest", _counting(compared))
+    monkeypatch.setattr("workers.auth.model.codes.hmac.compare_digest", _counting(compared))
     found = []
     for make in (with_a_code, known, unknown):
         email = await make(plain)

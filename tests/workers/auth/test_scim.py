@@ -29,7 +29,7 @@ async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
     shown = json.loads(response.body)
     found = shown.get("Resources", [shown])
     for each in found:
-        assert each["meta"]["location"].startswith(f"{scim.accounts.settings.external_url}/scim/v2/")
+        assert each["meta"]["location"].startswith(f"{scim.context.settings.external_url}/scim/v2/")
 
 
 async def test_no_part_is_promised_that_is_not_there(scim: House):

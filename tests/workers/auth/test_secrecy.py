@@ -53,9 +53,9 @@ from tests.workers.auth.passkey_user import PASSKEYS, enter, register
 from tests.workers.auth.second_factors import OPEN_FACTORS, App, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import departs, goes, open_for, returns, visits
 from tests.workers.database.server import Server, temporary_server
-from workers.auth.delivery.post import NoPost
-from workers.auth.flows.pkce import s256
-from workers.database.migrate import migrate
+from workers.auth.delivery.transport import NoTransport
+from workers.auth.model.pkce import s256
+from workers.database.migrations.migrate import migrate
 
 VERIFIER = secrets.token_urlsafe(48)
 PKCE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}
@@ -132,7 +132,7 @@ async def walk(server: Server, office: Office) -> AsyncIterator[Walk]:
     """The worker, its mails caught; the clock is its own."""
     await migrate(server.url(), Settings())
     async with open_house(server.url()) as whole:
-        own = House(whole.accounts, whole.admin, Clock()).having(**EVERYTHING)
+        own = House(whole.context, whole.admin, Clock()).having(**EVERYTHING)
         yield Walk(with_office(own, office), office)
 
 
@@ -197,7 +197,7 @@ def found_in(places: dict[str, str], walk: Walk) -> list[str]:
 async def test_nothing_secret_is_kept_in_clear_or_logged(
     walk: Walk, office: Office, phones: Phones, realm: OidcProvider, logged: io.StringIO, server: Server
 ):
-    walk.keep("jwt secret", walk.house.accounts.settings.jwt_secret.reveal())
+    walk.keep("jwt secret", walk.house.context.settings.jwt_secret.reveal())
     for way in (
         with_mail,
         with_mistakes,
@@ -263,7 +263,7 @@ async def with_mail(walk: Walk) -> None:
     new = address()
     await house.ok("PUT", "/user", {"email": new}, again.caller)
     walk.session(await walk.follow(new))
-    rows = House(walk.house.having(refresh_token_algorithm_version=0).accounts, house.admin, house.clock)
+    rows = House(walk.house.having(refresh_token_algorithm_version=0).context, house.admin, house.clock)
     old = Walk(rows, walk.office, walk.secrets)
     first = await old.enter("/token?grant_type=password", {**body, "email": new})
     await old.enter("/token?grant_type=refresh_token", {"refresh_token": first.refresh_token})
@@ -284,7 +284,7 @@ async def with_mistakes(walk: Walk) -> None:
     house.clock.forward(minutes=1)
     await house.refused("POST", "/token?grant_type=refresh_token", {"refresh_token": who.refresh_token})
     await refusing_database(walk)
-    closed = with_office(house, Office(walk.office.caught, NoPost()))
+    closed = with_office(house, Office(walk.office.caught, NoTransport()))
     assert (await closed.send("POST", "/otp", {"email": email})).status >= 400
 
 

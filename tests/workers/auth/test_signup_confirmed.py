@@ -8,7 +8,7 @@ import pytest
 
 from tests.workers.auth.house import PASSWORD, House, address, claims_of, number
 from tests.workers.auth.office import Office, Phones, landed
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 VERIFIER = "v" * 43
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}

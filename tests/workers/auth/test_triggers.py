@@ -236,7 +236,7 @@ async def test_a_defect_of_a_trigger_is_told_to_the_log_with_its_function_and_no
     assert {each["msg"] for each in answers} == {
         "Unexpected failure, please check server logs for more information"
     }
-    lines = [json.loads(line) for line in logged.splitlines() if "DatabaseRefused" in line]
+    lines = [json.loads(line) for line in logged.splitlines() if "ChangeRejected" in line]
     assert [line["sqlstate"] for line in lines] == ["42P01", "22P02"]
     assert all(f"function public.{valley.table}()" in line["function"] for line in lines)
     assert [line["reason"] for line in lines] == ['relation "public.no_such_table" does not exist', ""]

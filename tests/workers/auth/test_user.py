@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.caller import Caller, User
+from schemas.caller import Caller, UserCaller
 from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, claims_of, number, told
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 
@@ -19,7 +19,7 @@ NO_BEARER = (401, "no_authorization", "This endpoint requires a valid Bearer tok
 
 def with_claims(signed: Signed, **claims: object) -> Caller:
     """Give somebody's token as it would be with other claims."""
-    return User(json.dumps(claims_of(signed.caller) | claims).encode())
+    return UserCaller(json.dumps(claims_of(signed.caller) | claims).encode())
 
 
 async def metadata(house: House, signed: Signed) -> dict[str, Any]:

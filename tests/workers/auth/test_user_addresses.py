@@ -13,7 +13,7 @@ import pytest
 
 from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, number
 from tests.workers.auth.office import Office, landed, with_office
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 SITE = "http://127.0.0.1:3000"
 EMAIL_EXISTS = (422, "email_exists", "A user with this email address has already been registered")

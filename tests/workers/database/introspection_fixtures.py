@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import asyncpg
 
-from workers.database.catalog import Catalog, ComputedRelationship, Relationship
-from workers.database.introspect import IntrospectOptions, introspect
+from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, Relationship
+from workers.database.schema_cache.introspect import IntrospectOptions, introspect
 
 CONFORMANCE = Path(__file__).parents[4] / "shared" / "conformance" / "rest" / "fixtures"
 """Beside the repository; absent in a plain checkout."""

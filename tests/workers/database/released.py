@@ -9,15 +9,15 @@ from pathlib import Path
 
 import asyncpg
 
-from workers.database.migrate import SERIES
-from workers.database.migration_files import Migration
+from workers.database.migrations.files import SystemMigration
+from workers.database.migrations.migrate import SERIES
 from workers.sql.files import read_statements
 
 _ARCHIVE = Path(__file__).parents[2] / "data" / "released_migrations.tar.gz"
-_STATEMENTS = read_statements("workers.database", "migrate.sql")
+_STATEMENTS = read_statements("workers.database.migrations", "migrate.sql")
 
 
-def released_migrations() -> list[Migration]:
+def released_migrations() -> list[SystemMigration]:
     """Give the files of the release before, in the order in which they were applied."""
     found = []
     with tarfile.open(_ARCHIVE) as archive:
@@ -27,11 +27,11 @@ def released_migrations() -> list[Migration]:
                 number, _, name = file.removesuffix(".sql").partition("_")
                 content = archive.extractfile(member)
                 assert content is not None
-                found.append(Migration(series, int(number), name, content.read().decode()))
+                found.append(SystemMigration(series, int(number), name, content.read().decode()))
     return sorted(found, key=lambda each: (SERIES.index(each.series), each.version))
 
 
-async def apply_released(url: str) -> list[Migration]:
+async def apply_released(url: str) -> list[SystemMigration]:
     """Bring an empty database to the state of the release before, as its superuser."""
     connection = await asyncpg.connect(url, statement_cache_size=0)
     try:

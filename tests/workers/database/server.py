@@ -27,8 +27,8 @@ import msgspec
 from schemas.settings.tree import Settings
 from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.postgres.extensions import extension_files
-from services.supervisor.postgres.system_user import SystemUser, run_as, server_user
-from services.supervisor.postgres.vault_key import keep_vault_key
+from services.supervisor.postgres.system_user import ServerUser, run_as, server_user
+from services.supervisor.postgres.vault_key import ensure_vault_key
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
@@ -141,7 +141,7 @@ def start_server(
     for path in (folder, *folder.rglob("*")):
         _give(user, path)
     if programs is None:
-        keep_vault_key(folder, user)
+        ensure_vault_key(folder, user)
     data = folder / "data"
     made = subprocess.run(
         [
@@ -174,7 +174,7 @@ def _fill_extensions(folder: Path, more: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _give(user: SystemUser | None, path: Path) -> None:
+def _give(user: ServerUser | None, path: Path) -> None:
     path.chmod(0o755 if path.is_dir() else 0o644)
     if user is not None:
         shutil.chown(path, user.uid, user.gid)

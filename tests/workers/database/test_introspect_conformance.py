@@ -9,8 +9,8 @@ from tests.workers.database.introspection_fixtures import (
     described,
     fresh_database,
 )
-from workers.database.catalog import MediaHandler, Returns
-from workers.database.similar import best_match
+from workers.database.schema_cache.catalog import MediaHandler, Returns
+from workers.database.schema_cache.similar_names import best_match
 
 pytestmark = pytest.mark.skipif(
     not CONFORMANCE.is_dir(), reason="the conformance fixtures lie beside the repository and are not there"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.workers.database.introspection_fixtures import catalog_of, described, fresh_database
-from workers.database.catalog import Cardinality, ComputedRelationship
+from workers.database.schema_cache.catalog import Cardinality, ComputedRelationship
 
 SCHEMA = Path(__file__).with_name("relationships.sql").read_text()
 

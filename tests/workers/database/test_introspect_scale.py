@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.workers.database.introspection_fixtures import connected, fresh_database
-from workers.database.introspect import IntrospectOptions, introspect
+from workers.database.schema_cache.introspect import IntrospectOptions, introspect
 
 TABLES, VIEWS = 500, 300
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from schemas.functions.deployments import Manifest
+from schemas.functions.deployments import BundleManifest
 from schemas.settings.functions import FunctionSettings
 
 OPEN = FunctionSettings(verify_jwt=False)
@@ -15,7 +15,7 @@ OPEN = FunctionSettings(verify_jwt=False)
 
 def bundle(name: str, files: Mapping[str, str], settings: FunctionSettings = OPEN) -> bytes:
     """Make a bundle of a function."""
-    manifest = msgspec.json.encode(Manifest(name, settings)).decode()
+    manifest = msgspec.json.encode(BundleManifest(name, settings)).decode()
     return archive([(path, text.encode()) for path, text in {"manifest.json": manifest, **files}.items()])
 
 

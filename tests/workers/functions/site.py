@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from broker import subjects
-from broker.nats.connection import Connection
-from broker.requests.call import Answer, Calls
+from broker.nats.connection import NatsConnection
+from broker.requests.call import Calls, PoolReply
 from broker.requests.serve import serve
-from schemas.caller import Caller, Service
+from schemas.caller import Caller, ServiceCaller
 from schemas.functions.log_events import LogLine
 from schemas.http import Headers, Request
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
@@ -55,7 +55,7 @@ class Site:
     worker: FunctionsWorker
     shelf: Shelf
     calls: Calls
-    connection: Connection
+    connection: NatsConnection
     lines: list[LogLine] = field(default_factory=list)
 
     def write(self, path: str, text: str) -> None:
@@ -78,10 +78,10 @@ class Site:
         headers: Mapping[str, str] | Headers = (),  # type: ignore[assignment]  # empty of either kind
         body: bytes = b"",
         pieces: AsyncIterator[bytes] | None = None,
-        caller: Caller = Service(),  # noqa: B008 - frozen
+        caller: Caller = ServiceCaller(),  # noqa: B008 - frozen
         budget_ms: int = 30_000,
         id: str = "test",
-    ) -> Answer:
+    ) -> PoolReply:
         """Send a request as a door does."""
         listed = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
         bare, _, query = path.partition("?")
@@ -126,7 +126,7 @@ async def site(
     root.mkdir(parents=True)
     runtime = runtime or EdgeRuntime(watch=0)
     whole = settings or Settings()
-    connection = await Connection.open(url, name="functions-test")
+    connection = await NatsConnection.open(url, name="functions-test")
     places = settle(folder / "data")
     whole = msgspec.structs.replace(whole, edge_runtime=runtime)
     around = Surroundings(

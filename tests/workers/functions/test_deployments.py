@@ -16,7 +16,7 @@ from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
 from broker.jetstream.stream_watch import StreamWatch
 from broker.jetstream.streams import stream_state
-from schemas.caller import Anonymous, User
+from schemas.caller import AnonymousCaller, UserCaller
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Settings
@@ -214,7 +214,7 @@ async def test_packages_are_fetched_when_it_is_deployed_and_settings_come_along(
 
     assert done.status == 200, done.body
     assert await one.answer("/a") == "1001 static"
-    assert (await one.ask("/a", caller=Anonymous())).status == 200
+    assert (await one.ask("/a", caller=AnonymousCaller())).status == 200
 
 
 async def test_old_versions_go(own_nats: NatsServer, tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ async def test_secrets_of_another_platform_are_told_and_left_out(
 
 
 async def test_only_the_service_role_may_administer(one: Worker) -> None:
-    for caller in (Anonymous(), User(b'{"role": "authenticated"}')):
+    for caller in (AnonymousCaller(), UserCaller(b'{"role": "authenticated"}')):
         for method, path in (
             ("GET", "functions"),
             ("PUT", "functions/a"),
@@ -286,7 +286,7 @@ async def test_only_the_service_role_may_administer(one: Worker) -> None:
         ):
             refused = await one.ask(f"/_internal/{path}", method=method, caller=caller)
             assert refused.status == 401, path
-    service = User(b'{"role": "service_role"}')
+    service = UserCaller(b'{"role": "service_role"}')
 
     assert (await one.ask("/_internal/functions", caller=service)).json == []
     assert (await one.ask("/_internal/nothing")).status == 404
@@ -296,16 +296,16 @@ async def test_only_the_service_role_may_administer(one: Worker) -> None:
 async def test_a_session_holds_as_long_as_it_is_read(one: Worker) -> None:
     guarded = FunctionSettings()
     await one.deploy("hello", bundle("hello", {"functions/hello/index.ts": ENV}, guarded))
-    assert (await one.ask("/hello", caller=Anonymous())).status == 401
+    assert (await one.ask("/hello", caller=AnonymousCaller())).status == 401
 
     answer = await one.site.open(
         "/_internal/session", method="POST", body=b'{"env": {"A": "session"}, "verify_jwt": false}'
     )
-    assert (await one.ask("/hello", caller=Anonymous())).body == b"session"
+    assert (await one.ask("/hello", caller=AnonymousCaller())).body == b"session"
     await answer.close()
 
     async def is_guarded() -> bool:
-        return (await one.ask("/hello", caller=Anonymous())).status == 401
+        return (await one.ask("/hello", caller=AnonymousCaller())).status == 401
 
     await until(is_guarded)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from schemas.functions.log_events import LogLine
 from schemas.settings.functions import FunctionSettings
 from tests.broker.server import NatsServer
@@ -47,7 +47,7 @@ def test_frames_tell_level_and_request_and_anything_else_is_a_line() -> None:
 async def test_a_process_that_prints_too_much_is_held_to_its_rate(nats: NatsServer) -> None:
     now = [0.0]
     seen: list[LogLine] = []
-    connection = await Connection.open(nats.url, name="test")
+    connection = await NatsConnection.open(nats.url, name="test")
     connection.subscribe("logs.functions.one", lambda message: seen.append(LINES.decode(message.payload)))
     journal = Journal(connection, 3, lambda: now[0])
 

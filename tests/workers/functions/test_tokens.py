@@ -2,14 +2,14 @@ import base64
 
 import pytest
 
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
-from schemas.functions.errors import TokenRefused
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
+from schemas.functions.errors import FunctionTokenRejected
 from schemas.http import Headers, Request, header
 from workers.functions.environment import Keys
 from workers.functions.tokens import check_token, with_token
 
 KEYS = Keys("anon.jwt", "service.jwt", ("sb_publishable_1",), ("sb_secret_1",))
-REJECTED = Rejected(Refusal.UNDECODABLE, "no")
+REJECTED = RejectedCaller(TokenFault.UNDECODABLE, "no")
 
 
 def request(caller: Caller, headers: Headers | None = None, query: str = "") -> Request:
@@ -24,12 +24,12 @@ def signed(algorithm: str) -> str:
 @pytest.mark.parametrize(
     ("asked", "seen"),
     [
-        (request(User(b"{}"), [("authorization", "Bearer a.b.c")]), "Bearer a.b.c"),
-        (request(Service()), "Bearer service.jwt"),
-        (request(Service(), [("authorization", "Bearer sb_secret_1")]), "Bearer service.jwt"),
-        (request(Anonymous(), [("apikey", "sb_publishable_1")]), "Bearer anon.jwt"),
-        (request(Anonymous(), query="apikey=sb_publishable_1"), "Bearer anon.jwt"),
-        (request(Anonymous(), [("authorization", "Bearer sb_publishable_1")]), "Bearer anon.jwt"),
+        (request(UserCaller(b"{}"), [("authorization", "Bearer a.b.c")]), "Bearer a.b.c"),
+        (request(ServiceCaller()), "Bearer service.jwt"),
+        (request(ServiceCaller(), [("authorization", "Bearer sb_secret_1")]), "Bearer service.jwt"),
+        (request(AnonymousCaller(), [("apikey", "sb_publishable_1")]), "Bearer anon.jwt"),
+        (request(AnonymousCaller(), query="apikey=sb_publishable_1"), "Bearer anon.jwt"),
+        (request(AnonymousCaller(), [("authorization", "Bearer sb_publishable_1")]), "Bearer anon.jwt"),
     ],
 )
 def test_tokens_and_keys_pass_and_keys_become_tokens(asked: Request, seen: str) -> None:
@@ -41,10 +41,10 @@ def test_tokens_and_keys_pass_and_keys_become_tokens(asked: Request, seen: str) 
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
-        (request(Anonymous()), "UNAUTHORIZED_NO_AUTH_HEADER"),
-        (request(Anonymous(), [("authorization", "Basic YTpi")]), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
+        (request(AnonymousCaller()), "UNAUTHORIZED_NO_AUTH_HEADER"),
+        (request(AnonymousCaller(), [("authorization", "Basic YTpi")]), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
         (
-            request(Anonymous(), [("authorization", "Basic x"), ("apikey", "k")]),
+            request(AnonymousCaller(), [("authorization", "Basic x"), ("apikey", "k")]),
             "UNAUTHORIZED_INVALID_JWT_FORMAT",
         ),
         (request(REJECTED, [("authorization", "Bearer x")]), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
@@ -55,7 +55,7 @@ def test_tokens_and_keys_pass_and_keys_become_tokens(asked: Request, seen: str) 
     ],
 )
 def test_what_does_not_hold_is_refused_by_its_kind(asked: Request, code: str) -> None:
-    with pytest.raises(TokenRefused) as refused:
+    with pytest.raises(FunctionTokenRejected) as refused:
         check_token(asked)
 
     assert refused.value.code == code
@@ -72,7 +72,7 @@ def test_a_function_that_wants_no_token_gets_what_was_sent() -> None:
 def test_a_header_that_is_nested_deep_is_no_token(opening: str) -> None:
     head = base64.urlsafe_b64encode((opening * 3000).encode()).decode().rstrip("=")
 
-    with pytest.raises(TokenRefused) as refused:
+    with pytest.raises(FunctionTokenRejected) as refused:
         check_token(
             Request(
                 id="",

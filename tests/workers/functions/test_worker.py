@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.caller import Anonymous
+from schemas.caller import AnonymousCaller
 from schemas.errors import DeadlineExceeded
 from tests.workers.functions.site import Site
 
@@ -306,8 +306,8 @@ async def test_names_that_are_no_function_are_refused(place: Site) -> None:
 async def test_a_function_wants_a_token_but_for_preflights(place: Site) -> None:
     await place.add("hello", HELLO)
 
-    refused = await place.ask("/hello", caller=Anonymous())
-    preflight = await place.ask("/hello", method="OPTIONS", caller=Anonymous())
+    refused = await place.ask("/hello", caller=AnonymousCaller())
+    preflight = await place.ask("/hello", method="OPTIONS", caller=AnonymousCaller())
 
     assert refused.status == 401
     assert refused.header("x-relay-error") == "true"

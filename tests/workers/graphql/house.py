@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker.requests.serve import Streamed
-from schemas.caller import Caller, Service, User
+from broker.requests.handler import StreamedResponse
+from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.http import Headers, Request, Response
 from schemas.settings.graphql import Graphql
 from schemas.settings.tree import Api, Settings
 from tests.workers.rest.bodies import Inline
-from workers.database.catalog import Catalog
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.schema_cache.catalog import Catalog
 from workers.graphql.parse.limits import limits_of
 from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.state import Documents, State
@@ -69,12 +69,12 @@ alter role graphql_service bypassrls;
 class House:
     """A worker with its pool; `ask` sends one document, `send` any request."""
 
-    pool: Pool
+    pool: ConnectionPool
     state: State
     worker: GraphQLWorker
 
     @classmethod
-    def make(cls, pool: Pool, api: Api = API, **options: Any) -> "House":
+    def make(cls, pool: ConnectionPool, api: Api = API, **options: Any) -> "House":
         """Make a house with settings of the section graphql."""
         settings = Settings(graphql=Graphql(**options))
         documents = Documents(limits_of(settings.graphql))
@@ -95,9 +95,9 @@ class House:
         """Send a request and give the whole answer."""
         sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        request = Request("test", method, "/", query, sent, caller or Service(), body=data)
+        request = Request("test", method, "/", query, sent, caller or ServiceCaller(), body=data)
         answer = await self.worker.answer(request, Inline(data))  # type: ignore[arg-type]  # read like one
-        if isinstance(answer, Streamed):
+        if isinstance(answer, StreamedResponse):
             whole = b"".join([piece async for piece in answer.chunks])
             assert len(whole) == answer.size
             return Response(answer.status, answer.headers, whole)
@@ -130,6 +130,6 @@ class House:
         return [error["message"] for error in answer["errors"]]
 
 
-def member(name: str) -> User:
+def member(name: str) -> UserCaller:
     """Give a person."""
-    return User(json.dumps({"role": MEMBER, "sub": name}).encode())
+    return UserCaller(json.dumps({"role": MEMBER, "sub": name}).encode())

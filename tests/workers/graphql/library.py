@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.graphql.model import Entity, Schema
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
@@ -151,11 +151,11 @@ grant {EDITOR} to {MEMBER};
 
 
 @contextlib.asynccontextmanager
-async def library(server_url: str, *more: str) -> AsyncIterator[Pool]:
+async def library(server_url: str, *more: str) -> AsyncIterator[ConnectionPool]:
     """Give a pool of the login role on a database with the library in it, and what other scripts add."""
     roles = login_role(LOGIN, READER, EDITOR, MEMBER, STRANGER)
     async with fresh_database(server_url, roles, LIBRARY, GRANTS, *more) as url:
-        pool = await Pool.open(as_role(url, LOGIN), 1)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 1)
         yield pool
         await pool.close()
 

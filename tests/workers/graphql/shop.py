@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
 from tests.workers.graphql.house import ANON, LOGIN, MEMBER, SERVICE, House
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 
 SHOP = """
 comment on schema public is '@graphql({"inflect_names": true, "additions": true})';
@@ -60,6 +60,6 @@ async def open_shop(server_url: str, **options: object) -> AsyncIterator[House]:
     """Give a worker on a shop of its own."""
     roles = login_role(LOGIN, ANON, MEMBER, SERVICE)
     async with fresh_database(server_url, roles, SHOP, GRANTS) as url:
-        pool = await Pool.open(as_role(url, LOGIN), 4)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 4)
         yield House.make(pool, **options)
         await pool.close()

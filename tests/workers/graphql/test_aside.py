@@ -7,7 +7,7 @@ import pytest
 
 from schemas.settings.tree import Settings
 from tests.workers.graphql.house import API, House
-from workers.database.catalog import Catalog
+from workers.database.schema_cache.catalog import Catalog
 from workers.graphql.parse.document import Document
 from workers.graphql.state import Documents, State
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from schemas.caller import Anonymous, Refusal, Rejected
+from schemas.caller import AnonymousCaller, RejectedCaller, TokenFault
 from tests.workers.graphql.house import API, House, member
 from workers.graphql.errors import Refused
 
@@ -271,7 +271,7 @@ async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) 
         "secretCollection": {"edges": [{"node": {"id": 2}}]}
     }
     assert len((await house.data(query))["secretCollection"]["edges"]) == 2
-    answer = await house.ask(query, caller=Anonymous())
+    answer = await house.ask(query, caller=AnonymousCaller())
     assert answer["errors"] == [{"message": 'Unknown field "secretCollection" on type Query'}]
 
 
@@ -429,7 +429,7 @@ async def test_a_document_can_be_asked_for_by_its_hash(house: House) -> None:
 
 async def test_a_refused_token_is_a_401(house: House) -> None:
     with pytest.raises(Refused) as refused:
-        await house.send("POST", {"query": PAGE}, caller=Rejected(Refusal.CLAIMS, "JWT expired"))
+        await house.send("POST", {"query": PAGE}, caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
 
     assert refused.value.status == 401
     assert refused.value.body()["errors"] == [{"message": "JWT expired"}]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from workers.http_client.address_guard import PRIVATE, Guard, is_public, make_guard
+from workers.http_client.address_guard import PRIVATE, AddressGuard, is_public, make_guard
 
 OWN = make_guard([], "http://127.0.0.1:54321", ["http://kong:8000", "https://api.example.com"])
 
@@ -58,28 +58,28 @@ def test_an_address_inside_another_is_judged_too(address: ipaddress.IPv4Address)
     ],
 )
 def test_private_hosts_are_refused(url: str):
-    assert Guard().refusal(URL(url)) == PRIVATE
+    assert AddressGuard().rejection(URL(url)) == PRIVATE
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://a.org/", "file:///etc/passwd", "/path", "http:///", "gopher://127.0.0.1/"]
 )
 def test_other_schemes_are_refused(url: str):
-    assert "http" in Guard().refusal(URL(url))
+    assert "http" in AddressGuard().rejection(URL(url))
 
 
 @pytest.mark.parametrize("url", ["http://a.org/", "https://93.184.216.34:8443/x", "http://internal.example/"])
 def test_public_addresses_and_names_pass(url: str):
-    assert Guard().refusal(URL(url)) == ""
+    assert AddressGuard().rejection(URL(url)) == ""
 
 
 def test_networks_and_hosts_of_the_list_pass():
     guard = make_guard(["10.1.0.0/16", "127.0.0.1:9000", "localhost", "Queue.Internal:80", "::1"])
 
     for url in ("http://10.1.2.3/", "http://127.0.0.1:9000/", "http://localhost:7/", "http://[::1]/"):
-        assert guard.refusal(URL(url)) == ""
+        assert guard.rejection(URL(url)) == ""
     for url in ("http://10.2.0.1/", "http://127.0.0.1:9001/"):
-        assert guard.refusal(URL(url)) == PRIVATE
+        assert guard.rejection(URL(url)) == PRIVATE
     private = ipaddress.ip_address("10.9.9.9")
     assert guard.allows("queue.internal.", 80, private)
     assert not guard.allows("queue.internal", 81, private)
@@ -108,11 +108,11 @@ def test_an_entry_that_is_no_place_is_refused(entry: str):
     ],
 )
 def test_the_own_gateway_is_known_by_its_names_and_areas(url: str, expected: str | None):
-    assert OWN.own(URL(url)) == (None if expected is None else URL(expected))
+    assert OWN.gateway_url(URL(url)) == (None if expected is None else URL(expected))
 
 
 def test_without_a_gateway_nothing_is_own():
-    assert Guard().own(URL("http://127.0.0.1:54321/rest/v1/t")) is None
+    assert AddressGuard().gateway_url(URL("http://127.0.0.1:54321/rest/v1/t")) is None
 
 
 @given(st.text(max_size=30))

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from workers.http_client.address_guard import is_public
-from workers.http_client.client import Fetched, FetchFailed, Outgoing
+from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 
 
 class Service:
@@ -52,8 +52,8 @@ async def url(service: Service) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def outgoing() -> AsyncIterator[Outgoing]:
-    one = Outgoing()
+async def outgoing() -> AsyncIterator[HttpClient]:
+    one = HttpClient()
     yield one
     await one.close()
 
@@ -64,46 +64,46 @@ async def reason(call: object) -> FetchFailed:
     return caught.value
 
 
-async def test_an_answer_is_read_whatever_its_status(outgoing: Outgoing, url: str):
+async def test_an_answer_is_read_whatever_its_status(outgoing: HttpClient, url: str):
     answer = await outgoing.fetch("GET", f"{url}/teapot")
 
     assert (answer.status, answer.is_ok, answer.json()) == (418, False, [1])
     assert answer.headers["content-type"].startswith("text/plain")
 
 
-async def test_a_form_and_a_body_are_sent_as_they_are(outgoing: Outgoing, url: str, service: Service):
+async def test_a_form_and_a_body_are_sent_as_they_are(outgoing: HttpClient, url: str, service: Service):
     await outgoing.fetch("POST", url, form={"a": "1", "b": "ü"})
     await outgoing.fetch("POST", url, body=b'{"c":2}')
 
     assert service.heard == [("POST", "a=1&b=%C3%BC"), ("POST", '{"c":2}')]
 
 
-async def test_no_redirect_is_followed(outgoing: Outgoing, url: str, service: Service):
+async def test_no_redirect_is_followed(outgoing: HttpClient, url: str, service: Service):
     answer = await outgoing.fetch("GET", f"{url}/redirect")
 
     assert answer.status == 302
     assert len(service.heard) == 1
 
 
-async def test_an_answer_that_is_too_long_is_refused(outgoing: Outgoing, url: str):
+async def test_an_answer_that_is_too_long_is_refused(outgoing: HttpClient, url: str):
     error = await reason(outgoing.fetch("GET", f"{url}/long", most_bytes=4999))
 
     assert error.is_too_long
     assert len((await outgoing.fetch("GET", f"{url}/long", most_bytes=5000)).body) == 5000
 
 
-async def test_who_does_not_answer_in_time_is_given_up(outgoing: Outgoing, url: str):
+async def test_who_does_not_answer_in_time_is_given_up(outgoing: HttpClient, url: str):
     assert (await reason(outgoing.fetch("GET", f"{url}/hang", timeout_s=0.2))).is_timeout
 
 
-async def test_a_broken_connection_is_told_without_the_address(outgoing: Outgoing, url: str):
+async def test_a_broken_connection_is_told_without_the_address(outgoing: HttpClient, url: str):
     error = await reason(outgoing.fetch("GET", f"{url}/break?token=secret"))
 
     assert str(error) in ("the connection broke", "no connection could be made")
 
 
 @pytest.mark.parametrize("address", ["no url", "http://", "gopher://h/", "http://127.0.0.1:1/?t=secret"])
-async def test_what_cannot_be_reached_is_a_failure_in_words(outgoing: Outgoing, address: str):
+async def test_what_cannot_be_reached_is_a_failure_in_words(outgoing: HttpClient, address: str):
     assert "secret" not in str(await reason(outgoing.fetch("GET", address)))
 
 
@@ -113,7 +113,7 @@ async def test_what_cannot_be_reached_is_a_failure_in_words(outgoing: Outgoing, 
      "2130706433", "127.1"],
 )  # fmt: skip
 async def test_private_hosts_are_refused_where_only_public_ones_may_be_asked(
-    outgoing: Outgoing, url: str, service: Service, host: str
+    outgoing: HttpClient, url: str, service: Service, host: str
 ):
     port = url.rpartition(":")[2]
 
@@ -122,7 +122,7 @@ async def test_private_hosts_are_refused_where_only_public_ones_may_be_asked(
 
 
 async def test_a_name_of_a_private_address_is_refused_when_it_is_connected_to(
-    outgoing: Outgoing, url: str, service: Service
+    outgoing: HttpClient, url: str, service: Service
 ):
     port = url.rpartition(":")[2]
 
@@ -131,24 +131,24 @@ async def test_a_name_of_a_private_address_is_refused_when_it_is_connected_to(
     assert service.heard == []
 
 
-async def test_a_certificate_that_nobody_trusts_is_refused(outgoing: Outgoing, url: str):
+async def test_a_certificate_that_nobody_trusts_is_refused(outgoing: HttpClient, url: str):
     assert ssl.OPENSSL_VERSION_INFO >= (1, 1, 1)
     await reason(outgoing.fetch("GET", url.replace("http:", "https:")))
 
 
-async def test_no_cookie_is_kept_and_our_name_is_told(outgoing: Outgoing, url: str):
+async def test_no_cookie_is_kept_and_our_name_is_told(outgoing: HttpClient, url: str):
     assert (await outgoing.fetch("GET", url)).object() == {"agent": "headwater", "cookie": None}
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 100_000, b"\xff"])
 def test_what_is_no_json_is_a_failure(body: bytes):
     with pytest.raises(FetchFailed):
-        Fetched(200, {}, body).json()
+        FetchedResponse(200, {}, body).json()
 
 
 def test_a_list_is_no_object():
     with pytest.raises(FetchFailed):
-        Fetched(200, {}, b"[1]").object()
+        FetchedResponse(200, {}, b"[1]").object()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from schemas.caller import Anonymous, Caller, Service, User
+from schemas.caller import AnonymousCaller, Caller, ServiceCaller, UserCaller
 from schemas.http import Headers, Request
 from workers.idempotency.errors import KeyMalformed
 from workers.idempotency.key import KeyedRequest, keyed_request, parse_key
@@ -40,11 +40,11 @@ def test_two_keys_are_refused_and_none_is_none() -> None:
     assert parse_key([("x-idempotency-key", "a")]) is None
 
 
-_SERVICE = Service()
+_SERVICE = ServiceCaller()
 
 
-def user(**claims: object) -> User:
-    return User(json.dumps(claims).encode())
+def user(**claims: object) -> UserCaller:
+    return UserCaller(json.dumps(claims).encode())
 
 
 def identified(
@@ -71,8 +71,8 @@ def test_callers_are_told_apart_by_issuer_subject_and_role_alone() -> None:
         identified(user(sub="ada", iss="here"), "other"),
         identified(user(iss="here")),
         identified(user(sub="", iss="here")),
-        identified(Anonymous()),
-        identified(Service()),
+        identified(AnonymousCaller()),
+        identified(ServiceCaller()),
     ]
     assert ada.caller not in {other.caller for other in others}
 

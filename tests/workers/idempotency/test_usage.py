@@ -1,6 +1,6 @@
 """How many keys a caller has, as a worker knows it."""
 
-from workers.idempotency.usage import UsageOfCallers
+from workers.idempotency.usage import CallerUsages
 
 
 class Clock:
@@ -12,7 +12,7 @@ class Clock:
 
 def test_a_caller_is_counted_first_and_when_the_count_is_old() -> None:
     clock = Clock()
-    usage = UsageOfCallers(1000, 500, clock)
+    usage = CallerUsages(1000, 500, clock)
     assert usage.is_old(b"a")
 
     usage.counted(b"a", 5, 100)
@@ -24,7 +24,7 @@ def test_a_caller_is_counted_first_and_when_the_count_is_old() -> None:
 
 
 def test_a_caller_is_counted_again_after_a_hundredth_of_its_bound() -> None:
-    usage = UsageOfCallers(300, 500, Clock())
+    usage = CallerUsages(300, 500, Clock())
     usage.counted(b"a", 0, 0)
 
     usage.add(b"a", 1)
@@ -35,7 +35,7 @@ def test_a_caller_is_counted_again_after_a_hundredth_of_its_bound() -> None:
 
 
 def test_bounds_are_those_of_one_caller() -> None:
-    usage = UsageOfCallers(2, 100, Clock())
+    usage = CallerUsages(2, 100, Clock())
     assert (usage.is_full(b"a"), usage.room(b"a")) == (False, 100)
 
     usage.counted(b"a", 1, 70)
@@ -47,7 +47,7 @@ def test_bounds_are_those_of_one_caller() -> None:
 
 
 def test_a_worker_remembers_so_many_callers() -> None:
-    usage = UsageOfCallers(1, 1, Clock())
+    usage = CallerUsages(1, 1, Clock())
     for number in range(10_001):
         usage.counted(str(number).encode(), 1, 1)
 

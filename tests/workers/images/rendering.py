@@ -6,21 +6,21 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 
 from schemas.images.transform import Output, Transform
-from workers.images.decoders import Decoders
-from workers.images.job import Job, Made
-from workers.images.limits import Limits
+from workers.images.decoder_messages import DecoderJob, RenderedImage
+from workers.images.decoder_processes import DecoderProcesses
+from workers.images.limits import DecoderLimits
 
-LIMITS = Limits()
+LIMITS = DecoderLimits()
 SMALL = Transform(20, 20)
 _LONGEST_WAIT_S = 30
 
 
 @contextlib.asynccontextmanager
 async def running(
-    limits: Limits = LIMITS, *, processes: int = 1, idle: float = 60
-) -> AsyncIterator[Decoders]:
+    limits: DecoderLimits = LIMITS, *, processes: int = 1, idle: float = 60
+) -> AsyncIterator[DecoderProcesses]:
     """Give decoders; their processes are gone after the block."""
-    decoders = Decoders(limits, processes=processes, idle_timeout=idle)
+    decoders = DecoderProcesses(limits, processes=processes, idle_timeout=idle)
     try:
         yield decoders
     finally:
@@ -28,14 +28,14 @@ async def running(
 
 
 async def rendered(
-    decoders: Decoders, data: bytes, transform: Transform = SMALL, output: Output = "png"
-) -> tuple[Made, bytes]:  # fmt: skip
+    decoders: DecoderProcesses, data: bytes, transform: Transform = SMALL, output: Output = "png"
+) -> tuple[RenderedImage, bytes]:  # fmt: skip
     """Render a file; give what the decoder says and what it has written."""
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as result:
         source.write(data)
         source.flush()
         async with decoders.places:
-            made = await decoders.render(Job(transform, output), source.fileno(), result.fileno())
+            made = await decoders.render(DecoderJob(transform, output), source.fileno(), result.fileno())
         result.seek(0)
         return made, result.read()
 

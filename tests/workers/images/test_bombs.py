@@ -30,9 +30,9 @@ from tests.workers.images.samples import (
     written,
     zipped_zeros,
 )
-from workers.images.decoders import Decoders
+from workers.images.decoder_processes import DecoderProcesses
 from workers.images.errors import ImageError, SourceTooManyPixels, SourceUnsupported
-from workers.images.limits import Limits
+from workers.images.limits import DecoderLimits
 
 MIB = 2**20
 SOUND = written(quarters(), "png")
@@ -40,21 +40,21 @@ LAUGHS = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 1
 
 
 @pytest.fixture(scope="module")
-async def decoders() -> AsyncIterator[Decoders]:
-    async with running(Limits(timeout=10)) as one:
+async def decoders() -> AsyncIterator[DecoderProcesses]:
+    async with running(DecoderLimits(timeout=10)) as one:
         yield one
 
 
-def peak(decoders: Decoders) -> int:
+def peak(decoders: DecoderProcesses) -> int:
     """Give the most memory the decoder has had, in bytes."""
     status = Path(f"/proc/{decoders.pids[0]}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 @pytest.fixture
-async def fresh() -> AsyncIterator[Decoders]:
+async def fresh() -> AsyncIterator[DecoderProcesses]:
     """Decoders whose peak is that of one test."""
-    async with running(Limits(timeout=20)) as one:
+    async with running(DecoderLimits(timeout=20)) as one:
         yield one
 
 
@@ -71,7 +71,7 @@ async def fresh() -> AsyncIterator[Decoders]:
     ids=["wide and high", "wide", "widest", "gif", "svg", "svg 1e9"],
 )  # fmt: skip
 async def test_a_picture_of_too_many_pixels_is_refused_by_its_header(
-    fresh: Decoders, source: Callable[[], bytes]
+    fresh: DecoderProcesses, source: Callable[[], bytes]
 ) -> None:
     with pytest.raises((SourceTooManyPixels, SourceUnsupported)):
         await rendered(fresh, source())
@@ -79,7 +79,7 @@ async def test_a_picture_of_too_many_pixels_is_refused_by_its_header(
     assert peak(fresh) < 120 * MIB
 
 
-async def test_the_largest_picture_there_may_be_stays_within_memory(fresh: Decoders) -> None:
+async def test_the_largest_picture_there_may_be_stays_within_memory(fresh: DecoderProcesses) -> None:
     source = png(7_000, 7_000, depth=16, colour=6, level=1)
     assert len(source) < 4 * MIB
 
@@ -91,7 +91,7 @@ async def test_the_largest_picture_there_may_be_stays_within_memory(fresh: Decod
 
 async def test_a_picture_that_needs_more_memory_than_there_is_is_refused() -> None:
     flat = plain(5_000, 5_000)
-    async with running(Limits(memory=100 * MIB, timeout=20)) as decoders:
+    async with running(DecoderLimits(memory=100 * MIB, timeout=20)) as decoders:
         for source in (
             written(flat, "png", interlace=True, compression=1),
             written(flat, "webp", lossless=True, effort=0),
@@ -104,7 +104,7 @@ async def test_a_picture_that_needs_more_memory_than_there_is_is_refused() -> No
     assert made.width == 20
 
 
-async def test_a_moving_picture_of_ten_thousand_frames_costs_sixty(fresh: Decoders) -> None:
+async def test_a_moving_picture_of_ten_thousand_frames_costs_sixty(fresh: DecoderProcesses) -> None:
     source = long_gif(10_000)
 
     made, data = await rendered(fresh, source, Transform(5, 5), "origin")
@@ -127,7 +127,7 @@ async def test_a_moving_picture_of_ten_thousand_frames_costs_sixty(fresh: Decode
     ids=["iTXt", "zTXt", "iCCP", "many", "many packed", "exif"],
 )  # fmt: skip
 async def test_what_is_packed_beside_the_pixels_is_not_unpacked_without_end(
-    fresh: Decoders, extra: bytes
+    fresh: DecoderProcesses, extra: bytes
 ) -> None:
     try:
         made, _ = await rendered(fresh, png(40, 20, extra()))
@@ -139,7 +139,7 @@ async def test_what_is_packed_beside_the_pixels_is_not_unpacked_without_end(
     assert peak(fresh) < 250 * MIB
 
 
-async def test_pixels_that_do_not_end_are_refused_or_cut(decoders: Decoders) -> None:
+async def test_pixels_that_do_not_end_are_refused_or_cut(decoders: DecoderProcesses) -> None:
     try:
         made, _ = await rendered(decoders, png(10, 10, rows=zipped_zeros(128 * MIB)))
     except SourceUnsupported:
@@ -147,7 +147,7 @@ async def test_pixels_that_do_not_end_are_refused_or_cut(decoders: Decoders) -> 
     assert made.width == 10
 
 
-async def test_a_profile_in_many_pieces_is_no_bomb(decoders: Decoders) -> None:
+async def test_a_profile_in_many_pieces_is_no_bomb(decoders: DecoderProcesses) -> None:
     jpeg = written(quarters(), "jpg")
     piece = b"ICC_PROFILE\0\1\xff" + zlib.compress(b"x")[:2] * 20
     segments = (b"\xff\xe2" + struct.pack(">H", len(piece) + 2) + piece) * 5_000
@@ -182,7 +182,7 @@ async def test_a_profile_in_many_pieces_is_no_bomb(decoders: Decoders) -> None:
 async def test_a_drawing_that_grows_without_end_is_refused_or_empty(
     source: Callable[[], bytes], output: Output
 ) -> None:
-    async with running(Limits(timeout=3)) as fresh:
+    async with running(DecoderLimits(timeout=3)) as fresh:
         try:
             made, _ = await rendered(fresh, source(), output=output)
         except ImageError:
@@ -208,7 +208,7 @@ async def test_a_drawing_that_grows_without_end_is_refused_or_empty(
 )
 @pytest.mark.parametrize("scheme", ["http", "file"])
 async def test_a_drawing_reaches_nothing_outside_of_itself(
-    decoders: Decoders, inside: str, scheme: str, tmp_path: Path
+    decoders: DecoderProcesses, inside: str, scheme: str, tmp_path: Path
 ) -> None:
     asked: list[bytes] = []
 
@@ -232,7 +232,7 @@ async def test_a_drawing_reaches_nothing_outside_of_itself(
     assert not data or not is_near(pixel(opened(data), 40, 20)[:3], (255, 0, 0), 60)
 
 
-async def test_an_entity_of_a_drawing_reads_no_file(decoders: Decoders, tmp_path: Path) -> None:
+async def test_an_entity_of_a_drawing_reads_no_file(decoders: DecoderProcesses, tmp_path: Path) -> None:
     secret = tmp_path / "secret.svg"
     secret.write_text('<rect xmlns="http://www.w3.org/2000/svg" width="80" height="40" fill="#ff0000"/>')
     source = svg(head=f'<!DOCTYPE svg [<!ENTITY x SYSTEM "{secret.as_uri()}">]>', inside="&x;")
@@ -246,7 +246,7 @@ async def test_an_entity_of_a_drawing_reads_no_file(decoders: Decoders, tmp_path
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "gif", "avif", "tif"])
-async def test_files_cut_anywhere_never_end_the_decoder(decoders: Decoders, suffix: str) -> None:
+async def test_files_cut_anywhere_never_end_the_decoder(decoders: DecoderProcesses, suffix: str) -> None:
     noise = pyvips.Image.gaussnoise(64, 64, mean=128, sigma=40).cast("uchar").copy(interpretation="b-w")
     source = written(noise, suffix)
     await rendered(decoders, SOUND)
@@ -261,7 +261,7 @@ async def test_files_cut_anywhere_never_end_the_decoder(decoders: Decoders, suff
     assert decoders.pids == before
 
 
-async def test_a_sound_picture_is_rendered_after_all_of_this(decoders: Decoders) -> None:
+async def test_a_sound_picture_is_rendered_after_all_of_this(decoders: DecoderProcesses) -> None:
     made, data = await rendered(decoders, SOUND)
 
     assert (made.width, made.height) == (20, 20)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from workers.images import errors
-from workers.images.errors import REFUSALS, ImageError
+from workers.images.errors import DECODER_ERRORS, ImageError
 
 KINDS = [
     kind
@@ -28,4 +28,4 @@ def test_a_missing_source_is_not_kept_by_caches() -> None:
 
 
 def test_a_decoder_can_refuse_by_name() -> None:
-    assert all(REFUSALS[kind.__name__] is kind for kind in REFUSALS.values())
+    assert all(DECODER_ERRORS[kind.__name__] is kind for kind in DECODER_ERRORS.values())

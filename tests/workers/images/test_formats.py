@@ -17,9 +17,9 @@ from workers.images.formats import (
     SVG,
     TIFF,
     WEBP,
-    Format,
+    ImageFormat,
+    output_format,
     sniff,
-    written_as,
 )
 
 DOCTYPE = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd"'
@@ -29,7 +29,7 @@ DOCTYPE = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Gra
     ("suffix", "format"),
     [("jpg", JPEG), ("png", PNG), ("webp", WEBP), ("gif", GIF), ("avif", AVIF), ("tif", TIFF), ("tif[bigtiff]", TIFF)],
 )  # fmt: skip
-def test_what_an_encoder_writes_is_recognised(suffix: str, format: Format) -> None:
+def test_what_an_encoder_writes_is_recognised(suffix: str, format: ImageFormat) -> None:
     assert sniff(written(quarters(), suffix)[:HEAD]) is format
 
 
@@ -92,8 +92,8 @@ def test_any_bytes_are_recognised_or_not(data: bytes) -> None:
 
 def test_what_cannot_be_written_becomes_what_can() -> None:
     for source in FORMATS:
-        assert written_as(source, "webp", has_alpha=True) is WEBP
-        assert written_as(source, "auto", has_alpha=True) is WEBP
-        assert written_as(source, "jpeg", has_alpha=True) is JPEG
-        assert written_as(source, "origin", has_alpha=False) is (source if source.can_write else JPEG)
-        assert written_as(source, "origin", has_alpha=True) is (source if source.can_write else PNG)
+        assert output_format(source, "webp", has_alpha=True) is WEBP
+        assert output_format(source, "auto", has_alpha=True) is WEBP
+        assert output_format(source, "jpeg", has_alpha=True) is JPEG
+        assert output_format(source, "origin", has_alpha=False) is (source if source.can_write else JPEG)
+        assert output_format(source, "origin", has_alpha=True) is (source if source.can_write else PNG)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.images.transform import GRAVITIES, Transform
-from workers.images.geometry import LONGEST, Plan, corner_of, plan_of
+from workers.images.geometry import LONGEST, RenderPlan, corner_of, plan_of
 
 SIDE = st.integers(1, 20_000)
 ASKED = st.integers(0, 2000)
@@ -14,33 +14,33 @@ ASKED = st.integers(0, 2000)
 @pytest.mark.parametrize(
     ("transform", "source", "plan"),
     [
-        (Transform(200, 200), (800, 400), Plan(400, 200, 200, 200)),
-        (Transform(200, 200), (400, 800), Plan(200, 400, 200, 200)),
-        (Transform(200, 200), (100, 400), Plan(100, 400, 100, 200)),
-        (Transform(200, 200), (50, 50), Plan(50, 50, 50, 50)),
-        (Transform(200, 200, "contain"), (800, 400), Plan(200, 100, 200, 100)),
-        (Transform(200, 200, "contain"), (50, 40), Plan(50, 40, 50, 40)),
-        (Transform(200, 200, "fill"), (800, 400), Plan(200, 200, 200, 200)),
-        (Transform(200, 200, "fill"), (100, 400), Plan(100, 200, 100, 200)),
-        (Transform(width=200), (800, 400), Plan(200, 100, 200, 100)),
-        (Transform(height=200), (800, 400), Plan(400, 200, 400, 200)),
-        (Transform(width=200, resize="fill"), (800, 400), Plan(200, 100, 200, 100)),
-        (Transform(width=900), (800, 400), Plan(800, 400, 800, 400)),
-        (Transform(), (800, 400), Plan(800, 400, 800, 400)),
-        (Transform(), (6000, 4000), Plan(3000, 2000, 3000, 2000)),
-        (Transform(), (1000, 16384), Plan(500, 8192, 500, 8192)),
-        (Transform(width=1), (1000, 1), Plan(1, 1, 1, 1)),
-        (Transform(height=700), (60_000, 800), Plan(16_383, 218, 16_383, 218)),
+        (Transform(200, 200), (800, 400), RenderPlan(400, 200, 200, 200)),
+        (Transform(200, 200), (400, 800), RenderPlan(200, 400, 200, 200)),
+        (Transform(200, 200), (100, 400), RenderPlan(100, 400, 100, 200)),
+        (Transform(200, 200), (50, 50), RenderPlan(50, 50, 50, 50)),
+        (Transform(200, 200, "contain"), (800, 400), RenderPlan(200, 100, 200, 100)),
+        (Transform(200, 200, "contain"), (50, 40), RenderPlan(50, 40, 50, 40)),
+        (Transform(200, 200, "fill"), (800, 400), RenderPlan(200, 200, 200, 200)),
+        (Transform(200, 200, "fill"), (100, 400), RenderPlan(100, 200, 100, 200)),
+        (Transform(width=200), (800, 400), RenderPlan(200, 100, 200, 100)),
+        (Transform(height=200), (800, 400), RenderPlan(400, 200, 400, 200)),
+        (Transform(width=200, resize="fill"), (800, 400), RenderPlan(200, 100, 200, 100)),
+        (Transform(width=900), (800, 400), RenderPlan(800, 400, 800, 400)),
+        (Transform(), (800, 400), RenderPlan(800, 400, 800, 400)),
+        (Transform(), (6000, 4000), RenderPlan(3000, 2000, 3000, 2000)),
+        (Transform(), (1000, 16384), RenderPlan(500, 8192, 500, 8192)),
+        (Transform(width=1), (1000, 1), RenderPlan(1, 1, 1, 1)),
+        (Transform(height=700), (60_000, 800), RenderPlan(16_383, 218, 16_383, 218)),
     ],
 )
-def test_modes(transform: Transform, source: tuple[int, int], plan: Plan) -> None:
+def test_modes(transform: Transform, source: tuple[int, int], plan: RenderPlan) -> None:
     assert plan_of(transform, *source) == plan
 
 
 def test_a_drawing_may_be_enlarged_as_far_as_a_file_can_hold() -> None:
-    assert plan_of(Transform(200, 200, "contain"), 40, 20, may_enlarge=True) == Plan(200, 100, 200, 100)
-    assert plan_of(Transform(width=400), 40, 20, may_enlarge=True) == Plan(400, 200, 400, 200)
-    assert plan_of(Transform(), 40, 20, may_enlarge=True) == Plan(40, 20, 40, 20)
+    assert plan_of(Transform(200, 200, "contain"), 40, 20, may_enlarge=True) == RenderPlan(200, 100, 200, 100)
+    assert plan_of(Transform(width=400), 40, 20, may_enlarge=True) == RenderPlan(400, 200, 400, 200)
+    assert plan_of(Transform(), 40, 20, may_enlarge=True) == RenderPlan(40, 20, 40, 20)
     assert plan_of(Transform(width=2000), 1, 10_000, may_enlarge=True).height <= LONGEST
 
 
@@ -76,7 +76,7 @@ def test_every_plan_holds_to_the_rules(
     ],
 )  # fmt: skip
 def test_gravity_holds_on_to_its_edge(gravity: str, corner: tuple[int, int]) -> None:
-    assert corner_of(Transform(100, 100, gravity=gravity), Plan(200, 150, 100, 100)) == corner
+    assert corner_of(Transform(100, 100, gravity=gravity), RenderPlan(200, 150, 100, 100)) == corner
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_gravity_holds_on_to_its_edge(gravity: str, corner: tuple[int, int]) -> 
     ],
 )
 def test_offsets_move_the_box_and_keep_it_inside(transform: Transform, corner: tuple[int, int]) -> None:
-    assert corner_of(transform, Plan(200, 150, 100, 100)) == corner
+    assert corner_of(transform, RenderPlan(200, 150, 100, 100)) == corner
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.settings.storage import ImageTransformation
 from schemas.settings.types import Size
-from workers.images.limits import Limits, limits_of
+from workers.images.limits import DecoderLimits, limits_of
 
 ROOT = Path(__file__).resolve().parents[3]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds to the limit of data")
@@ -22,7 +22,7 @@ def outcome(program: str) -> str:
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_limits() -> None:
-    assert limits_of(ImageTransformation()) == Limits()
+    assert limits_of(ImageTransformation()) == DecoderLimits()
 
 
 def test_every_limit_can_be_set() -> None:
@@ -30,7 +30,9 @@ def test_every_limit_can_be_set() -> None:
         max_source_size=Size(1), max_source_pixels=2, max_frames=3, timeout=4.5, process_memory=Size(5)
     )
 
-    assert limits_of(settings) == Limits(source_bytes=1, source_pixels=2, frames=3, timeout=4.5, memory=5)
+    assert limits_of(settings) == DecoderLimits(
+        source_bytes=1, source_pixels=2, frames=3, timeout=4.5, memory=5
+    )
 
 
 @LINUX
@@ -63,8 +65,8 @@ print(resource.getrlimit(resource.RLIMIT_DATA)[0] >> 20)
 def test_a_confined_process_leaves_no_dump_and_writes_no_long_file(tmp_path: Path) -> None:
     program = f"""
 import os, resource
-from workers.images.limits import Limits, confine
-confine(Limits(result_bytes=1000))
+from workers.images.limits import DecoderLimits, confine
+confine(DecoderLimits(result_bytes=1000))
 file = os.open({str(tmp_path / "long")!r}, os.O_CREAT | os.O_RDWR)
 try:
     written = sum(os.pwrite(file, bytes(400), at) for at in range(0, 4000, 400))

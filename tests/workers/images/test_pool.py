@@ -18,11 +18,11 @@ from broker import subjects
 from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
 from broker.codec import encode
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
-from schemas.blobs import Blob
+from schemas.blobs import BlobReference
 from schemas.http import Request, Response
-from schemas.images.transform import Order, Rendered, Transform
+from schemas.images.transform import Rendered, RenderOrder, Transform
 from schemas.settings.storage import Storage
 from tests.broker.server import NatsServer, running_server
 from tests.workers.images.samples import opened, quarters, slow_svg, written
@@ -45,12 +45,12 @@ class Running:
     def __init__(self, process: asyncio.subprocess.Process, store: BlobStore, calls: Calls) -> None:
         self.process, self.store, self._calls = process, store, calls
 
-    async def put(self, data: bytes) -> Blob:
-        source = Blob("b", str(uuid4()))
+    async def put(self, data: bytes) -> BlobReference:
+        source = BlobReference("b", str(uuid4()))
         await self.store.put_small(blob_names.blob(source.bucket, source.version), data)
         return source
 
-    async def ask(self, order: Order) -> Response:
+    async def ask(self, order: RenderOrder) -> Response:
         request = Request(str(uuid4()), "POST", "/", body=encode(order))
         return (await self._calls.call(subjects.IMAGES, request)).response
 
@@ -69,7 +69,7 @@ async def nats() -> AsyncIterator[NatsServer]:
 async def pool(nats: NatsServer, tmp_path: Path) -> AsyncIterator[Running]:
     """A pool that is ready."""
     async with contextlib.AsyncExitStack() as stack:
-        connection = await Connection.open(nats.url, name="test")
+        connection = await NatsConnection.open(nats.url, name="test")
         stack.push_async_callback(connection.close)
         ready, its = os.pipe()
         process = await asyncio.create_subprocess_exec(
@@ -96,7 +96,7 @@ async def pool(nats: NatsServer, tmp_path: Path) -> AsyncIterator[Running]:
 
 
 async def test_an_order_is_answered_with_what_lies_in_the_store(pool: Running) -> None:
-    order = Order(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp")
+    order = RenderOrder(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp")
 
     response = await pool.ask(order)
 
@@ -108,7 +108,7 @@ async def test_an_order_is_answered_with_what_lies_in_the_store(pool: Running) -
 
 
 async def test_a_refusal_has_the_shape_of_the_storage_area(pool: Running) -> None:
-    response = await pool.ask(Order(await pool.put(b"text"), Transform(20, 10), "webp"))
+    response = await pool.ask(RenderOrder(await pool.put(b"text"), Transform(20, 10), "webp"))
 
     assert response.status == 400
     assert msgspec.json.decode(response.body) == {
@@ -120,7 +120,7 @@ async def test_a_refusal_has_the_shape_of_the_storage_area(pool: Running) -> Non
 
 
 async def test_a_render_over_its_time_is_told(pool: Running) -> None:
-    response = await pool.ask(Order(await pool.put(slow_svg()), Transform(2000, 2000), "png"))
+    response = await pool.ask(RenderOrder(await pool.put(slow_svg()), Transform(2000, 2000), "png"))
 
     told = msgspec.json.decode(response.body)
     assert (response.status, told["statusCode"], told["message"]) == (400, "408", "Image request timed out")
@@ -128,7 +128,7 @@ async def test_a_render_over_its_time_is_told(pool: Running) -> None:
 
 async def test_it_is_healthy_without_a_database_and_ends_in_order_with_its_decoders(pool: Running) -> None:
     assert (await pool.health()).status == 200
-    await pool.ask(Order(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp"))
+    await pool.ask(RenderOrder(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp"))
     decoders = psutil.Process(pool.process.pid).children()
     assert len(decoders) == 1
 
@@ -139,7 +139,7 @@ async def test_it_is_healthy_without_a_database_and_ends_in_order_with_its_decod
 
 
 async def test_its_decoders_end_with_it_however_it_ends(pool: Running) -> None:
-    await pool.ask(Order(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp"))
+    await pool.ask(RenderOrder(await pool.put(written(quarters(), "png")), Transform(20, 10), "webp"))
     (decoder,) = psutil.Process(pool.process.pid).children()
 
     pool.process.kill()
@@ -168,7 +168,7 @@ async def test_it_does_not_know_the_image_library(pool: Running) -> None:
 def test_without_a_broker_it_ends_as_with_other_bad_settings(names: dict[str, str], said: str) -> None:
     done = subprocess.run(
         COMMAND,
-        env=environment(**blob_names),
+        env=environment(**names),
         cwd=ROOT,
         capture_output=True,
         text=True,

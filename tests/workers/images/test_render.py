@@ -27,10 +27,10 @@ from tests.workers.images.samples import (
     written,
 )
 from workers.images.errors import SourceTooLarge, SourceTooManyPixels, SourceUnsupported
-from workers.images.limits import Limits
+from workers.images.limits import DecoderLimits
 from workers.images.render import Picture, prepare, render
 
-LIMITS = Limits()
+LIMITS = DecoderLimits()
 WHOLE = Transform()
 SOURCES = ("jpg", "png", "webp", "gif", "avif", "tif")
 OUTPUTS: dict[Output, str] = {
@@ -305,7 +305,7 @@ def test_more_frames_than_the_limit_are_left_out() -> None:
 
 
 def test_frames_count_as_pixels() -> None:
-    limits = Limits(source_pixels=40 * 20 * 3)
+    limits = DecoderLimits(source_pixels=40 * 20 * 3)
 
     picture = render(written(moving(9), "gif"), Transform(10, 5), "origin", limits)
 
@@ -340,11 +340,13 @@ def test_limits_are_looked_at_before_pixels() -> None:
     source = written(quarters(), "png")
 
     with pytest.raises(SourceTooLarge):
-        render(source, Transform(), "png", Limits(source_bytes=len(source) - 1))
+        render(source, Transform(), "png", DecoderLimits(source_bytes=len(source) - 1))
     with pytest.raises(SourceTooManyPixels):
-        render(source, Transform(), "png", Limits(source_pixels=80 * 40 - 1))
+        render(source, Transform(), "png", DecoderLimits(source_pixels=80 * 40 - 1))
     assert (
-        render(source, Transform(), "png", Limits(source_bytes=len(source), source_pixels=80 * 40)).width
+        render(
+            source, Transform(), "png", DecoderLimits(source_bytes=len(source), source_pixels=80 * 40)
+        ).width
         == 80
     )
 
@@ -400,7 +402,7 @@ def test_a_damaged_file_is_rendered_or_refused(noise: bytes, at: int, suffix: st
             source[:at] + noise + source[at + len(noise) :],
             Transform(9, 9),
             "webp",
-            Limits(source_pixels=10_000),
+            DecoderLimits(source_pixels=10_000),
         )
     except (SourceUnsupported, SourceTooManyPixels):
         return

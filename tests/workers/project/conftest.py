@@ -10,9 +10,9 @@ import pytest
 
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, fresh_database, temporary_server
-from workers.database.migrate import migrate
-from workers.project.apply import Door
-from workers.project.door import Links, open_door
+from workers.database.migrations.migrate import migrate
+from workers.project.project_connection import ProjectUrls, open_project_connection
+from workers.project.script_runner import ProjectConnection
 
 Copies = Callable[[], AbstractAsyncContextManager[str]]
 
@@ -46,19 +46,19 @@ async def _copy(server: Server, original: str) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def links(project_server: Server, platform_copies: Copies) -> AsyncIterator[Links]:
+async def links(project_server: Server, platform_copies: Copies) -> AsyncIterator[ProjectUrls]:
     """The URLs of a fresh database with the platform's schemas."""
     async with platform_copies() as name:
-        yield Links(
+        yield ProjectUrls(
             project_server.url("postgres", Settings().db.password.reveal(), name),
             project_server.url(database=name),
         )
 
 
 @pytest.fixture
-async def door(links: Links) -> AsyncIterator[Door]:
+async def door(links: ProjectUrls) -> AsyncIterator[ProjectConnection]:
     """A connection as role postgres."""
-    async with open_door(links.project) as one:
+    async with open_project_connection(links.project) as one:
         yield one
 
 

@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from workers.project import history
-from workers.project.folder import Migration
 from workers.project.history import compare, disagreement
+from workers.project.project_folder import ProjectMigration
 
 
 def local(*versions):
-    return [Migration(version, "x", Path(f"{version}_x.sql")) for version in versions]
+    return [ProjectMigration(version, "x", Path(f"{version}_x.sql")) for version in versions]
 
 
 @pytest.mark.parametrize(

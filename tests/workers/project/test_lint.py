@@ -1,6 +1,6 @@
 import pytest
 
-from workers.project.lint import Finding, as_text, at_least, lint
+from workers.project.lint import LintFinding, as_text, at_least, lint
 
 
 async def found(door, sql):
@@ -91,7 +91,7 @@ async def test_looking_changes_nothing(door):
 
 
 def test_findings_are_kept_by_level_and_shown_with_their_cure():
-    findings = [Finding("error", "r", "a", "m", "c"), Finding("warning", "s", "b", "n", "d")]
+    findings = [LintFinding("error", "r", "a", "m", "c"), LintFinding("warning", "s", "b", "n", "d")]
 
     assert at_least(findings, "error") == findings[:1]
     assert at_least(findings, "none") == []

@@ -6,15 +6,15 @@ import pytest
 from schemas.settings.tree import Settings
 from tests.workers.database.server import connected
 from tests.workers.project.conftest import value
-from workers.project.bring_up import read_local
-from workers.project.door import Links
-from workers.project.errors import Refused, ScriptFailed
-from workers.project.replace import names_beside, recover
+from workers.project.errors import ProjectRejected, ScriptFailed
+from workers.project.project_connection import ProjectUrls
+from workers.project.push import read_project_files
+from workers.project.replace_database import names_beside, recover
 from workers.project.reset import reset
 
 
 async def run(links, folder, **options):
-    await reset(links, Settings(), read_local(folder.path, Settings()), lambda _: None, **options)
+    await reset(links, Settings(), read_project_files(folder.path, Settings()), lambda _: None, **options)
 
 
 async def databases(server):
@@ -51,7 +51,7 @@ async def test_a_reset_goes_up_to_a_version_without_seeds(links, folder):
     await run(links, folder, up_to="1", seeds=False)
 
     assert await value(links.project, "select to_regclass('a') is not null and to_regclass('b') is null")
-    with pytest.raises(Refused, match="no migration 3"):
+    with pytest.raises(ProjectRejected, match="no migration 3"):
         await run(links, folder, up_to="3")
 
 
@@ -124,5 +124,5 @@ async def test_a_reset_that_was_killed_is_taken_back(links, project_server):
 
 
 async def test_an_outside_database_is_never_reset(links, folder):
-    with pytest.raises(Refused, match="Only the embedded database"):
-        await run(Links(links.project, links.owner, is_embedded=False), folder)
+    with pytest.raises(ProjectRejected, match="Only the embedded database"):
+        await run(ProjectUrls(links.project, links.owner, is_embedded=False), folder)

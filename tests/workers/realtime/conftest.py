@@ -7,9 +7,9 @@ import pytest
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
 from tests.workers.realtime.house import House
-from workers.database.migrate import migrate
-from workers.database.pool import Pool
-from workers.realtime.numbers import Numbers
+from workers.database.migrations.migrate import migrate
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.realtime.metrics import RealtimeMetrics
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ async def own_server() -> AsyncIterator[Server]:
 @pytest.fixture(scope="session")
 async def house(own_server: Server) -> AsyncIterator[House]:
     """The worker, logged in as in a platform; tests make tables of their own."""
-    pool = await Pool.open(own_server.url("authenticator", Settings().db.password.reveal()), 8)
+    pool = await ConnectionPool.open(own_server.url("authenticator", Settings().db.password.reveal()), 8)
     async with connected(own_server.url()) as admin:
-        yield House(own_server.url(), pool, admin, Numbers())
+        yield House(own_server.url(), pool, admin, RealtimeMetrics())
     await pool.close()

@@ -12,24 +12,24 @@ import msgspec
 from schemas import realtime
 from schemas.http import Request
 from schemas.realtime import (
-    Channel,
-    ChannelAsked,
-    Check,
-    Checked,
-    CheckedEntry,
-    Entry,
-    Filter,
-    Flags,
-    MatchAsked,
-    Table,
-    TableAsked,
-    VisibleAsked,
-    WriteAsked,
-    Written,
+    ChangeSubscription,
+    ChannelQuery,
+    ChannelRights,
+    CheckAnswer,
+    CheckedSubscription,
+    CheckQuery,
+    FilterCondition,
+    MatchQuery,
+    RowFlags,
+    TableGrant,
+    TableQuery,
+    VisibilityQuery,
+    WriteAnswer,
+    WriteQuery,
 )
 from tests.workers.rest.bodies import Inline
-from workers.database.pool import Pool
-from workers.realtime.numbers import Numbers
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.realtime.metrics import RealtimeMetrics
 from workers.realtime.worker import RealtimeWorker
 
 ALICE = "a11ce000-0000-4000-8000-000000000001"
@@ -51,10 +51,10 @@ class House:
     """A worker with what it works on; `ask` answers one question."""
 
     url: str
-    pool: Pool
+    pool: ConnectionPool
     admin: asyncpg.Connection
     """A connection of the superuser."""
-    numbers: Numbers
+    numbers: RealtimeMetrics
 
     async def ask(self, path: str, question: msgspec.Struct, kind: type[T]) -> T:
         body = msgspec.msgpack.encode(question)
@@ -85,18 +85,18 @@ class House:
         return name
 
     async def check(
-        self, *entries: Entry, role: str = "authenticated", claims: bytes | None = None
-    ) -> list[CheckedEntry]:
-        asked = Check(role, claims or claims_of(role=role), list(entries))
-        return (await self.ask(realtime.CHECK, asked, Checked)).entries
+        self, *entries: ChangeSubscription, role: str = "authenticated", claims: bytes | None = None
+    ) -> list[CheckedSubscription]:
+        asked = CheckQuery(role, claims or claims_of(role=role), list(entries))
+        return (await self.ask(realtime.CHECK, asked, CheckAnswer)).subscriptions
 
-    async def checked(self, table: str, filter: str = "", **more: Any) -> CheckedEntry:
+    async def checked(self, table: str, filter: str = "", **more: Any) -> CheckedSubscription:
         select, event = more.pop("select", None), more.pop("event", "*")
         schema = more.pop("schema", "public")
-        return (await self.check(Entry(event, schema, table, filter, select), **more))[0]
+        return (await self.check(ChangeSubscription(event, schema, table, filter, select), **more))[0]
 
-    async def described(self, table: str, role: str = "authenticated", schema: str = "public") -> Table:
-        return await self.ask(realtime.TABLE, TableAsked(role, schema, table), Table)
+    async def described(self, table: str, role: str = "authenticated", schema: str = "public") -> TableGrant:
+        return await self.ask(realtime.TABLE, TableQuery(role, schema, table), TableGrant)
 
     async def visible(
         self,
@@ -105,27 +105,29 @@ class House:
         *groups: tuple[str, bytes],
         key: tuple[str, ...] = ("id",),
     ) -> list[list[int]]:
-        asked = VisibleAsked("public", table, list(key), list(rows), list(groups))
-        flags = await self.ask(realtime.VISIBLE, asked, Flags)
+        asked = VisibilityQuery("public", table, list(key), list(rows), list(groups))
+        flags = await self.ask(realtime.VISIBLE, asked, RowFlags)
         return [list(each) for each in flags.groups]
 
     async def compared(
         self, table: str, rows: Iterable[list[bytes | None]], columns: list[str], *groups: tuple[str, bytes]
     ) -> list[list[int]]:
         """Ask which rows are visible and still have the values of the log in some columns."""
-        asked = VisibleAsked("public", table, ["id"], list(rows), list(groups), columns)
-        flags = await self.ask(realtime.VISIBLE, asked, Flags)
+        asked = VisibilityQuery("public", table, ["id"], list(rows), list(groups), columns)
+        flags = await self.ask(realtime.VISIBLE, asked, RowFlags)
         return [list(each) for each in flags.groups]
 
-    async def matching(self, table: str, filters: list[Filter], *rows: dict[str, Any] | bytes) -> list[int]:
+    async def matching(
+        self, table: str, filters: list[FilterCondition], *rows: dict[str, Any] | bytes
+    ) -> list[int]:
         texts = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
-        asked = MatchAsked("public", table, filters, texts)
-        return list((await self.ask(realtime.MATCH, asked, Flags)).groups[0])
+        asked = MatchQuery("public", table, filters, texts)
+        return list((await self.ask(realtime.MATCH, asked, RowFlags)).groups[0])
 
-    async def channel(self, topic: str, claims: bytes | None = None, **more: Any) -> Channel:
+    async def channel(self, topic: str, claims: bytes | None = None, **more: Any) -> ChannelRights:
         role = more.pop("role", "authenticated")
-        asked = ChannelAsked(topic, role, claims or claims_of(role=role), **more)
-        return await self.ask(realtime.CHANNEL, asked, Channel)
+        asked = ChannelQuery(topic, role, claims or claims_of(role=role), **more)
+        return await self.ask(realtime.CHANNEL, asked, ChannelRights)
 
     async def may_write(
         self,
@@ -134,5 +136,5 @@ class House:
         claims: bytes | None = None,
         role: str = "authenticated",
     ) -> bool:
-        asked = WriteAsked(topic, role, claims or claims_of(role=role), extension)
-        return (await self.ask(realtime.WRITE, asked, Written)).is_allowed
+        asked = WriteQuery(topic, role, claims or claims_of(role=role), extension)
+        return (await self.ask(realtime.WRITE, asked, WriteAnswer)).is_allowed

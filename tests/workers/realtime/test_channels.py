@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.realtime import Channel, Replay
+from schemas.realtime import ChannelRights, ReplayQuery
 from tests.workers.realtime.house import ALICE, ANON, House, claims_of
 
 
@@ -30,7 +30,7 @@ async def policy(house: House, command: str, expression: str, roles: str = "auth
 
 
 async def test_without_a_policy_a_private_channel_is_closed(house: House) -> None:
-    assert await house.channel("room") == Channel(False, False)
+    assert await house.channel("room") == ChannelRights(False, False)
     assert not await house.may_write("room")
 
 
@@ -38,9 +38,9 @@ async def test_a_policy_opens_topics_and_extensions(house: House) -> None:
     await policy(house, "select", "realtime.topic() = 'room' and realtime.messages.extension = 'broadcast'")
     await policy(house, "insert", "(select realtime.topic()) = 'room' and extension = 'presence'")
 
-    assert await house.channel("room") == Channel(True, False)
-    assert await house.channel("other") == Channel(False, False)
-    assert await house.channel("room", ANON, role="anon") == Channel(False, False)
+    assert await house.channel("room") == ChannelRights(True, False)
+    assert await house.channel("other") == ChannelRights(False, False)
+    assert await house.channel("room", ANON, role="anon") == ChannelRights(False, False)
     assert await house.may_write("room", "presence")
     assert not await house.may_write("room", "broadcast")
     assert not await house.may_write("other", "presence")
@@ -54,20 +54,22 @@ async def test_policies_read_claims_and_headers(house: House) -> None:
         " and current_setting('request.jwt.claim.sub') = auth.uid()::text and auth.role() = 'authenticated'",
     )
 
-    assert await house.channel("room", headers={"x-room": "room"}) == Channel(True, True)
-    assert await house.channel("room", headers={"x-room": "other"}) == Channel(False, False)
-    assert await house.channel("room", claims_of("b"), headers={"x-room": "room"}) == Channel(False, False)
+    assert await house.channel("room", headers={"x-room": "room"}) == ChannelRights(True, True)
+    assert await house.channel("room", headers={"x-room": "other"}) == ChannelRights(False, False)
+    assert await house.channel("room", claims_of("b"), headers={"x-room": "room"}) == ChannelRights(
+        False, False
+    )
 
 
 async def test_presence_is_looked_at_only_where_it_is_wanted(house: House) -> None:
     await policy(house, "select", "true")
 
-    assert await house.channel("room") == Channel(True, True)
-    assert await house.channel("room", with_presence=False) == Channel(True, False)
+    assert await house.channel("room") == ChannelRights(True, True)
+    assert await house.channel("room", with_presence=False) == ChannelRights(True, False)
 
 
 async def test_whoever_bypasses_policies_may_do_everything(house: House) -> None:
-    assert await house.channel("room", b"{}", role="service_role") == Channel(True, True)
+    assert await house.channel("room", b"{}", role="service_role") == ChannelRights(True, True)
     assert await house.may_write("room", claims=b"{}", role="service_role")
 
 
@@ -75,8 +77,8 @@ async def test_a_policy_that_raises_denies(house: House) -> None:
     await policy(house, "select", "(1 / (length(topic) - 4)) = 1")
     await policy(house, "insert", "(1 / (length(topic) - 4)) = 1")
 
-    assert await house.channel("room") == Channel(False, False)
-    assert await house.channel("rooms") == Channel(True, True)
+    assert await house.channel("room") == ChannelRights(False, False)
+    assert await house.channel("rooms") == ChannelRights(True, True)
     assert not await house.may_write("room")
     assert await house.may_write("rooms")
 
@@ -86,7 +88,7 @@ async def test_a_role_that_is_not_there_or_not_ours_is_denied(house: House, role
     await policy(house, "select", "true", "public")
     await policy(house, "insert", "true", "public")
 
-    assert await house.channel("room", b"{}", role=role) == Channel(False, False)
+    assert await house.channel("room", b"{}", role=role) == ChannelRights(False, False)
     assert not await house.may_write("room", claims=b"{}", role=role)
 
 
@@ -110,8 +112,8 @@ async def test_stored_messages_are_given_again(house: House) -> None:
     )
     hour_ago = int(await house.value("select 1000 * extract(epoch from now() - interval '1 hour')"))
 
-    found = await house.channel(topic, replay=Replay(hour_ago))
-    two = await house.channel(topic, replay=Replay(hour_ago, 2))
+    found = await house.channel(topic, replay=ReplayQuery(hour_ago))
+    two = await house.channel(topic, replay=ReplayQuery(hour_ago, 2))
 
     assert [each.id for each in found.replayed] == ids[1:]
     assert [(each.event, each.payload, each.is_binary) for each in found.replayed] == [
@@ -126,14 +128,14 @@ async def test_stored_messages_are_for_those_who_may_read(house: House) -> None:
     await policy(house, "select", "extension = 'presence'")
     await house.sql("select realtime.send('{}', 'e', 'kept', true)")
 
-    assert await house.channel("kept", replay=Replay(0)) == Channel(False, True)
+    assert await house.channel("kept", replay=ReplayQuery(0)) == ChannelRights(False, True)
 
 
 async def test_no_more_than_25_stored_messages_are_given(house: House) -> None:
     await policy(house, "select", "true")
     await house.sql("select realtime.send('{}', n::text, 'many', true) from generate_series(1, 30) as n")
 
-    found = await house.channel("many", replay=Replay(0, 1000))
+    found = await house.channel("many", replay=ReplayQuery(0, 1000))
 
     assert len(found.replayed) == 25
 
@@ -161,7 +163,7 @@ async def test_probes_never_stay_and_are_never_published(house: House) -> None:
     before = await house.value("select count(*) from realtime.messages")
 
     answers = await asyncio.gather(
-        *(house.channel(f"room {number}", replay=Replay(0)) for number in range(8)),
+        *(house.channel(f"room {number}", replay=ReplayQuery(0)) for number in range(8)),
         *(house.may_write(f"room {number}") for number in range(8)),
     )
     read = "select count(*) from pg_logical_slot_get_binary_changes($1, null, null, 'proto_version', '1', 'publication_names', 'supabase_realtime_messages_publication') where get_byte(data, 0) = 73"
@@ -179,4 +181,4 @@ async def test_a_topic_can_be_any_text(house: House) -> None:
     await policy(house, "select", "realtime.topic() = topic")
     topic = json.loads('"a\\"b\'; drop table x; -- \\u00fc \\ud83d\\ude00"')
 
-    assert await house.channel(topic) == Channel(True, True)
+    assert await house.channel(topic) == ChannelRights(True, True)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from schemas.realtime import CheckedEntry, Entry, Filter
+from schemas.realtime import ChangeSubscription, CheckedSubscription, FilterCondition
 from tests.workers.realtime.house import House
 
 COLUMNS = (
@@ -21,43 +21,43 @@ async def table(house: House) -> str:
 @pytest.mark.parametrize(
     ("filter", "meant"),
     [
-        ("id=eq.5", Filter("id", "eq", ["5"], False, "int8", "number")),
-        ("id=eq. 7 ", Filter("id", "eq", ["7"], False, "int8", "number")),
-        ("id=not.in.(1, 2)", Filter("id", "in", ["1", "2"], True, "int8", "number")),
-        ("id=in.()", Filter("id", "in", [], False, "int8", "number")),
-        ("id=in.(1,NULL)", Filter("id", "in", ["1"], False, "int8", "number")),
-        ("id=not.in.(1,NULL)", Filter("id", "in", [], False, "int8", "number")),
-        ("n=gte.1e2", Filter("n", "gte", ["100"], False, "numeric", "number")),
-        ("n=neq.nan", Filter("n", "neq", ["NaN"], False, "numeric", "number")),
-        ("f=lt.inf", Filter("f", "lt", ["Infinity"], False, "float8", "number")),
-        ("ok=eq.t", Filter("ok", "eq", ["true"], False, "bool", "bool")),
-        ("ok=gt.f", Filter("ok", "gt", ["f"], False, "bool", "")),
-        ("ok=is.unknown", Filter("ok", "is", ["unknown"], False, "bool", "null")),
-        ("name=not.is.null", Filter("name", "is", ["null"], True, "text", "null")),
-        ("name=eq.x", Filter("name", "eq", ["x"], False, "text", "text")),
-        ('name=in.("a,b",c)', Filter("name", "in", ["a,b", "c"], False, "text", "text")),
-        ("label=isdistinct.x", Filter("label", "isdistinct", ["x"], False, "varchar", "text")),
-        ("words=gt.x", Filter("words", "gt", ["x"], False, "text", "text")),
-        ("name=like.x%", Filter("name", "like", ["x%"], False, "text", "")),
-        ("label=ilike.x%", Filter("label", "ilike", ["x%"], False, "varchar", "")),
-        ("name=match.^a+", Filter("name", "match", ["^a+"], False, "text", "")),
-        ("name=imatch.a|b", Filter("name", "imatch", ["a|b"], False, "text", "")),
-        ("code=eq.x", Filter("code", "eq", ["x"], False, "bpchar", "")),
+        ("id=eq.5", FilterCondition("id", "eq", ["5"], False, "int8", "number")),
+        ("id=eq. 7 ", FilterCondition("id", "eq", ["7"], False, "int8", "number")),
+        ("id=not.in.(1, 2)", FilterCondition("id", "in", ["1", "2"], True, "int8", "number")),
+        ("id=in.()", FilterCondition("id", "in", [], False, "int8", "number")),
+        ("id=in.(1,NULL)", FilterCondition("id", "in", ["1"], False, "int8", "number")),
+        ("id=not.in.(1,NULL)", FilterCondition("id", "in", [], False, "int8", "number")),
+        ("n=gte.1e2", FilterCondition("n", "gte", ["100"], False, "numeric", "number")),
+        ("n=neq.nan", FilterCondition("n", "neq", ["NaN"], False, "numeric", "number")),
+        ("f=lt.inf", FilterCondition("f", "lt", ["Infinity"], False, "float8", "number")),
+        ("ok=eq.t", FilterCondition("ok", "eq", ["true"], False, "bool", "bool")),
+        ("ok=gt.f", FilterCondition("ok", "gt", ["f"], False, "bool", "")),
+        ("ok=is.unknown", FilterCondition("ok", "is", ["unknown"], False, "bool", "null")),
+        ("name=not.is.null", FilterCondition("name", "is", ["null"], True, "text", "null")),
+        ("name=eq.x", FilterCondition("name", "eq", ["x"], False, "text", "text")),
+        ('name=in.("a,b",c)', FilterCondition("name", "in", ["a,b", "c"], False, "text", "text")),
+        ("label=isdistinct.x", FilterCondition("label", "isdistinct", ["x"], False, "varchar", "text")),
+        ("words=gt.x", FilterCondition("words", "gt", ["x"], False, "text", "text")),
+        ("name=like.x%", FilterCondition("name", "like", ["x%"], False, "text", "")),
+        ("label=ilike.x%", FilterCondition("label", "ilike", ["x%"], False, "varchar", "")),
+        ("name=match.^a+", FilterCondition("name", "match", ["^a+"], False, "text", "")),
+        ("name=imatch.a|b", FilterCondition("name", "imatch", ["a|b"], False, "text", "")),
+        ("code=eq.x", FilterCondition("code", "eq", ["x"], False, "bpchar", "")),
         (
             "who=lt.A0000000000040008000000000000000",
-            Filter("who", "lt", ["a0000000-0000-4000-8000-000000000000"], False, "uuid", "uuid"),
+            FilterCondition("who", "lt", ["a0000000-0000-4000-8000-000000000000"], False, "uuid", "uuid"),
         ),
-        ("at=gt.2026-01-01", Filter("at", "gt", ["2026-01-01"], False, "timestamptz", "")),
-        ('doc=eq.{"a":1}', Filter("doc", "eq", ['{"a":1}'], False, "jsonb", "")),
-        ("bytes=eq.\\x00ff", Filter("bytes", "eq", ["\\x00ff"], False, "bytea", "")),
-        ('tags=eq."{a,b}"', Filter("tags", "eq", ["{a,b}"], False, "_text", "")),
-        ("flags=eq.101", Filter("flags", "eq", ["101"], False, "bit", "")),
+        ("at=gt.2026-01-01", FilterCondition("at", "gt", ["2026-01-01"], False, "timestamptz", "")),
+        ('doc=eq.{"a":1}', FilterCondition("doc", "eq", ['{"a":1}'], False, "jsonb", "")),
+        ("bytes=eq.\\x00ff", FilterCondition("bytes", "eq", ["\\x00ff"], False, "bytea", "")),
+        ('tags=eq."{a,b}"', FilterCondition("tags", "eq", ["{a,b}"], False, "_text", "")),
+        ("flags=eq.101", FilterCondition("flags", "eq", ["101"], False, "bit", "")),
     ],
 )
 async def test_a_filter_means_a_condition_on_the_columns_type(
-    house: House, table: str, filter: str, meant: Filter
+    house: House, table: str, filter: str, meant: FilterCondition
 ) -> None:
-    assert await house.checked(table, filter) == CheckedEntry(filters=[meant])
+    assert await house.checked(table, filter) == CheckedSubscription(filters=[meant])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_a_filter_that_the_column_does_not_take_is_refused(
 ) -> None:
     found = await house.checked(table, filter)
 
-    assert found == CheckedEntry(
+    assert found == CheckedSubscription(
         "Unable to subscribe to changes with given parameters. An exception happened so please check your connect "
         f"parameters: [event: *, schema: public, table: {table}, filters: [{told}], select: nil]. "
         f"Exception: ERROR {exception}"
@@ -138,7 +138,7 @@ async def test_a_list_has_at_most_a_hundred_values(house: House, table: str) -> 
 async def test_a_filter_that_cannot_be_read_is_refused(house: House, table: str) -> None:
     found = await house.checked(table, "subject=foo.hey")
 
-    assert found == CheckedEntry('Error parsing `filter` params: ["foo", "hey"]')
+    assert found == CheckedSubscription('Error parsing `filter` params: ["foo", "hey"]')
 
 
 @pytest.mark.parametrize("filter", ["", "id=eq.1"])
@@ -148,7 +148,7 @@ async def test_a_table_that_is_not_published_cannot_be_subscribed_to(house: Hous
     found = await house.checked(table, filter, event="INSERT")
 
     told = '[{"id", "eq", "1", false}]' if filter else "[]"
-    assert found == CheckedEntry(
+    assert found == CheckedSubscription(
         "Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect "
         f"parameters: [event: INSERT, schema: public, table: {table}, filters: {told}, select: nil]"
     )
@@ -164,23 +164,23 @@ async def test_wildcards_mean_every_published_table(house: House) -> None:
     )
 
     found = await house.check(
-        Entry("*", schema, "*"),
-        Entry("*", "*", "b"),
-        Entry("*", "*", "*"),
-        Entry("*", schema, "c"),
-        Entry("*", schema, "*", "name=eq.x"),
-        Entry("*", schema, "*", "id=eq.05"),
-        Entry("*", schema, "*", "id=in.(05)"),
-        Entry("*", schema, "*", "id=is.null"),
+        ChangeSubscription("*", schema, "*"),
+        ChangeSubscription("*", "*", "b"),
+        ChangeSubscription("*", "*", "*"),
+        ChangeSubscription("*", schema, "c"),
+        ChangeSubscription("*", schema, "*", "name=eq.x"),
+        ChangeSubscription("*", schema, "*", "id=eq.05"),
+        ChangeSubscription("*", schema, "*", "id=in.(05)"),
+        ChangeSubscription("*", schema, "*", "id=is.null"),
         role="anon",
     )
 
     assert [bool(each.error) for each in found] == [False, False, False, True, False, False, False, False]
     assert [each.filters for each in found[4:]] == [
-        [Filter("name", "eq", ["x"], False, "text", "text")],
-        [Filter("id", "eq", ["05"])],
-        [Filter("id", "in", ["05"])],
-        [Filter("id", "is", ["null"], local="null")],
+        [FilterCondition("name", "eq", ["x"], False, "text", "text")],
+        [FilterCondition("id", "eq", ["05"])],
+        [FilterCondition("id", "in", ["05"])],
+        [FilterCondition("id", "is", ["null"], local="null")],
     ]
 
 
@@ -199,7 +199,9 @@ async def test_columns_are_chosen_of_those_that_the_role_may_select(house: House
 
 
 async def test_columns_cannot_be_chosen_of_many_tables(house: House) -> None:
-    found = await house.check(Entry("*", "public", "*", "", ["id"]), Entry("*", "*", "t", "", ["id"]))
+    found = await house.check(
+        ChangeSubscription("*", "public", "*", "", ["id"]), ChangeSubscription("*", "*", "t", "", ["id"])
+    )
 
     assert {each.error for each in found} == {
         "Column selection is not supported for wildcard subscriptions. Provide an explicit schema and table name."
@@ -215,7 +217,7 @@ async def test_a_role_that_is_not_there_is_refused(house: House, table: str) -> 
 
 
 async def test_nothing_asked_is_refused(house: House) -> None:
-    found = (await house.check(Entry("*", "", "")))[0]
+    found = (await house.check(ChangeSubscription("*", "", "")))[0]
 
     assert found.error.startswith(
         "No subscription params provided. Please provide at least a `schema` or `table`"
@@ -232,16 +234,16 @@ async def test_types_of_the_project_are_compared_by_its_own_operators(house: Hou
 
     found = await house.check(
         *(
-            Entry("*", "public", table, filter)
+            ChangeSubscription("*", "public", table, filter)
             for filter in ("mood=eq.ok", "mood=gt.sad", "mood=eq.x", "n=eq.5", "n=eq.9")
         )
     )
 
     assert [each.filters for each in found] == [
-        [Filter("mood", "eq", ["ok"], False, "mood", "text")],
-        [Filter("mood", "gt", ["sad"], False, "mood", "")],
+        [FilterCondition("mood", "eq", ["ok"], False, "mood", "text")],
+        [FilterCondition("mood", "gt", ["sad"], False, "mood", "")],
         [],
-        [Filter("n", "eq", ["5"], False, "small", "")],
+        [FilterCondition("n", "eq", ["5"], False, "small", "")],
         [],
     ]
     assert "invalid input value for enum" in found[2].error

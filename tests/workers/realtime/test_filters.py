@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.realtime.filters import Condition, FilterRefused, inspected, parse_filter
+from workers.realtime.filters import FilterRejected, ParsedCondition, inspected, parse_filter
 
 
 @pytest.mark.parametrize(
@@ -12,25 +12,28 @@ from workers.realtime.filters import Condition, FilterRefused, inspected, parse_
     [
         ("", []),
         ("   ", []),
-        ("id=eq.5", [Condition("id", "eq", "5")]),
-        ("id=not.eq.5", [Condition("id", "eq", "5", True)]),
-        ("id=gt.0,id=lt.100", [Condition("id", "gt", "0"), Condition("id", "lt", "100")]),
-        (" id=gt.0 , id=lt.9 ", [Condition("id", "gt", "0"), Condition("id", "lt", "9")]),
-        ("a=eq.x=y.z", [Condition("a", "eq", "x=y.z")]),
-        ("a=eq.", [Condition("a", "eq", "")]),
-        ("a=in.(x,y),b=eq.1", [Condition("a", "in", "{x,y}"), Condition("b", "eq", "1")]),
-        ("a=in.()", [Condition("a", "in", "{}")]),
-        ('a=in.("x,)","y\\"z")', [Condition("a", "in", '{"x,)","y\\"z"}')]),
-        ('a=eq."x,y"', [Condition("a", "eq", "x,y")]),
-        ('a=eq."x\\"y\\\\"', [Condition("a", "eq", 'x"y\\')]),
-        ('a=eq."x"y', [Condition("a", "eq", '"x"y')]),
-        ('a=eq."x', [Condition("a", "eq", '"x')]),
-        ('a=eq.x"y,b=eq.z', [Condition("a", "eq", 'x"y'), Condition("b", "eq", "z")]),
-        ("a=like.f(x,y),b=is.null", [Condition("a", "like", "f(x,y)"), Condition("b", "is", "null")]),
-        ("a=eq.x),b=eq.y", [Condition("a", "eq", "x)"), Condition("b", "eq", "y")]),
+        ("id=eq.5", [ParsedCondition("id", "eq", "5")]),
+        ("id=not.eq.5", [ParsedCondition("id", "eq", "5", True)]),
+        ("id=gt.0,id=lt.100", [ParsedCondition("id", "gt", "0"), ParsedCondition("id", "lt", "100")]),
+        (" id=gt.0 , id=lt.9 ", [ParsedCondition("id", "gt", "0"), ParsedCondition("id", "lt", "9")]),
+        ("a=eq.x=y.z", [ParsedCondition("a", "eq", "x=y.z")]),
+        ("a=eq.", [ParsedCondition("a", "eq", "")]),
+        ("a=in.(x,y),b=eq.1", [ParsedCondition("a", "in", "{x,y}"), ParsedCondition("b", "eq", "1")]),
+        ("a=in.()", [ParsedCondition("a", "in", "{}")]),
+        ('a=in.("x,)","y\\"z")', [ParsedCondition("a", "in", '{"x,)","y\\"z"}')]),
+        ('a=eq."x,y"', [ParsedCondition("a", "eq", "x,y")]),
+        ('a=eq."x\\"y\\\\"', [ParsedCondition("a", "eq", 'x"y\\')]),
+        ('a=eq."x"y', [ParsedCondition("a", "eq", '"x"y')]),
+        ('a=eq."x', [ParsedCondition("a", "eq", '"x')]),
+        ('a=eq.x"y,b=eq.z', [ParsedCondition("a", "eq", 'x"y'), ParsedCondition("b", "eq", "z")]),
+        (
+            "a=like.f(x,y),b=is.null",
+            [ParsedCondition("a", "like", "f(x,y)"), ParsedCondition("b", "is", "null")],
+        ),
+        ("a=eq.x),b=eq.y", [ParsedCondition("a", "eq", "x)"), ParsedCondition("b", "eq", "y")]),
     ],
 )
-def test_a_filter_is_a_list_of_conditions(text: str, conditions: list[Condition]) -> None:
+def test_a_filter_is_a_list_of_conditions(text: str, conditions: list[ParsedCondition]) -> None:
     assert parse_filter(text) == conditions
 
 
@@ -48,7 +51,7 @@ def test_a_filter_is_a_list_of_conditions(text: str, conditions: list[Condition]
     ],
 )
 def test_what_is_no_filter_is_refused_in_the_words_that_clients_know(text: str, reason: str) -> None:
-    with pytest.raises(FilterRefused) as refused:
+    with pytest.raises(FilterRejected) as refused:
         parse_filter(text)
 
     assert str(refused.value) == reason
@@ -58,7 +61,7 @@ def test_what_is_no_filter_is_refused_in_the_words_that_clients_know(text: str, 
 def test_any_text_is_a_filter_or_refused(text: str) -> None:
     try:
         found = parse_filter(text)
-    except FilterRefused:
+    except FilterRejected:
         return
 
     assert all(each.op for each in found)
@@ -68,7 +71,10 @@ def test_any_text_is_a_filter_or_refused(text: str) -> None:
 def test_a_quoted_value_is_read_as_it_is(value: str) -> None:
     quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    assert parse_filter(f"a=eq.{quoted},b=eq.1") == [Condition("a", "eq", value), Condition("b", "eq", "1")]
+    assert parse_filter(f"a=eq.{quoted},b=eq.1") == [
+        ParsedCondition("a", "eq", value),
+        ParsedCondition("b", "eq", "1"),
+    ]
 
 
 def test_values_are_shown_as_messages_show_them() -> None:

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from schemas.realtime import Filter
+from schemas.realtime import FilterCondition
 from tests.workers.realtime.house import House
 
 COLUMNS = (
@@ -18,8 +18,8 @@ async def table(house: House) -> str:
     return await house.table(COLUMNS, row_security=False)
 
 
-def f(column: str, op: str, *values: str, negated: bool = False) -> Filter:
-    return Filter(column, op, list(values), negated)
+def f(column: str, op: str, *values: str, negated: bool = False) -> FilterCondition:
+    return FilterCondition(column, op, list(values), negated)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def f(column: str, op: str, *values: str, negated: bool = False) -> Filter:
     ],
 )
 async def test_a_condition_holds_for_rows(
-    house: House, table: str, condition: Filter, matching: list[object], others: list[object]
+    house: House, table: str, condition: FilterCondition, matching: list[object], others: list[object]
 ) -> None:
     rows = [{condition.column: value} for value in (*matching, *others)]
 

@@ -5,8 +5,8 @@ import asyncio
 from broker.observability import observe
 from tests.workers.database.server import connected
 from tests.workers.realtime.house import House
-from workers.database.pool import Pool
-from workers.realtime.partitions import keep_forever, keep_once
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.realtime.partitions import maintain_once, maintain_partitions
 
 
 async def partitions(house: House) -> set[str]:
@@ -34,7 +34,7 @@ async def test_partitions_are_made_ahead_and_old_ones_dropped(house: House) -> N
     )
     await house.sql(f"alter table realtime.messages_{old} owner to supabase_realtime_admin")
 
-    assert await keep_once(house.pool)
+    assert await maintain_once(house.pool)
 
     assert await partitions(house) == {"default", *await days(house, -1, 3)}
 
@@ -45,17 +45,17 @@ async def test_only_one_worker_keeps_them(house: House) -> None:
     async with connected(house.url) as other, other.transaction():
         await other.execute("select pg_advisory_xact_lock(1751474797, 2)")
 
-        assert await keep_once(house.pool)
+        assert await maintain_once(house.pool)
         assert missing not in await partitions(house)
 
-    assert await keep_once(house.pool)
+    assert await maintain_once(house.pool)
     assert missing in await partitions(house)
 
 
 async def test_they_are_kept_as_soon_as_the_pool_starts(house: House) -> None:
     missing = (await days(house, 2, 2)).pop()
     await house.sql(f"drop table realtime.messages_{missing}")
-    keeping = asyncio.ensure_future(keep_forever(house.pool))
+    keeping = asyncio.ensure_future(maintain_partitions(house.pool))
     async with asyncio.timeout(20):
         while missing not in await partitions(house):
             await asyncio.sleep(0.01)
@@ -63,14 +63,14 @@ async def test_they_are_kept_as_soon_as_the_pool_starts(house: House) -> None:
 
 
 async def test_a_failure_is_told(house: House) -> None:
-    pool = await Pool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
+    pool = await ConnectionPool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
     try:
-        assert not await keep_once(pool)
+        assert not await maintain_once(pool)
     finally:
         await pool.close()
     await house.sql("revoke execute on function realtime.keep_partitions() from authenticator")
     try:
-        assert not await keep_once(house.pool)
+        assert not await maintain_once(house.pool)
     finally:
         await house.sql("grant execute on function realtime.keep_partitions() to authenticator")
 

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import exposition
-from broker.processes.lifecycle import Process
+from broker.processes.lifecycle import ManagedProcess
 from broker.requests.call import Calls
 from broker.subjects import REALTIME, health
 from schemas import realtime
 from schemas.http import Request
 from schemas.keys.secret import Secret
-from schemas.realtime import Everybody, Table, TableAsked
+from schemas.realtime import EveryRow, TableGrant, TableQuery
 from schemas.settings.tree import Broker, Db, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server
@@ -34,9 +34,9 @@ async def nats() -> AsyncIterator[NatsServer]:
 @contextlib.asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[None]:
     """Run a process that serves the pool; it ends in order after the block."""
-    process, ready = Process("test", settings), asyncio.Event()
+    process, ready = ManagedProcess("test", settings), asyncio.Event()
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         resources: Resources = await open_resources(process, settings)
         await serve_pool(resources)
         process.ready()
@@ -61,9 +61,9 @@ async def test_edges_get_their_answers_over_the_broker(
     settings = Settings(broker=Broker(url=Secret(nats.url)), db=Db(url=url))
     table = await house.table("id int primary key", "true")
     async with served(settings):
-        connection = await Connection.open(nats.url, name="asking")
+        connection = await NatsConnection.open(nats.url, name="asking")
         calls = Calls(connection)
-        asked = msgspec.msgpack.encode(TableAsked("anon", "public", table))
+        asked = msgspec.msgpack.encode(TableQuery("anon", "public", table))
 
         answer = (await calls.call(REALTIME, Request("1", "POST", realtime.TABLE, body=asked))).response
         unknown = (await calls.call(REALTIME, Request("2", "POST", "/unknown", body=asked))).response
@@ -71,8 +71,8 @@ async def test_edges_get_their_answers_over_the_broker(
         shown = exposition()
         await connection.close()
 
-    found = msgspec.msgpack.decode(answer.body, type=Table)
-    assert (answer.status, found.rule, found.is_published) == (200, Everybody(), True)
+    found = msgspec.msgpack.decode(answer.body, type=TableGrant)
+    assert (answer.status, found.rule, found.is_published) == (200, EveryRow(), True)
     assert (unknown.status, well.status) == (404, 200)
     assert b'headwater_realtime_questions{question="table"} 1.0' in shown
     assert b"headwater_realtime" not in exposition()

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from schemas.realtime_rules import may_see, read_claims
 from tests.fuzz.mutate import near_text
 from tests.workers.realtime.house import ALICE, BOB, House
-from workers.realtime.expressions import UNKNOWN, parse_expression
-from workers.realtime.recognition import ColumnType, Scope, recognise
+from workers.realtime.expression_nodes import UNKNOWN
+from workers.realtime.expressions import parse_expression
+from workers.realtime.recognition import PolicyColumn, PolicyScope, recognise
 
 COLUMNS = (
     "id int primary key, owner uuid, title text, label varchar(40), org int8, small int2, price numeric(8,2),"
@@ -174,7 +175,7 @@ def test_much_of_it_was_judged_without_sql() -> None:
     assert judged["by rule"] > judged["by sql"] / 4
 
 
-SCOPE = Scope({"a": ColumnType("text"), "b": ColumnType("boolean")}, "anon")
+SCOPE = PolicyScope({"a": PolicyColumn("text"), "b": PolicyColumn("boolean")}, "anon")
 
 
 RULES = [

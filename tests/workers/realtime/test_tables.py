@@ -11,20 +11,20 @@ from schemas.errors import Unavailable
 from schemas.realtime import (
     AllOf,
     AnyOf,
-    BySql,
-    Everybody,
-    IsClaim,
-    IsConstant,
-    Nobody,
+    ClaimRule,
+    ConstantRule,
+    EveryRow,
+    NoRow,
     Rule,
-    Table,
-    TableAsked,
+    SqlRule,
+    TableGrant,
+    TableQuery,
 )
 from tests.workers.database.server import connected
 from tests.workers.realtime.house import House
 from workers.realtime.tables import ROLES_S, describe_table
 
-SUB = IsClaim("owner", ["sub"], "uuid")
+SUB = ClaimRule("owner", ["sub"], "uuid")
 COLUMNS = (
     "id int8 primary key, owner uuid, public boolean, title text, org int8, small int2, price numeric, kind varchar(20),"
     " code char(4), tags text[], at timestamptz, loose text collate realtime_test_loose"
@@ -43,61 +43,61 @@ async def collation(house: House) -> None:
 @pytest.mark.parametrize(
     ("policy", "rule"),
     [
-        ("true", Everybody()),
-        ("false", Nobody()),
+        ("true", EveryRow()),
+        ("false", NoRow()),
         ("owner = auth.uid()", SUB),
         ("auth.uid() = owner", SUB),
         ("(select auth.uid()) = owner", SUB),
         ("(select (select auth.uid())) = owner", SUB),
         ("owner = (auth.jwt() ->> 'sub')::uuid", SUB),
         ("owner = (select (auth.jwt() ->> 'sub')::uuid)", SUB),
-        ("owner::text = (auth.jwt() ->> 'sub')", IsClaim("owner", ["sub"], "text")),
+        ("owner::text = (auth.jwt() ->> 'sub')", ClaimRule("owner", ["sub"], "text")),
         ("owner = (current_setting('request.jwt.claims', true)::json ->> 'sub')::uuid", SUB),
         ("owner = (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid", SUB),
-        ("title = auth.uid()::text", IsClaim("title", ["sub"], "uuid")),
-        ("title = auth.email()", IsClaim("title", ["email"], "text")),
-        ("kind = (auth.jwt() ->> 'kind')", IsClaim("kind", ["kind"], "text")),
+        ("title = auth.uid()::text", ClaimRule("title", ["sub"], "uuid")),
+        ("title = auth.email()", ClaimRule("title", ["email"], "text")),
+        ("kind = (auth.jwt() ->> 'kind')", ClaimRule("kind", ["kind"], "text")),
         (
             "title = (auth.jwt() -> 'app_metadata' ->> 'tenant')",
-            IsClaim("title", ["app_metadata", "tenant"], "text"),
+            ClaimRule("title", ["app_metadata", "tenant"], "text"),
         ),
-        ("title = ((select auth.jwt()) -> 'a' -> 'b' ->> 'c')", IsClaim("title", ["a", "b", "c"], "text")),
-        ("org = (auth.jwt() ->> 'org')::int8", IsClaim("org", ["org"], "number")),
-        ("small = (auth.jwt() ->> 'org')::int", IsClaim("small", ["org"], "number")),
-        ("price = (auth.jwt() ->> 'price')::numeric", IsClaim("price", ["price"], "number")),
-        ("org::text = (auth.jwt() ->> 'org')", IsClaim("org", ["org"], "text")),
-        ("auth.role() = 'authenticated'", Everybody()),
-        ("auth.role() = 'service_role'", Nobody()),
-        ("(auth.jwt() ->> 'role') = 'authenticated'", Everybody()),
-        ("auth.role() in ('anon', 'authenticated')", Everybody()),
-        ("public", IsConstant("public", "true", "bool")),
-        ("not public", IsConstant("public", "false", "bool")),
-        ("public = true", IsConstant("public", "true", "bool")),
-        ("public is true", IsConstant("public", "true", "bool")),
-        ("public is false", IsConstant("public", "false", "bool")),
-        ("title = 'it''s'", IsConstant("title", "it's", "text")),
-        ("title = 'a\\b'", IsConstant("title", "a\\b", "text")),
-        ("kind = 'a'", IsConstant("kind", "a", "text")),
-        ("org = 5", IsConstant("org", "5", "number")),
-        ("org = -5", IsConstant("org", "-5", "number")),
-        ("small = 5::int8", IsConstant("small", "5", "number")),
-        ("price = 1.50", IsConstant("price", "1.50", "number")),
-        ("org = 1.5", IsConstant("org", "1.5", "number")),
-        ("owner = 'A0000000-0000-4000-8000-000000000000'", IsConstant("owner", "a0000000-0000-4000-8000-000000000000", "uuid")),
+        ("title = ((select auth.jwt()) -> 'a' -> 'b' ->> 'c')", ClaimRule("title", ["a", "b", "c"], "text")),
+        ("org = (auth.jwt() ->> 'org')::int8", ClaimRule("org", ["org"], "number")),
+        ("small = (auth.jwt() ->> 'org')::int", ClaimRule("small", ["org"], "number")),
+        ("price = (auth.jwt() ->> 'price')::numeric", ClaimRule("price", ["price"], "number")),
+        ("org::text = (auth.jwt() ->> 'org')", ClaimRule("org", ["org"], "text")),
+        ("auth.role() = 'authenticated'", EveryRow()),
+        ("auth.role() = 'service_role'", NoRow()),
+        ("(auth.jwt() ->> 'role') = 'authenticated'", EveryRow()),
+        ("auth.role() in ('anon', 'authenticated')", EveryRow()),
+        ("public", ConstantRule("public", "true", "bool")),
+        ("not public", ConstantRule("public", "false", "bool")),
+        ("public = true", ConstantRule("public", "true", "bool")),
+        ("public is true", ConstantRule("public", "true", "bool")),
+        ("public is false", ConstantRule("public", "false", "bool")),
+        ("title = 'it''s'", ConstantRule("title", "it's", "text")),
+        ("title = 'a\\b'", ConstantRule("title", "a\\b", "text")),
+        ("kind = 'a'", ConstantRule("kind", "a", "text")),
+        ("org = 5", ConstantRule("org", "5", "number")),
+        ("org = -5", ConstantRule("org", "-5", "number")),
+        ("small = 5::int8", ConstantRule("small", "5", "number")),
+        ("price = 1.50", ConstantRule("price", "1.50", "number")),
+        ("org = 1.5", ConstantRule("org", "1.5", "number")),
+        ("owner = 'A0000000-0000-4000-8000-000000000000'", ConstantRule("owner", "a0000000-0000-4000-8000-000000000000", "uuid")),
         (
             "title in ('a', 'b')",
-            AnyOf([IsConstant("title", "a", "text"), IsConstant("title", "b", "text")]),
+            AnyOf([ConstantRule("title", "a", "text"), ConstantRule("title", "b", "text")]),
         ),
-        ("kind in ('a', 'b')", AnyOf([IsConstant("kind", "a", "text"), IsConstant("kind", "b", "text")])),
-        ("org in (1, 2)", AnyOf([IsConstant("org", "1", "number"), IsConstant("org", "2", "number")])),
-        ("title = any(array['a'])", IsConstant("title", "a", "text")),
-        ("owner = auth.uid() and public", AllOf([SUB, IsConstant("public", "true", "bool")])),
-        ("owner = auth.uid() or public", AnyOf([SUB, IsConstant("public", "true", "bool")])),
+        ("kind in ('a', 'b')", AnyOf([ConstantRule("kind", "a", "text"), ConstantRule("kind", "b", "text")])),
+        ("org in (1, 2)", AnyOf([ConstantRule("org", "1", "number"), ConstantRule("org", "2", "number")])),
+        ("title = any(array['a'])", ConstantRule("title", "a", "text")),
+        ("owner = auth.uid() and public", AllOf([SUB, ConstantRule("public", "true", "bool")])),
+        ("owner = auth.uid() or public", AnyOf([SUB, ConstantRule("public", "true", "bool")])),
         ("auth.role() = 'authenticated' and owner = auth.uid()", SUB),
         ("auth.role() = 'anon' or owner = auth.uid()", SUB),
-        ("true or owner = auth.uid()", Everybody()),
-        ("owner = auth.uid() and exists (select 1 from pg_class where relname = title)", AllOf([SUB, BySql()])),
-        ("owner = auth.uid() and length(title) > 3", AllOf([SUB, BySql()])),
+        ("true or owner = auth.uid()", EveryRow()),
+        ("owner = auth.uid() and exists (select 1 from pg_class where relname = title)", AllOf([SUB, SqlRule()])),
+        ("owner = auth.uid() and length(title) > 3", AllOf([SUB, SqlRule()])),
     ],
 )  # fmt: skip
 async def test_a_policy_is_recognised(house: House, collation: None, policy: str, rule: Rule) -> None:
@@ -148,7 +148,7 @@ async def test_what_is_not_recognised_is_asked_by_sql(house: House, collation: N
 
     rule = (await house.described(table)).rule
 
-    assert rule == BySql()
+    assert rule == SqlRule()
 
 
 async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(house: House) -> None:
@@ -162,7 +162,7 @@ async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(house
             "owner operator(public.=) auth.uid()",
         )
 
-        assert (await house.described(table)).rule == BySql()
+        assert (await house.described(table)).rule == SqlRule()
     finally:
         await house.sql("drop operator public.= (uuid, uuid) cascade")
 
@@ -188,7 +188,7 @@ async def test_a_function_that_is_not_our_own_any_more_is_not_trusted(house: Hou
     try:
         await house.sql(definition)
 
-        assert (await house.described(table)).rule == BySql()
+        assert (await house.described(table)).rule == SqlRule()
     finally:
         await house.sql(
             f"{original}; alter function auth.uid() owner to supabase_auth_admin; alter function auth.uid() security invoker;"
@@ -203,15 +203,15 @@ async def test_permissive_policies_are_alternatives_and_restrictive_ones_all_hol
 
     rule = (await house.described(table)).rule
 
-    alternatives = AnyOf([SUB, IsConstant("public", "true", "bool")])
-    assert rule == AllOf([IsConstant("org", "5", "number"), alternatives])
+    alternatives = AnyOf([SUB, ConstantRule("public", "true", "bool")])
+    assert rule == AllOf([ConstantRule("org", "5", "number"), alternatives])
 
 
 async def test_restrictive_policies_alone_let_nobody_see_a_row(house: House) -> None:
     table = await house.table("id int primary key")
     await house.sql(f"create policy r on public.{table} as restrictive using (true)")
 
-    assert (await house.described(table)).rule == Nobody()
+    assert (await house.described(table)).rule == NoRow()
 
 
 async def test_policies_hold_for_their_roles_and_for_reading_only(house: House) -> None:
@@ -224,7 +224,7 @@ async def test_policies_hold_for_their_roles_and_for_reading_only(house: House) 
     await house.sql(f"create policy d on public.{table} for insert with check (true)")
 
     assert (await house.described(table)).rule == SUB
-    assert (await house.described(table, "anon")).rule == Everybody()
+    assert (await house.described(table, "anon")).rule == EveryRow()
 
 
 async def test_a_policy_for_a_role_holds_for_its_members(house: House) -> None:
@@ -233,7 +233,7 @@ async def test_a_policy_for_a_role_holds_for_its_members(house: House) -> None:
     table = await house.table("id int primary key")
     await house.sql(f"create policy a on public.{table} for select to authenticated using (true)")
 
-    assert (await house.described(table, role)).rule == Everybody()
+    assert (await house.described(table, role)).rule == EveryRow()
 
 
 async def test_whoever_bypasses_row_security_sees_everything(house: House) -> None:
@@ -241,7 +241,7 @@ async def test_whoever_bypasses_row_security_sees_everything(house: House) -> No
 
     found = await house.described(table, "service_role")
 
-    assert (found.rule, found.row_security) == (Everybody(), False)
+    assert (found.rule, found.row_security) == (EveryRow(), False)
 
 
 async def test_an_owner_is_bound_by_policies_only_where_they_are_forced(house: House) -> None:
@@ -250,10 +250,10 @@ async def test_an_owner_is_bound_by_policies_only_where_they_are_forced(house: H
         f"grant create on schema public to authenticated; alter table public.{table} owner to authenticated"
     )
 
-    assert (await house.described(table)).rule == Everybody()
+    assert (await house.described(table)).rule == EveryRow()
 
     await house.sql(f"alter table public.{table} force row level security")
-    assert (await house.described(table)).rule == Nobody()
+    assert (await house.described(table)).rule == NoRow()
     await house.sql("revoke create on schema public from authenticated")
 
 
@@ -262,7 +262,7 @@ async def test_without_row_security_everybody_sees_every_row(house: House) -> No
 
     found = await house.described(table)
 
-    assert (found.rule, found.row_security, found.is_published) == (Everybody(), False, True)
+    assert (found.rule, found.row_security, found.is_published) == (EveryRow(), False, True)
 
 
 async def test_columns_and_key_are_those_the_role_may_select(house: House) -> None:
@@ -298,7 +298,7 @@ async def test_an_unpublished_table_says_so(house: House) -> None:
 async def test_what_is_not_there_shows_nothing(house: House, table: str, role: str) -> None:
     found = await house.described(table, role)
 
-    assert (found.columns, found.rule, found.is_published) == ([], Nobody(), False)
+    assert (found.columns, found.rule, found.is_published) == ([], NoRow(), False)
 
 
 async def test_an_enum_is_compared_by_its_labels(house: House) -> None:
@@ -306,7 +306,7 @@ async def test_an_enum_is_compared_by_its_labels(house: House) -> None:
     await house.sql(f"create type public.{name} as enum ('sad', 'ok')")
     table = await house.table(f"id int primary key, mood public.{name}", "mood = 'ok'")
 
-    assert (await house.described(table)).rule == IsConstant("mood", "ok", "text")
+    assert (await house.described(table)).rule == ConstantRule("mood", "ok", "text")
 
 
 async def test_the_answer_knows_what_was_committed_before_its_position(house: House) -> None:
@@ -315,9 +315,9 @@ async def test_the_answer_knows_what_was_committed_before_its_position(house: Ho
     await house.sql(f"create policy a on public.{table} using (true)")
     lsn = await house.value("select (pg_current_wal_lsn() - '0/0')::int8")
 
-    found = await house.ask(realtime.TABLE, TableAsked("anon", "public", table, at_least=lsn), Table)
+    found = await house.ask(realtime.TABLE, TableQuery("anon", "public", table, least_lsn=lsn), TableGrant)
 
-    assert (found.rule, found.in_seconds) == (Everybody(), ROLES_S)
+    assert (found.rule, found.valid_s) == (EveryRow(), ROLES_S)
     assert before < lsn <= found.at
 
 
@@ -340,11 +340,11 @@ async def test_a_schema_change_on_its_way_is_waited_for(house: House) -> None:
         )
         await _until_waiting(third)
 
-        asked = TableAsked("anon", "public", table)
+        asked = TableQuery("anon", "public", table)
         found = await describe_table(house.pool, asked, house.numbers, settle_s=0.05)
         with pytest.raises(Unavailable):
             await describe_table(
-                house.pool, TableAsked("anon", "public", table, 1), house.numbers, settle_s=0.05
+                house.pool, TableQuery("anon", "public", table, 1), house.numbers, settle_s=0.05
             )
         waiting = asyncio.ensure_future(describe_table(house.pool, asked, house.numbers, settle_s=30))
         await third.execute("select pg_advisory_unlock(77)")
@@ -366,6 +366,6 @@ async def test_where_changes_are_not_marked_the_answer_holds_for_a_while(house: 
     table = await house.table("id int primary key")
     await house.sql("alter event trigger headwater_mark_drops disable")
     try:
-        assert (await house.described(table)).in_seconds == 1.0
+        assert (await house.described(table)).valid_s == 1.0
     finally:
         await house.sql("alter event trigger headwater_mark_drops enable always")

@@ -6,16 +6,16 @@ from broker.observability.observe import exposition
 from schemas import realtime
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request
-from schemas.realtime import Check, Entry
+from schemas.realtime import ChangeSubscription, CheckQuery
 from tests.workers.realtime.house import ALICE, House, claims_of
 from tests.workers.rest.bodies import Inline
 from workers.database.errors import DatabaseError
-from workers.database.pool import Pool
-from workers.realtime.callers import Caller
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.realtime.callers import DatabaseCaller
 from workers.realtime.conditions import array_text
-from workers.realtime.errors import BadQuestion, UnknownQuestion, is_passing
-from workers.realtime.numbers import Numbers
-from workers.realtime.worker import RealtimeWorker, kinds
+from workers.realtime.errors import MalformedQuery, UnknownQuery, is_passing
+from workers.realtime.metrics import RealtimeMetrics
+from workers.realtime.worker import RealtimeWorker, query_names
 
 
 async def refused(house: House, path: str, body: bytes) -> ApiError:
@@ -27,40 +27,44 @@ async def refused(house: House, path: str, body: bytes) -> ApiError:
 
 
 async def test_an_unknown_question_is_refused(house: House) -> None:
-    assert isinstance(await refused(house, "/nothing", b""), UnknownQuestion)
+    assert isinstance(await refused(house, "/nothing", b""), UnknownQuery)
 
 
-@pytest.mark.parametrize("path", [f"/{kind}" for kind in kinds()])
+@pytest.mark.parametrize("path", [f"/{kind}" for kind in query_names()])
 @pytest.mark.parametrize("body", [b"", b"\x80", b"\xff", b"\x81\xa4role\x01"])
 async def test_what_is_no_question_is_refused(house: House, path: str, body: bytes) -> None:
-    assert isinstance(await refused(house, path, body), BadQuestion)
+    assert isinstance(await refused(house, path, body), MalformedQuery)
 
 
 async def test_claims_that_are_no_object_are_refused(house: House) -> None:
     table = await house.table("id int primary key")
 
-    with pytest.raises(BadQuestion):
+    with pytest.raises(MalformedQuery):
         await house.visible(table, [[b"1"]], ("anon", b"[]"))
 
 
 async def test_without_a_database_the_answer_is_to_come_later(house: House) -> None:
-    pool = await Pool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
-    away = House("", pool, house.admin, Numbers())
+    pool = await ConnectionPool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
+    away = House("", pool, house.admin, RealtimeMetrics())
     try:
         with pytest.raises(Unavailable):
             await away.visible("t", [[b"1"]], ("anon", b"{}"))
         with pytest.raises(Unavailable):
-            await away.ask(realtime.CHECK, Check("anon", b"{}", [Entry("*", "public", "t")]), Check)
+            await away.ask(
+                realtime.CHECK,
+                CheckQuery("anon", b"{}", [ChangeSubscription("*", "public", "t")]),
+                CheckQuery,
+            )
     finally:
         await pool.close()
 
 
 async def test_questions_and_rules_are_counted_and_shown(house: House) -> None:
-    numbers = Numbers()
+    numbers = RealtimeMetrics()
     counted = House(house.url, house.pool, house.admin, numbers)
     known = await house.table("id int primary key, owner uuid", "owner = auth.uid()")
     unknown = await house.table("id int primary key, owner uuid", "owner = auth.uid() or id > 3")
-    hide = numbers.show(kinds())
+    hide = numbers.register(query_names())
     try:
         await counted.described(known)
         await counted.described(unknown)
@@ -79,12 +83,12 @@ async def test_questions_and_rules_are_counted_and_shown(house: House) -> None:
 
 
 def test_claims_always_name_the_role() -> None:
-    told = Caller("anon", b'{"role": "service_role", "n": 9007199254740993, "x": 1.50}').told
+    told = DatabaseCaller("anon", b'{"role": "service_role", "n": 9007199254740993, "x": 1.50}').jwt_claims
 
     assert told == '{"role":"anon","n":9007199254740993,"x":1.50}'
-    assert Caller("anon", b"").told == '{"role":"anon"}'
-    assert Caller("anon", b'{"sub": 5}').subject == ""
-    assert Caller("a", claims_of()).subject == ALICE
+    assert DatabaseCaller("anon", b"").jwt_claims == '{"role":"anon"}'
+    assert DatabaseCaller("anon", b'{"sub": 5}').subject == ""
+    assert DatabaseCaller("a", claims_of()).subject == ALICE
 
 
 def test_lists_are_written_as_arrays() -> None:

@@ -11,19 +11,19 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import asyncpg
 import msgspec
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.subjects import CHANGES_STREAM
-from schemas.changes import Batch, Gap, Kind, RowChange, Sent, Tick
+from schemas.changes import ChangeBatch, ChangeKind, Gap, RowChange, StoredBroadcast, Tick
 from schemas.errors import Unavailable
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer
 from tests.workers.database.server import TRUSTING, connected
-from workers.database.migrate import migrate
+from workers.database.migrations.migrate import migrate
 from workers.replication.pool import Replication
 
 _LONGEST_S = 30.0
-Kept = Batch | Sent | Gap | Tick
+Kept = ChangeBatch | StoredBroadcast | Gap | Tick
 _DECODE = msgspec.msgpack.Decoder(Kept).decode
 _NUMBERS = itertools.count(1)
 
@@ -55,9 +55,9 @@ class House:
 
     database: str
     nats: NatsServer
-    broker: Connection
+    broker: NatsConnection
     admin: asyncpg.Connection
-    settings: Realtime
+    settings: RealtimeSettings
     replication: Replication
 
     @property
@@ -93,14 +93,14 @@ class House:
                 return
             await self.broker.connected()
 
-    async def batches(self, table: str, count: int) -> list[Batch]:
+    async def batches(self, table: str, count: int) -> list[ChangeBatch]:
         """The same, as they were cut."""
         async with asyncio.timeout(_LONGEST_S):
             while True:
                 found = [
                     stored.kept
                     for stored in await self.stored()
-                    if isinstance(stored.kept, Batch) and stored.kept.table == table
+                    if isinstance(stored.kept, ChangeBatch) and stored.kept.table == table
                 ]
                 if sum(len(batch.changes) for batch in found) >= count:
                     return found
@@ -164,7 +164,7 @@ def _stored(message: _Message) -> Stored:
     )
 
 
-def operations(changes: list[RowChange]) -> list[Kind]:
+def operations(changes: list[RowChange]) -> list[ChangeKind]:
     return [change.kind for change in changes]
 
 
@@ -183,14 +183,14 @@ def login_url(url: str, role: str, password: str) -> str:
 async def house_of(database: str, nats: NatsServer) -> AsyncIterator[House]:
     """Give a house on two running servers, by the superuser's URL; its replication reads the log."""
     await migrate(database, TRUSTING)
-    settings = Realtime()
-    broker = await Connection.open(nats.url, name="replication")
+    settings = RealtimeSettings()
+    broker = await NatsConnection.open(nats.url, name="replication")
     url = login_url(database, settings.login, Settings().db.password.reveal())
     replication = Replication(broker, url, settings, values_url(database))
     try:
         async with connected(database) as admin:
             house = House(database, nats, broker, admin, settings, replication)
-            replication.begin()
+            replication.start()
             await house.streams()
             yield house
     finally:

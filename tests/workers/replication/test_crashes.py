@@ -86,7 +86,7 @@ async def test_of_two_leaders_the_second_takes_over_when_the_first_ends(own_hous
     house = own_house
     table = await house.table("writer int, number int, primary key (writer, number)")
     second = house.another()
-    second.begin()
+    second.start()
     await write(house, table, 0, 50)
     await house.changes(table, 50)
     assert not second.is_leader
@@ -102,7 +102,7 @@ async def test_a_leader_whose_session_is_ended_steps_down_and_another_goes_on(ow
     house = own_house
     table = await house.table("writer int, number int, primary key (writer, number)")
     second = house.another()
-    second.begin()
+    second.start()
     for writer in range(4):
         writing = asyncio.create_task(write(house, table, writer, 200))
         await house.admin.execute(
@@ -120,7 +120,7 @@ async def test_two_who_both_hold_themselves_for_the_leader_double_nothing(own_ho
     table = await house.table("writer int, number int, primary key (writer, number)")
     usurper = house.another()
     usurper._lock = (usurper._lock[0], 1)
-    usurper.begin()
+    usurper.start()
     writing = asyncio.gather(*(write(house, table, writer, 300) for writer in range(_WRITERS)))
     readers: set[int] = set()
     while not writing.done() or len(readers) < 6:

@@ -9,7 +9,7 @@ import pytest
 from broker.jetstream.streams import stream_state
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Gap
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from tests.broker.server import running_server
 from tests.workers.database.own_server import OwnServer, own_server
 from tests.workers.database.server import connected
@@ -18,7 +18,7 @@ from tests.workers.replication.house import House, house_of
 from tests.workers.replication.writers import check, write
 from workers.replication.failover import ends_before, is_common, parse_history
 
-SLOT = Realtime().slot_name
+SLOT = RealtimeSettings().slot_name
 ROWS = "writer int, number int, primary key (writer, number)"
 _LONGEST_S = 60
 _HISTORY = """
@@ -59,7 +59,7 @@ async def test_a_slot_of_before_is_kept_on_standbys_too(own_house):
     assert not await house.admin.fetchval(asked, SLOT)
 
     again = house.another()
-    again.begin()
+    again.start()
     await house.streams()
 
     assert await house.admin.fetchval(asked, SLOT)

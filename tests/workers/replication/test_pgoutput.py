@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 
 from workers.replication.pgoutput import (
     UNCHANGED,
-    Begin,
-    Commit,
-    Delete,
-    Insert,
-    Malformed,
-    Message,
-    Origin,
-    Relation,
+    BeginMessage,
+    CommitMessage,
+    DeleteMessage,
+    InsertMessage,
+    LoggedRelation,
+    LogicalMessage,
+    MalformedMessage,
+    OriginMessage,
     RelationColumn,
-    Truncate,
-    Type,
-    Update,
+    TruncateMessage,
+    TypeMessage,
+    UpdateMessage,
     decode,
 )
 
@@ -38,15 +38,15 @@ def test_a_transaction_begins_and_ends():
     begun = decode(b"B" + struct.pack("!QqI", 0x16_0000_0010, 1_000_000, 7))
     ended = decode(b"C" + struct.pack("!BQQq", 0, 0x16_0000_0010, 0x16_0000_0040, 1_000_000))
 
-    assert begun == Begin(0x16_0000_0010, 946_684_801_000_000)
-    assert ended == Commit(0x16_0000_0010, 0x16_0000_0040)
+    assert begun == BeginMessage(0x16_0000_0010, 946_684_801_000_000)
+    assert ended == CommitMessage(0x16_0000_0010, 0x16_0000_0040)
 
 
 def test_a_relation_names_its_columns():
     data = b"R" + struct.pack("!I", 9) + b"public\0songs\0d" + struct.pack("!H", 2)
     data += b"\1id\0" + struct.pack("!Ii", 23, -1) + b"\0name\0" + struct.pack("!Ii", 1043, 14)
 
-    assert decode(data) == Relation(
+    assert decode(data) == LoggedRelation(
         9,
         "public",
         "songs",
@@ -59,20 +59,22 @@ def test_a_relation_names_its_columns():
 def test_rows_are_read_cell_by_cell(cells):
     oid = struct.pack("!I", 5)
 
-    assert decode(b"I" + oid + b"N" + row(*cells)) == Insert(5, cells)
-    assert decode(b"U" + oid + b"N" + row(*cells)) == Update(5, None, False, cells)
-    assert decode(b"U" + oid + b"K" + row(*cells) + b"N" + row(*cells)) == Update(5, cells, False, cells)
-    assert decode(b"U" + oid + b"O" + row(*cells) + b"N" + row()) == Update(5, cells, True, [])
-    assert decode(b"D" + oid + b"K" + row(*cells)) == Delete(5, cells, False)
-    assert decode(b"D" + oid + b"O" + row(*cells)) == Delete(5, cells, True)
+    assert decode(b"I" + oid + b"N" + row(*cells)) == InsertMessage(5, cells)
+    assert decode(b"U" + oid + b"N" + row(*cells)) == UpdateMessage(5, None, False, cells)
+    assert decode(b"U" + oid + b"K" + row(*cells) + b"N" + row(*cells)) == UpdateMessage(
+        5, cells, False, cells
+    )
+    assert decode(b"U" + oid + b"O" + row(*cells) + b"N" + row()) == UpdateMessage(5, cells, True, [])
+    assert decode(b"D" + oid + b"K" + row(*cells)) == DeleteMessage(5, cells, False)
+    assert decode(b"D" + oid + b"O" + row(*cells)) == DeleteMessage(5, cells, True)
 
 
 def test_the_other_messages_are_read():
-    assert decode(b"T" + struct.pack("!IBII", 2, 0, 5, 6)) == Truncate((5, 6))
-    assert decode(b"Y" + struct.pack("!I", 77) + b"\0mood\0") == Type(77, "pg_catalog", "mood")
-    assert decode(b"O" + struct.pack("!Q", 1) + b"far\0") == Origin("far")
+    assert decode(b"T" + struct.pack("!IBII", 2, 0, 5, 6)) == TruncateMessage((5, 6))
+    assert decode(b"Y" + struct.pack("!I", 77) + b"\0mood\0") == TypeMessage(77, "pg_catalog", "mood")
+    assert decode(b"O" + struct.pack("!Q", 1) + b"far\0") == OriginMessage("far")
     assert decode(b"M" + struct.pack("!BQ", 1, 16) + b"headwater\0" + struct.pack("!I", 6) + b"schema") == (
-        Message(True, 16, "headwater", b"schema")
+        LogicalMessage(True, 16, "headwater", b"schema")
     )
 
 
@@ -80,7 +82,7 @@ def test_the_other_messages_are_read():
 def test_a_length_that_points_backwards_is_malformed(kind: bytes):
     data = kind + struct.pack("!I", 5) + b"N" + struct.pack("!H", 2) + b"t" + struct.pack("!i", -5) + b"n"
 
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode(data)
 
 
@@ -97,7 +99,7 @@ def test_a_length_that_points_backwards_is_malformed(kind: bytes):
 def test_a_message_with_more_behind_its_end_is_malformed(data: bytes):
     decode(data)
 
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode(data + b"\0")
 
 
@@ -105,5 +107,5 @@ def test_a_message_with_more_behind_its_end_is_malformed(data: bytes):
 def test_a_message_that_is_cut_is_malformed(cut):
     data = b"U" + struct.pack("!I", 5) + b"O" + row(b"abc", None) + b"N" + row(b"defg", b"h")
 
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         decode(data[:-cut])

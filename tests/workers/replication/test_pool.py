@@ -8,7 +8,7 @@ import pytest
 
 from tests.platform import headwater, platform
 from tests.workers.database.server import OUTSIDE
-from workers.replication.tables import Tables
+from workers.replication.tables import TableCatalog
 
 
 @pytest.mark.skipif(OUTSIDE is not None, reason="of the embedded server")
@@ -41,7 +41,7 @@ async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_house, monk
     house = own_house
     table = await house.table("id int primary key")
     crashed = asyncio.Event()
-    find = Tables.find
+    find = TableCatalog.find
 
     async def fail_once(tables, relation):
         if crashed.is_set():
@@ -49,7 +49,7 @@ async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_house, monk
         crashed.set()
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Tables, "find", fail_once)
+    monkeypatch.setattr(TableCatalog, "find", fail_once)
     await house.admin.execute(f"insert into {table} values (1)")
 
     assert [change.new for change in await house.changes(table, 1)] == [[b"1"]]

@@ -2,16 +2,16 @@
 
 import asyncio
 
-from schemas.changes import Sent
+from schemas.changes import StoredBroadcast
 
 
-async def _sent(house, topic: str, count: int) -> list[Sent]:
+async def _sent(house, topic: str, count: int) -> list[StoredBroadcast]:
     async with asyncio.timeout(30):
         while True:
             found = [
                 stored.kept
                 for stored in await house.stored()
-                if isinstance(stored.kept, Sent) and stored.kept.topic == topic
+                if isinstance(stored.kept, StoredBroadcast) and stored.kept.topic == topic
             ]
             if len(found) >= count:
                 return found

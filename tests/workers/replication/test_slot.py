@@ -6,22 +6,22 @@ import asyncpg
 import pytest
 
 from broker.jetstream.streams import stream_state
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.subjects import CHANGES_STREAM
 from schemas.changes import Gap
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.database.own_server import own_server
 from tests.workers.database.server import OUTSIDE, TRUSTING, connected, temporary_server
 from tests.workers.replication.house import House, house_of
-from workers.database.migrate import migrate
-from workers.replication.outgoing import order
+from workers.database.migrations.migrate import migrate
+from workers.replication.messages import order
 from workers.replication.pool import Replication
 from workers.replication.retire import retire
-from workers.replication.slot import Unfit, look_at_server, look_at_slot
+from workers.replication.slot import ReplicationImpossible, read_server, read_slot
 
-SLOT = Realtime().slot_name
+SLOT = RealtimeSettings().slot_name
 
 
 async def _gaps(house: House, count: int) -> list[Gap]:
@@ -108,7 +108,7 @@ async def test_a_slot_that_the_server_gave_up_is_made_anew_with_a_gap():
         await house.admin.execute(f"insert into {table} values (2)")
 
         again = house.another()
-        again.begin()
+        again.start()
         first, second = await _gaps(house, 2)
         await house.admin.execute(f"insert into {table} values (3)")
         changes = await house.changes(table, 2)
@@ -129,7 +129,7 @@ async def test_a_slot_that_somebody_dropped_is_made_anew_with_a_gap(own_house):
     await house.admin.execute(f"insert into {table} values (1)")
 
     again = house.another()
-    again.begin()
+    again.start()
     _, gap = await _gaps(house, 2)
     await house.admin.execute(f"insert into {table} values (2)")
     changes = await house.changes(table, 1)
@@ -166,7 +166,7 @@ async def test_a_stream_that_was_emptied_goes_on(own_house):
     await house.replication.close()
     await house.admin.execute(f"insert into {table} values (2)")
     again = house.another()
-    again.begin()
+    again.start()
 
     changes = await house.changes(table, 1)
     await again.close()
@@ -223,28 +223,28 @@ async def test_while_the_broker_is_away_the_slot_holds_the_changes(own_house):
 
 async def test_a_server_or_a_role_that_cannot_replicate_is_told_in_words():
     async with own_server(wal_level="replica") as server, connected(server.url) as admin:
-        with pytest.raises(Unfit, match="wal_level is replica"):
-            await look_at_server(admin.fetch)
+        with pytest.raises(ReplicationImpossible, match="wal_level is replica"):
+            await read_server(admin.fetch)
 
 
 async def test_a_role_without_the_right_is_told_in_words(house):
     async with connected(house.database) as admin:
         await admin.execute("set role anon")
-        with pytest.raises(Unfit, match="role anon may not replicate"):
-            await look_at_server(admin.fetch)
+        with pytest.raises(ReplicationImpossible, match="role anon may not replicate"):
+            await read_server(admin.fetch)
 
 
 async def test_a_slot_of_another_database_is_not_touched(house):
-    with pytest.raises(Unfit, match="belongs to something else"):
-        await look_at_slot(house.admin.fetch, SLOT, "other")
+    with pytest.raises(ReplicationImpossible, match="belongs to something else"):
+        await read_slot(house.admin.fetch, SLOT, "other")
 
 
 async def test_an_unfit_server_is_tried_again_and_stops_nothing():
     async with own_server(wal_level="replica") as server, running_server() as nats:
-        broker = await Connection.open(nats.url, name="test")
-        replication = Replication(broker, server.url, Realtime(), server.url)
+        broker = await NatsConnection.open(nats.url, name="test")
+        replication = Replication(broker, server.url, RealtimeSettings(), server.url)
 
-        assert await replication._try() > 1
+        assert await replication._lead_once() > 1
         assert not replication.is_leader
         await replication.close()
         await broker.close()
@@ -266,9 +266,9 @@ async def test_a_slot_that_nobody_reads_is_dropped_when_realtime_is_off(own_hous
 async def test_the_login_may_replicate_and_no_more_than_read():
     with temporary_server(programs=OUTSIDE) as server:
         await migrate(server.url(), TRUSTING)
-        url = server.url(Realtime().login, Settings().db.password.reveal())
+        url = server.url(RealtimeSettings().login, Settings().db.password.reveal())
         async with connected(url) as connection:
-            assert (await look_at_server(connection.fetch)).database == "postgres"
+            assert (await read_server(connection.fetch)).database == "postgres"
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.execute("create table public.x (id int)")
 
@@ -284,7 +284,7 @@ async def test_a_broker_is_told_of_a_gap_where_another_one_had_its_slot_meanwhil
         assert [change.new for change in await other.changes(table, 1)] == [[b"2"]]
 
     again = house.another()
-    again.begin()
+    again.start()
     await house.streams()
     await house.admin.execute(f"insert into {table} values (3)")
 
@@ -300,7 +300,7 @@ async def test_a_database_without_a_place_for_it_is_read_all_the_same(own_house)
     await house.replication.close()
     await house.admin.execute("drop table headwater.streams_of_changes")
     again = house.another()
-    again.begin()
+    again.start()
     await house.streams()
     await house.admin.execute(f"insert into {table} values (1)")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.workers.replication.house import House
 from workers.replication.session import StreamLost
 from workers.replication.slot import PUBLICATIONS
-from workers.replication.stream import Stream
+from workers.replication.stream import LogStream
 
 
 async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house: House) -> None:
@@ -20,7 +20,7 @@ async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house
     taking = asyncio.ensure_future(stream.take())
     await asyncio.sleep(0)
     stream._connection.finish()
-    stream._tell()
+    stream._send_status()
 
     with pytest.raises(StreamLost):
         await asyncio.wait_for(taking, 10)
@@ -36,16 +36,16 @@ async def test_a_connection_that_is_gone_is_told_in_our_words(own_house: House) 
         await stream.take()
 
 
-async def _opened(house: House) -> Stream:
+async def _opened(house: House) -> LogStream:
     async with asyncio.timeout(30):
         while True:
             try:
-                return await Stream.open(house.url, house.settings.slot_name, PUBLICATIONS, 0, 0)
+                return await LogStream.open(house.url, house.settings.slot_name, PUBLICATIONS, 0, 0)
             except StreamLost:  # the reader of before is not gone from it yet
                 await asyncio.sleep(0.02)
 
 
-async def _take_all(stream: Stream) -> None:
+async def _take_all(stream: LogStream) -> None:
     """Take what is there, until nothing has come for a moment."""
     with contextlib.suppress(TimeoutError):
         while True:

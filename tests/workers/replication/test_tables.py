@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.changes import Kind
+from schemas.changes import ChangeKind
 from tests.workers.replication.house import operations
 
 
@@ -45,7 +45,7 @@ async def test_a_type_that_is_gone_is_told_as_text_under_its_name(own_house):
     await house.admin.execute(f"insert into {table} values (1, 'sad')")
     await house.admin.execute(f"alter table {table} drop m; drop type public.mood")
     again = house.another()
-    again.begin()
+    again.start()
 
     batch = (await house.batches(table, 1))[0]
     await again.close()
@@ -138,7 +138,7 @@ async def test_a_truncate_is_told(house):
     await house.admin.execute(f"insert into {table} values (1)")
     await house.admin.execute(f"truncate {table}")
 
-    assert operations(await house.changes(table, 2)) == [Kind.INSERT, Kind.TRUNCATE]
+    assert operations(await house.changes(table, 2)) == [ChangeKind.INSERT, ChangeKind.TRUNCATE]
 
 
 async def test_rows_of_partitions_are_told_under_their_own_name_unless_the_publication_says_root(house):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.workers.database.server import connected
 from workers.replication import values
-from workers.replication.kinds import BUILT_IN, TypeRow, kinds_of
+from workers.replication.column_types import BUILT_IN, CatalogType, column_types
 from workers.replication.session import SESSION
 from workers.sql.files import read_statements
 
@@ -102,7 +102,7 @@ def _named(form: str) -> str:
 
 async def _kind(session, form: str):
     oid = await session.fetchval("select to_regtype($1)::oid::int8", _named(form))
-    found = kinds_of(TypeRow(*row) for row in await session.fetch(_TYPES, [oid]))
+    found = column_types(CatalogType(*row) for row in await session.fetch(_TYPES, [oid]))
     return BUILT_IN.get(oid) or found[oid]
 
 

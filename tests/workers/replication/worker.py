@@ -5,17 +5,17 @@ import sys
 
 from uvloop import new_event_loop
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import configure
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from workers.replication.pool import Replication
 
 
 async def main(database: str, broker: str) -> None:
     """Replicate until killed."""
     configure("warning", "json", "replication")
-    connection = await Connection.open(broker, name="replication")
-    Replication(connection, database, Realtime(), database).begin()
+    connection = await NatsConnection.open(broker, name="replication")
+    Replication(connection, database, RealtimeSettings(), database).start()
     print("ready", flush=True)
     await asyncio.Event().wait()
 

@@ -4,10 +4,10 @@ import asyncio
 
 import asyncpg
 
-from schemas.changes import Batch, Gap
+from schemas.changes import ChangeBatch, Gap
 from tests.workers.database.server import connected
 from tests.workers.replication.house import House
-from workers.replication.outgoing import order
+from workers.replication.messages import order
 
 
 async def write(house: House, table: str, writer: int, count: int) -> None:
@@ -35,7 +35,7 @@ async def check(house: House, table: str, count: int) -> None:
     rows = [
         (change.new[0], int(change.new[1]))
         for each in stored
-        if isinstance(each.kept, Batch) and each.kept.table == table
+        if isinstance(each.kept, ChangeBatch) and each.kept.table == table
         for change in each.kept.changes
     ]
 

@@ -4,27 +4,28 @@ import json
 
 import pytest
 
-from schemas.caller import Anonymous, Caller, Refusal, Rejected, Service, User
+from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
 from schemas.settings.tree import Api, Jwt
-from workers.request_context.identity import Identities
-from workers.rest.errors import BadClaims, BadToken, NoJwtSecret, RestError, TokenRequired, refused_token
+from workers.request_context.identity import IdentityResolver
+from workers.rest.errors.token import BadClaims, BadToken, NoJwtSecret, TokenRequired, token_error
+from workers.rest.errors.base import RestError
 
 OWN = {"anon_role": "anon", "service_role": "service"}
 
 
-def identities(**options: object) -> Identities:
-    return Identities(Api(**{**OWN, **options}), refused_token)  # type: ignore[arg-type]  # names and values of the settings
+def identities(**options: object) -> IdentityResolver:
+    return IdentityResolver(Api(**{**OWN, **options}), token_error)  # type: ignore[arg-type]  # names and values of the settings
 
 
-def user(**claims: object) -> User:
-    return User(json.dumps(claims).encode())
+def user(**claims: object) -> UserCaller:
+    return UserCaller(json.dumps(claims).encode())
 
 
 @pytest.mark.parametrize(
     ("caller", "role", "claims", "is_anonymous"),
     [
-        (Anonymous(), "anon", {"role": "anon"}, True),
-        (Service(), "service", {"role": "service"}, False),
+        (AnonymousCaller(), "anon", {"role": "anon"}, True),
+        (ServiceCaller(), "service", {"role": "service"}, False),
         (user(role="author", sub="1"), "author", {"role": "author", "sub": "1"}, False),
         (user(sub="1"), "anon", {"role": "anon", "sub": "1"}, True),
         (user(role="anon"), "anon", {"role": "anon"}, True),
@@ -51,7 +52,7 @@ def test_the_role_may_stand_elsewhere() -> None:
     assert json.loads(found.claims)["role"] == "editor"  # what policies read is the role in effect
 
 
-@pytest.mark.parametrize("caller", [Anonymous(), user(sub="1"), user(role="")])
+@pytest.mark.parametrize("caller", [AnonymousCaller(), user(sub="1"), user(role="")])
 def test_without_a_role_a_token_is_required(caller: Caller) -> None:
     with pytest.raises(TokenRequired) as caught:
         identities(anon_role=None).of(caller)
@@ -63,16 +64,16 @@ def test_without_a_role_a_token_is_required(caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("kind", "refusal", "status"),
     [
-        (Refusal.NO_SECRET, NoJwtSecret, 500),
-        (Refusal.UNDECODABLE, BadToken, 401),
-        (Refusal.CLAIMS, BadClaims, 401),
+        (TokenFault.NO_SECRET, NoJwtSecret, 500),
+        (TokenFault.UNDECODABLE, BadToken, 401),
+        (TokenFault.CLAIMS, BadClaims, 401),
     ],
 )
 def test_a_refused_token_is_refused_here_in_our_words(
-    kind: Refusal, refusal: type[RestError], status: int
+    kind: TokenFault, refusal: type[RestError], status: int
 ) -> None:
     with pytest.raises(refusal) as caught:
-        identities().of(Rejected(kind, "JWT expired", "details"))
+        identities().of(RejectedCaller(kind, "JWT expired", "details"))
 
     assert (caught.value.message, caught.value.details, caught.value.status) == (
         "JWT expired",

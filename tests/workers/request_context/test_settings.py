@@ -5,15 +5,17 @@ import json
 import pytest
 
 from schemas.http import Headers, Request
-from workers.database.catalog import Role
-from workers.request_context.identity import Identity
+from workers.database.schema_cache.catalog import Role
+from workers.request_context.identity import RequestIdentity
 from workers.request_context.settings import pre_request_call, request_settings
 
 
 def told(headers: Headers) -> dict[str, str]:
     request = Request("1", "POST", "/items", "", headers)
     role = Role("author", settings=(("statement_timeout", "5s"),))
-    return dict(request_settings(request, Identity("author", '{"role":"author"}', False), role, '"public"'))
+    return dict(
+        request_settings(request, RequestIdentity("author", '{"role":"author"}', False), role, '"public"')
+    )
 
 
 def test_role_claims_and_request_are_told() -> None:

@@ -1,6 +1,6 @@
 """The body of a request in a test that needs no broker."""
 
-from broker.requests.serve import BodyTooLarge
+from broker.requests.handler import BodyTooLarge
 
 
 class Inline:

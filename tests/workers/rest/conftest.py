@@ -7,8 +7,8 @@ import pytest
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, House
-from workers.database.pool import Pool
-from workers.rest.state import State
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.rest.state import RestState
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +16,9 @@ async def house(server) -> AsyncIterator[House]:
     roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
     async with fresh_database(server.url, roles, SCHEMA, GRANTS) as url:
         catalog = await catalog_of(as_role(url, LOGIN), ["public"])
-        pool = await Pool.open(as_role(url, LOGIN), 4)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 4)
         api = Api(**OPTIONS)  # type: ignore[arg-type]  # names and values of the settings
-        yield House(pool, State(api, catalog), api)
+        yield House(pool, RestState(api, catalog), api)
         await pool.close()
 
 

@@ -4,15 +4,15 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.caller import Caller, Service, User
+from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.http import Headers, Request, Response
 from schemas.settings.tree import Api
 from tests.workers.rest.bodies import Inline
-from workers.database.pool import Pool
-from workers.rest.state import State
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.rest.state import RestState
 from workers.rest.worker import RestWorker
 
-LOGIN, SERVICE = "rest_login", Service()
+LOGIN, SERVICE = "rest_login", ServiceCaller()
 SCHEMA = Path(__file__).with_name("worker.sql").read_text()
 GRANTS = """
 grant usage on schema public to rest_anon, rest_user, rest_service;
@@ -28,13 +28,14 @@ alter role rest_service bypassrls;
 class House:
     """A worker with its pool; `send` answers one request."""
 
-    pool: Pool
-    state: State
+    pool: ConnectionPool
+    state: RestState
     api: Api = field(default_factory=Api)
+    worker: type[RestWorker] = RestWorker
 
     def with_options(self, **options: object) -> "House":
         api = Api(**{**OPTIONS, **options})  # type: ignore[arg-type]  # names and values of the settings
-        return House(self.pool, State(api, self.state.catalog), api)
+        return House(self.pool, RestState(api, self.state.catalog), api)
 
     async def send(
         self, method: str, target: str, body: object = None, caller: Caller = SERVICE, **headers: str
@@ -43,7 +44,7 @@ class House:
         sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         request = Request("test", method, path, query.replace(" ", "%20"), sent, caller, body=data)
-        return await RestWorker(self.pool, 1 << 20, lambda: self.state).answer(request, Inline(data))
+        return await self.worker(self.pool, 1 << 20, lambda: self.state).answer(request, Inline(data))
 
 
 OPTIONS = {
@@ -54,8 +55,8 @@ OPTIONS = {
 }
 
 
-def user(name: str) -> User:
-    return User(json.dumps({"role": "rest_user", "sub": name}).encode())
+def user(name: str) -> UserCaller:
+    return UserCaller(json.dumps({"role": "rest_user", "sub": name}).encode())
 
 
 def rows(response: Response) -> object:

@@ -7,14 +7,14 @@ import pytest
 from schemas.http import Response, header
 from tests.workers.rest.plan.asking import OPTIONS
 from tests.workers.rest.plan.catalogs import CATALOG
-from workers.rest.errors import NoFunction, NoRelation
-from workers.rest.options import allowed
-from workers.rest.parse.request import Wanted, is_call_path, parse_request
+from workers.rest.errors.plan import FunctionNotFound, RelationNotFound
+from workers.rest.options import allowed_methods
+from workers.rest.parse.request import PlanHeaders, is_call_path, parse_request
 
 
 def answer(path: str, catalog: object = CATALOG) -> Response:
-    asked = parse_request("OPTIONS", path, "", Wanted(), OPTIONS)
-    return allowed(asked, is_call_path(path), catalog, OPTIONS)  # type: ignore[arg-type]  # a catalog
+    asked = parse_request("OPTIONS", path, "", PlanHeaders(), OPTIONS)
+    return allowed_methods(asked, is_call_path(path), catalog, OPTIONS)  # type: ignore[arg-type]  # a catalog
 
 
 def with_clients(**changes: object) -> object:
@@ -56,8 +56,8 @@ def test_a_relation_takes_what_can_be_written(changes: dict[str, bool], methods:
 
 
 def test_unknown_resources_are_refused() -> None:
-    with pytest.raises(NoRelation):
+    with pytest.raises(RelationNotFound):
         answer("/nothing_here")
-    with pytest.raises(NoFunction) as caught:
+    with pytest.raises(FunctionNotFound) as caught:
         answer("/rpc/nothing_here")
     assert caught.value.message == "Could not find the function public.nothing_here in the schema cache"

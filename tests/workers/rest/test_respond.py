@@ -8,8 +8,9 @@ from schemas.http import Response, header, header_values
 from tests.workers.rest.parse.anything import outcome, texts
 from tests.workers.rest.plan.asking import ask
 from workers.rest.dialect import Dialect
-from workers.rest.errors import BadResponseHeaders, BadResponseStatus, RangeNotSatisfiable
-from workers.rest.model import Result
+from workers.rest.errors.parse import RangeNotSatisfiable
+from workers.rest.errors.respond import BadResponseHeaders, BadResponseStatus
+from workers.rest.model import RestResult
 from workers.rest.respond import respond
 
 ROWS = b'[{"id":1}]'
@@ -20,7 +21,7 @@ OBJECT = "application/vnd.pgrst.object+json"
 def answer(
     method: str,
     target: str,
-    result: Result,
+    result: RestResult,
     body: str | None = None,
     *,
     dialect: Dialect = Dialect.ORIGINAL,
@@ -32,8 +33,8 @@ def answer(
     return found
 
 
-def page(rows: int, total: int | None = None, body: bytes = ROWS) -> Result:
-    return Result(body=body, page_total=rows, total=total)
+def page(rows: int, total: int | None = None, body: bytes = ROWS) -> RestResult:
+    return RestResult(body=body, page_total=rows, total=total)
 
 
 @pytest.mark.parametrize(
@@ -138,31 +139,31 @@ def test_the_schema_is_named_where_there_is_a_choice(
 @pytest.mark.parametrize(
     ("method", "target", "body", "prefer", "result", "status", "content_range", "shows"),
     [
-        ("POST", "/clients", "{}", "", Result(page_total=1), 201, "*/*", False),
-        ("POST", "/clients", "{}", "count=exact", Result(page_total=1), 201, "*/1", False),
-        ("POST", "/clients", "[]", FULL, Result(b"[]", 0), 201, "*/*", True),
+        ("POST", "/clients", "{}", "", RestResult(page_total=1), 201, "*/*", False),
+        ("POST", "/clients", "{}", "count=exact", RestResult(page_total=1), 201, "*/1", False),
+        ("POST", "/clients", "[]", FULL, RestResult(b"[]", 0), 201, "*/*", True),
         ("POST", "/clients", "{}", FULL, page(1), 201, "*/*", True),
-        ("POST", "/clients", '{"id":1}', "resolution=merge-duplicates", Result(page_total=2, inserted=1), 201, "*/*", False),
-        ("POST", "/clients", '{"id":1}', "resolution=merge-duplicates", Result(page_total=2, inserted=0), 200, "*/*", False),
-        ("POST", "/clients", "{}", "resolution=merge-duplicates", Result(page_total=1, inserted=None), 201, "*/*", False),
-        ("POST", "/clients", "{}", "resolution=merge-duplicates", Result(page_total=0, inserted=None), 200, "*/*", False),
-        ("POST", "/clients", '{"id":1}', "resolution=ignore-duplicates", Result(page_total=0), 201, "*/*", False),
-        ("PATCH", "/clients", '{"name":"x"}', "", Result(page_total=3), 204, "0-2/*", False),
-        ("PATCH", "/clients", '{"name":"x"}', "count=exact", Result(page_total=3), 204, "0-2/3", False),
-        ("PATCH", "/clients", '{"name":"x"}', "", Result(page_total=0), 204, "*/*", False),
-        ("PATCH", "/clients", '{"name":"x"}', "count=exact", Result(page_total=0), 204, "*/0", False),
+        ("POST", "/clients", '{"id":1}', "resolution=merge-duplicates", RestResult(page_total=2, inserted=1), 201, "*/*", False),
+        ("POST", "/clients", '{"id":1}', "resolution=merge-duplicates", RestResult(page_total=2, inserted=0), 200, "*/*", False),
+        ("POST", "/clients", "{}", "resolution=merge-duplicates", RestResult(page_total=1, inserted=None), 201, "*/*", False),
+        ("POST", "/clients", "{}", "resolution=merge-duplicates", RestResult(page_total=0, inserted=None), 200, "*/*", False),
+        ("POST", "/clients", '{"id":1}', "resolution=ignore-duplicates", RestResult(page_total=0), 201, "*/*", False),
+        ("PATCH", "/clients", '{"name":"x"}', "", RestResult(page_total=3), 204, "0-2/*", False),
+        ("PATCH", "/clients", '{"name":"x"}', "count=exact", RestResult(page_total=3), 204, "0-2/3", False),
+        ("PATCH", "/clients", '{"name":"x"}', "", RestResult(page_total=0), 204, "*/*", False),
+        ("PATCH", "/clients", '{"name":"x"}', "count=exact", RestResult(page_total=0), 204, "*/0", False),
         ("PATCH", "/clients", '{"name":"x"}', FULL, page(1), 200, "0-0/*", True),
-        ("PATCH", "/clients", "{}", FULL, Result(b"[]", 0), 200, "*/*", True),
-        ("DELETE", "/clients", None, "", Result(page_total=3), 204, "*/*", False),
-        ("DELETE", "/clients", None, "count=exact", Result(page_total=3), 204, "*/3", False),
+        ("PATCH", "/clients", "{}", FULL, RestResult(b"[]", 0), 200, "*/*", True),
+        ("DELETE", "/clients", None, "", RestResult(page_total=3), 204, "*/*", False),
+        ("DELETE", "/clients", None, "count=exact", RestResult(page_total=3), 204, "*/3", False),
         ("DELETE", "/clients", None, FULL, page(2), 200, "*/*", True),
-        ("PUT", "/clients?id=eq.1", '{"id":1}', "", Result(page_total=1, inserted=1), 204, None, False),
-        ("PUT", "/clients?id=eq.1", '{"id":1}', FULL, Result(ROWS, 1, inserted=1), 201, None, True),
-        ("PUT", "/clients?id=eq.1", '{"id":1}', FULL, Result(ROWS, 1, inserted=0), 200, None, True),
+        ("PUT", "/clients?id=eq.1", '{"id":1}', "", RestResult(page_total=1, inserted=1), 204, None, False),
+        ("PUT", "/clients?id=eq.1", '{"id":1}', FULL, RestResult(ROWS, 1, inserted=1), 201, None, True),
+        ("PUT", "/clients?id=eq.1", '{"id":1}', FULL, RestResult(ROWS, 1, inserted=0), 200, None, True),
     ],
 )  # fmt: skip
 def test_writes(
-    method: str, target: str, body: str | None, prefer: str, result: Result, status: int, content_range: str | None, shows: bool
+    method: str, target: str, body: str | None, prefer: str, result: RestResult, status: int, content_range: str | None, shows: bool
 ) -> None:  # fmt: skip
     found = answer(method, target, result, body, prefer=prefer)
 
@@ -187,7 +188,9 @@ def test_writes(
 def test_one_new_row_is_found_at_its_key(
     target: str, keys: tuple[str | None, ...], rows: int, location: str | None
 ) -> None:
-    found = answer("POST", target, Result(page_total=rows, location=keys), "{}", prefer="return=headers-only")
+    found = answer(
+        "POST", target, RestResult(page_total=rows, location=keys), "{}", prefer="return=headers-only"
+    )
 
     assert header(found.headers, "location") == location
     assert found.body == b""
@@ -196,12 +199,12 @@ def test_one_new_row_is_found_at_its_key(
 @pytest.mark.parametrize(
     ("target", "result", "status", "body", "has_type"),
     [
-        ("/rpc/add?a=1", Result(b"3", 1, total=1), 200, b"3", True),
-        ("/rpc/nothing", Result(page_total=1), 204, b"", False),
-        ("/rpc/letters", Result(b'["a"]', 1), 200, b'["a"]', True),
+        ("/rpc/add?a=1", RestResult(b"3", 1, total=1), 200, b"3", True),
+        ("/rpc/nothing", RestResult(page_total=1), 204, b"", False),
+        ("/rpc/letters", RestResult(b'["a"]', 1), 200, b'["a"]', True),
     ],
 )
-def test_calls(target: str, result: Result, status: int, body: bytes, has_type: bool) -> None:
+def test_calls(target: str, result: RestResult, status: int, body: bytes, has_type: bool) -> None:
     found = answer("GET", target, result)
 
     assert (found.status, found.body, header(found.headers, "content-range")) == (
@@ -265,7 +268,7 @@ def test_a_name_behind_an_alias_is_warned_of() -> None:
 
 def test_a_plan_has_no_range() -> None:
     found = answer(
-        "GET", "/clients", Result(b"Seq Scan"), accept="application/vnd.pgrst.plan+json; options=analyze"
+        "GET", "/clients", RestResult(b"Seq Scan"), accept="application/vnd.pgrst.plan+json; options=analyze"
     )
 
     assert (found.status, found.body, header(found.headers, "content-range")) == (200, b"Seq Scan", None)
@@ -274,8 +277,8 @@ def test_a_plan_has_no_range() -> None:
     )
 
 
-def own(headers: str | None = None, status: str | None = None) -> Result:
-    return Result(ROWS, 1, headers=headers, status=status)
+def own(headers: str | None = None, status: str | None = None) -> RestResult:
+    return RestResult(ROWS, 1, headers=headers, status=status)
 
 
 def test_functions_may_set_headers_and_status() -> None:

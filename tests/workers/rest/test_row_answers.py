@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.http import Headers, Request, Response, header
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.bodies import Inline
 from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, House, user
-from workers.database import row_body
-from workers.database.pool import Pool
-from workers.rest.model import ApiRequest, Payload
-from workers.rest.state import Key, Planned, State
+from workers.database.protocol import row_body
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.rest import prepare
+from workers.rest.state import RestState
 from workers.rest.worker import RestWorker
 
 SELECTS = (
@@ -68,12 +68,13 @@ create function failing_late(good int) returns setof text language sql stable
 """
 
 
-class InOneValue(State):
-    """A state that lets the database make every body."""
+class OneValueWorker(RestWorker):
+    """A worker that lets the database build every body as one value."""
 
-    def planned(self, key: Key, asked: ApiRequest, payload: Payload | None) -> Planned:
-        planned = super().planned(key, asked, payload)
-        return Planned(planned.plan, planned.prepared)
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prepare, "rows_query_for", lambda _: None)
+            return await super().answer(request, body)
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +83,12 @@ async def both(server) -> AsyncIterator[tuple[House, House]]:
     roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
     async with fresh_database(server.url, roles, SCHEMA + FUNCTIONS, GRANTS) as url:
         catalog = await catalog_of(as_role(url, LOGIN), ["public"])
-        pool = await Pool.open(as_role(url, LOGIN), 4)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 4)
         api = Api(**{**OPTIONS, "tx_end": "rollback", "aggregates_enabled": True})  # type: ignore[arg-type]  # settings
-        yield House(pool, State(api, catalog), api), House(pool, InOneValue(api, catalog), api)
+        yield (
+            House(pool, RestState(api, catalog), api),
+            House(pool, RestState(api, catalog), api, OneValueWorker),
+        )
         await pool.close()
 
 
@@ -106,7 +110,7 @@ async def answer(
     data = b"" if body is None else json.dumps(body).encode()
     request = Request("test", method, path, query.replace(" ", "%20"), sent, caller, body=data)  # type: ignore[arg-type]  # a caller
     response = await RestWorker(house.pool, 1 << 20, lambda: house.state).answer(request, Inline(data))
-    if isinstance(response, Streamed):
+    if isinstance(response, StreamedResponse):
         whole = b"".join([piece async for piece in response.chunks])
         assert len(whole) == response.size
         response = Response(response.status, response.headers, whole)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.workers.rest.house import House, rows, user
-from workers.database.groups import Groups
-from workers.database.session import Found, Work
+from workers.database.connection_pool.shared_reads import SharedReads
+from workers.database.transactions.model import RowsAndLongValue, TransactionSpec
 
 _CALLERS = ["ada", "bob", "eve", "ada", "bob", "eve"]
 
@@ -18,25 +18,25 @@ _CALLERS = ["ada", "bob", "eve", "ada", "bob", "eve"]
 class Shared:
     """Works that were offered to a group, and those that were done in one."""
 
-    tried: list[Work] = field(default_factory=list)
-    went: list[Work] = field(default_factory=list)
+    tried: list[TransactionSpec] = field(default_factory=list)
+    went: list[TransactionSpec] = field(default_factory=list)
 
 
 @pytest.fixture
 async def shared(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Shared]:
-    """Give the works that would share a connection, and those that did, while others use two."""
+    """Return the works that would share a connection, and those that did, while others use two."""
     monkeypatch.setattr("workers.database.groups._QUICK_S", 60.0)
     seen = Shared()
-    run = Groups.run
+    run = SharedReads.run
 
-    async def spy(groups: Groups, work: Work, caller_key: str) -> Found | None:
+    async def spy(groups: SharedReads, work: TransactionSpec, caller_key: str) -> RowsAndLongValue | None:
         seen.tried.append(work)
         found = await run(groups, work, caller_key)
         if found is not None:
             seen.went.append(work)
         return found
 
-    monkeypatch.setattr(Groups, "run", spy)
+    monkeypatch.setattr(SharedReads, "run", spy)
     async with contextlib.AsyncExitStack() as held:
         for _ in range(2):
             transaction = await held.enter_async_context(house.pool.transaction())

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from schemas.caller import Anonymous, Refusal, Rejected, Service, User
+from schemas.caller import AnonymousCaller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
 from schemas.http import header, header_values
 from schemas.settings.tree import Jwt
 from tests.workers.rest.house import House, rows, user
@@ -237,8 +237,8 @@ async def test_each_caller_sees_their_own_rows(house: House) -> None:
         for name, caller in {
             "ada": user("ada"),
             "bob": user("bob"),
-            "nobody": Anonymous(),
-            "service": Service(),
+            "nobody": AnonymousCaller(),
+            "service": ServiceCaller(),
         }.items()
     }
     forged = await house.send("POST", "/secrets", {"owner": "ada", "body": "x"}, user("bob"))
@@ -253,11 +253,11 @@ async def test_each_caller_sees_their_own_rows(house: House) -> None:
 
 
 async def test_callers_without_rights_are_refused(house: House) -> None:
-    anonymous = await house.send("GET", "/private", caller=Anonymous())
+    anonymous = await house.send("GET", "/private", caller=AnonymousCaller())
     signed_in = await house.send("GET", "/private", caller=user("ada"))
-    rejected = await house.send("GET", "/rivers", caller=Rejected(Refusal.CLAIMS, "JWT expired"))
-    unknown = await house.send("GET", "/rivers", caller=User(b'{"role": "nobody_at_all"}'))
-    closed = await house.with_options(anon_role=None).send("GET", "/rivers", caller=Anonymous())
+    rejected = await house.send("GET", "/rivers", caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
+    unknown = await house.send("GET", "/rivers", caller=UserCaller(b'{"role": "nobody_at_all"}'))
+    closed = await house.with_options(anon_role=None).send("GET", "/rivers", caller=AnonymousCaller())
 
     assert (anonymous.status, header(anonymous.headers, "www-authenticate")) == (401, "Bearer")
     assert signed_in.status == 403
@@ -278,7 +278,7 @@ async def test_the_role_may_lie_deep_in_the_claims(house: House) -> None:
     deep = house.with_options(jwt=Jwt(role_claim_key="$.app.roles[0]"))
 
     told = rows(
-        await deep.send("GET", "/rpc/asked", caller=User(b'{"app": {"roles": ["rest_user"]}, "sub": "eve"}'))
+        await deep.send("GET", "/rpc/asked", caller=UserCaller(b'{"app": {"roles": ["rest_user"]}, "sub": "eve"}'))
     )
 
     assert (told["role"], told["sub"]) == ("rest_user", "eve")  # type: ignore[index, call-overload]  # an object

@@ -8,15 +8,15 @@ import asyncpg
 import pytest
 from msgspec import Struct
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
 from schemas.settings.scheduler import Net, Scheduler
 from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server, connected, fresh_database, temporary_server
 from tests.workers.scheduler.house import PASSWORD, House, Service, running_service
-from workers.database.migrate import migrate
-from workers.scheduler import function_schedules, functions, jobs, net, pool, term
+from workers.database.migrations.migrate import migrate
+from workers.scheduler import function_schedules, functions, jobs, leader_term, net_requests, pool
 
 
 @pytest.fixture(scope="session")
@@ -80,8 +80,8 @@ async def project(house: House) -> asyncpg.Connection:
 
 
 @pytest.fixture
-async def connection(broker: NatsServer) -> AsyncIterator[Connection]:
-    one = await Connection.open(broker.url, name="test")
+async def connection(broker: NatsServer) -> AsyncIterator[NatsConnection]:
+    one = await NatsConnection.open(broker.url, name="test")
     yield one
     await one.close()
 
@@ -94,12 +94,12 @@ async def service() -> AsyncIterator[Service]:
 
 
 @pytest.fixture
-def begin(house: House, connection: Connection) -> Callable[..., pool.Standing]:
+def begin(house: House, connection: NatsConnection) -> Callable[..., pool.SchedulerCandidate]:
     """Begin a scheduler on the test's database."""
 
-    def start(settings: Settings | None = None, **net_settings: object) -> pool.Standing:
+    def start(settings: Settings | None = None, **net_settings: object) -> pool.SchedulerCandidate:
         chosen = settings or Settings(net=Net(**net_settings), scheduler=Scheduler())  # type: ignore[arg-type]  # named by the test
-        one = pool.Standing(house.url("headwater_scheduler"), connection, Calls(connection), chosen)
+        one = pool.SchedulerCandidate(house.url("headwater_scheduler"), connection, Calls(connection), chosen)
         house.schedulers.append(one)
         one.begin()
         return one
@@ -111,6 +111,6 @@ def begin(house: House, connection: Connection) -> Callable[..., pool.Standing]:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Struct]:
     """What is observed."""
     observed: list[Struct] = []
-    for module in (function_schedules, functions, jobs, net, pool, term):
+    for module in (function_schedules, functions, jobs, net_requests, pool, leader_term):
         monkeypatch.setattr(module, "observe", observed.append)
     return observed

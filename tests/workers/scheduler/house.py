@@ -11,7 +11,7 @@ from aiohttp import web
 
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 
 PASSWORD = Settings().db.password.reveal()
 
@@ -26,7 +26,7 @@ class House:
 
     def __init__(self, server: Server, name: str, nats_url: str) -> None:
         self.server, self.name, self.nats_url = server, name, nats_url
-        self.schedulers: list[Standing] = []
+        self.schedulers: list[SchedulerCandidate] = []
 
     def url(self, role: str) -> str:
         return self.server.url(role, PASSWORD, self.name)

@@ -5,12 +5,12 @@ import time
 import asyncpg
 import pytest
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
 from schemas.settings.tree import Settings
 from tests.workers.scheduler.house import House
 from tests.workers.scheduler.test_takeover import runs
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 from workers.scheduler.statements import JOBS
 
 _HOURS_S = 7200.0
@@ -26,10 +26,12 @@ class Clock:
 
 
 @pytest.fixture
-async def clock(house: House, connection: Connection) -> Clock:
+async def clock(house: House, connection: NatsConnection) -> Clock:
     """The clock of a running scheduler."""
     one = Clock()
-    scheduler = Standing(house.url("headwater_scheduler"), connection, Calls(connection), Settings(), one)
+    scheduler = SchedulerCandidate(
+        house.url("headwater_scheduler"), connection, Calls(connection), Settings(), one
+    )
     house.schedulers.append(scheduler)
     scheduler.begin()
     return one

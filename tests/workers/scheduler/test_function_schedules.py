@@ -9,48 +9,49 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from broker.events import publish
-from broker.nats.connection import Connection
+from broker.events import publish_event
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
-from broker.requests.serve import RequestBody, serve
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
-from schemas.caller import Service
+from schemas.caller import ServiceCaller
 from schemas.events import FunctionsChanged
-from schemas.functions.deployments import Listed
+from schemas.functions.deployments import FunctionSummary
 from schemas.http import Request, Response
-from schemas.schedules import Calendar, Every
+from schemas.schedules import CalendarSchedule, IntervalSchedule
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.scheduler.house import House
-from workers.scheduler.function_schedules import FunctionSchedules, as_run, written_in
+from workers.scheduler.function_schedules import FunctionSchedules, configured_schedules, effective_schedules
 from workers.scheduler.observations import ScheduleUnreadable
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 
 
 class Pool:
     """Answers as the functions pool: what is deployed, and calls of functions."""
 
     def __init__(self) -> None:
-        self.listed: list[Listed] = []
+        self.listed: list[FunctionSummary] = []
         self.called: list[Request] = []
         self.looks = 0
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         if request.path == "/_internal/functions":
-            assert (request.method, request.caller) == ("GET", Service())
+            assert (request.method, request.caller) == ("GET", ServiceCaller())
             self.looks += 1
             return Response(200, body=msgspec.json.encode(self.listed))
         self.called.append(request)
         return Response(200)
 
 
-def deployed(name: str, schedule: str = "", timezone: str = "UTC") -> Listed:
-    return Listed(name, "deployed", 1, 1.0, True, schedule, "", timezone)
+def deployed(name: str, schedule: str = "", timezone: str = "UTC") -> FunctionSummary:
+    return FunctionSummary(name, "deployed", 1, 1.0, True, schedule, "", timezone)
 
 
 @contextlib.asynccontextmanager
-async def served(connection: Connection) -> AsyncIterator[Pool]:
+async def served(connection: NatsConnection) -> AsyncIterator[Pool]:
     one = Pool()
     serving = await serve(connection, FUNCTIONS, one.answer, concurrency=4, queue=4)
     yield one
@@ -58,14 +59,14 @@ async def served(connection: Connection) -> AsyncIterator[Pool]:
 
 
 @pytest.fixture
-async def pool(connection: Connection) -> AsyncIterator[Pool]:
+async def pool(connection: NatsConnection) -> AsyncIterator[Pool]:
     async with served(connection) as one:
         yield one
 
 
 @contextlib.asynccontextmanager
 async def followed(
-    connection: Connection, settings: Settings | None = None
+    connection: NatsConnection, settings: Settings | None = None
 ) -> AsyncIterator[FunctionSchedules]:
     one = FunctionSchedules(connection, Calls(connection), settings or Settings(), lambda: None)
     task = asyncio.ensure_future(one.follow())
@@ -81,7 +82,7 @@ async def until(check: Callable[[], object]) -> None:
 
 
 def test_a_deployed_function_brings_its_schedule_and_the_settings_hold_for_others():
-    own = written_in({
+    own = configured_schedules({
         "kept": FunctionSettings(schedule="1 1 * * *"),
         "replaced": FunctionSettings(schedule="2 2 * * *"),
         "off": FunctionSettings(schedule="3 3 * * *"),
@@ -90,58 +91,60 @@ def test_a_deployed_function_brings_its_schedule_and_the_settings_hold_for_other
     })  # fmt: skip
     listed = [
         deployed("kept"), deployed("replaced", "5 5 * * *", "Asia/Tokyo"), deployed("new", "6 6 * * *"),
-        Listed("off", "off", 1), Listed("local", "local", schedule="7 7 * * *"),
+        FunctionSummary("off", "off", 1), FunctionSummary("local", "local", schedule="7 7 * * *"),
     ]  # fmt: skip
 
-    assert as_run(own, listed) == {
+    assert effective_schedules(own, listed) == {
         "kept": ("1 1 * * *", "UTC"), "replaced": ("5 5 * * *", "Asia/Tokyo"), "new": ("6 6 * * *", "UTC"),
     }  # fmt: skip
 
 
-async def test_deployments_rollbacks_and_deletions_are_followed(connection: Connection, pool: Pool):
+async def test_deployments_rollbacks_and_deletions_are_followed(connection: NatsConnection, pool: Pool):
     settings = Settings(functions={"own": FunctionSettings(schedule="0 1 * * *")})
 
-    def change(*listed: Listed) -> None:
+    def change(*listed: FunctionSummary) -> None:
         pool.listed = list(listed)
-        publish(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
+        publish_event(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
 
     async with followed(connection, settings) as one:
-        assert one.schedules == {"function own": Calendar("0 1 * * *", "UTC")}
+        assert one.schedules == {"function own": CalendarSchedule("0 1 * * *", "UTC")}
         change(deployed("tidy", "0 2 * * *", "Europe/Berlin"))
-        await until(lambda: one.schedules.get("function tidy") == Calendar("0 2 * * *", "Europe/Berlin"))
+        await until(
+            lambda: one.schedules.get("function tidy") == CalendarSchedule("0 2 * * *", "Europe/Berlin")
+        )
         change(deployed("tidy", "30 seconds"))
-        await until(lambda: one.schedules.get("function tidy") == Every(30))
+        await until(lambda: one.schedules.get("function tidy") == IntervalSchedule(30))
         change()
-        await until(lambda: one.schedules == {"function own": Calendar("0 1 * * *", "UTC")})
+        await until(lambda: one.schedules == {"function own": CalendarSchedule("0 1 * * *", "UTC")})
 
 
-async def test_a_worker_that_switches_behind_the_event_is_asked_again(connection: Connection, pool: Pool):
+async def test_a_worker_that_switches_behind_the_event_is_asked_again(connection: NatsConnection, pool: Pool):
     async with followed(connection) as one:
         await until(lambda: pool.looks)
-        publish(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
+        publish_event(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
         looks = pool.looks
         await until(lambda: pool.looks > looks)
         pool.listed = [deployed("tidy", "30 seconds")]
 
-        await until(lambda: one.schedules == {"function tidy": Every(30)})
+        await until(lambda: one.schedules == {"function tidy": IntervalSchedule(30)})
 
 
-async def test_what_was_known_holds_while_no_worker_answers(connection: Connection):
+async def test_what_was_known_holds_while_no_worker_answers(connection: NatsConnection):
     async with followed(connection) as one:
         async with served(connection) as pool:
             pool.listed = [deployed("tidy", "30 seconds")]
             await until(lambda: one.schedules)
-        publish(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
+        publish_event(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
         async with served(connection) as back:
             back.listed = [deployed("tidy", "30 seconds"), deployed("more", "20 seconds")]
             await until(lambda: len(one.schedules) == 2)
 
-            assert one.schedules["function tidy"] == Every(30)
+            assert one.schedules["function tidy"] == IntervalSchedule(30)
 
 
 async def test_a_broker_that_was_away_is_no_matter():
     async with running_server() as server, contextlib.AsyncExitStack() as stack:
-        connection = await Connection.open(server.url, name="test")
+        connection = await NatsConnection.open(server.url, name="test")
         stack.push_async_callback(connection.close)
         pool = await stack.enter_async_context(served(connection))
         one = await stack.enter_async_context(followed(connection))
@@ -150,11 +153,11 @@ async def test_a_broker_that_was_away_is_no_matter():
         server.kill()
         await server.start()
 
-        await until(lambda: one.schedules == {"function tidy": Every(30)})
+        await until(lambda: one.schedules == {"function tidy": IntervalSchedule(30)})
 
 
 async def test_schedules_that_cannot_be_read_are_told_once(
-    connection: Connection, pool: Pool, seen: list[Struct]
+    connection: NatsConnection, pool: Pool, seen: list[Struct]
 ):
     pool.listed = [deployed("broken", "nonsense"), deployed("nowhere", "* * * * *", "Mars/Olympus")]
     async with followed(connection, Settings(functions={"own": FunctionSettings(schedule="never")})) as one:
@@ -167,7 +170,7 @@ async def test_schedules_that_cannot_be_read_are_told_once(
     }  # fmt: skip
 
 
-async def test_without_functions_nobody_is_asked(connection: Connection, pool: Pool):
+async def test_without_functions_nobody_is_asked(connection: NatsConnection, pool: Pool):
     settings = Settings(
         functions={"own": FunctionSettings(schedule="* * * * *")}, edge_runtime=EdgeRuntime(enabled=False)
     )
@@ -180,16 +183,16 @@ async def test_without_functions_nobody_is_asked(connection: Connection, pool: P
 async def test_a_deployed_function_is_called_once_for_each_moment_by_either_scheduler(
     house: House,
     project: asyncpg.Connection,
-    connection: Connection,
+    connection: NatsConnection,
     pool: Pool,
-    begin: Callable[[], Standing],
+    begin: Callable[[], SchedulerCandidate],
 ):
     pool.listed = [deployed("tidy", "1 seconds")]
     first = begin()
     begin()
     await until(lambda: pool.called)
     for _ in range(3):  # the same schedule again is no new one
-        publish(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
+        publish_event(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
     await until(lambda: len(pool.called) >= 2)
 
     await first.close()

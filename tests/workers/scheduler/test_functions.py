@@ -5,17 +5,18 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import Struct
 
-from broker.nats.connection import Connection
-from broker.requests.serve import RequestBody, serve
+from broker.nats.connection import NatsConnection
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from broker.subjects import FUNCTIONS
-from schemas.caller import Service
+from schemas.caller import ServiceCaller
 from schemas.http import Request, Response, header
 from schemas.settings.functions import FunctionSettings
 from schemas.settings.tree import Settings
 from tests.workers.scheduler.house import House
 from workers.scheduler.functions import scheduled_call
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 
 
 def with_functions(**functions: FunctionSettings) -> Settings:
@@ -23,7 +24,7 @@ def with_functions(**functions: FunctionSettings) -> Settings:
 
 
 async def test_a_function_is_called_with_its_moment_and_the_service_key(
-    house: House, connection: Connection, begin: Callable[[Settings], Standing], seen: list[Struct]
+    house: House, connection: NatsConnection, begin: Callable[[Settings], SchedulerCandidate], seen: list[Struct]
 ):
     heard: list[Request] = []
 
@@ -41,7 +42,7 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
     await serving.stop()
 
     request = heard[0]
-    assert (request.method, request.path, request.caller) == ("POST", "/tidy", Service())
+    assert (request.method, request.path, request.caller) == ("POST", "/tidy", ServiceCaller())
     at = datetime.fromisoformat(json.loads(request.body)["scheduled_at"])
     assert abs((at - row["due"]).total_seconds()) < 2
     assert any(isinstance(each, FunctionCallFailed) and "500" in each.reason for each in seen)
@@ -49,7 +50,7 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
 
 
 async def test_where_nobody_serves_functions_the_failure_is_told(
-    house: House, begin: Callable[[Settings], Standing], seen: list[Struct]
+    house: House, begin: Callable[[Settings], SchedulerCandidate], seen: list[Struct]
 ):
     begin(with_functions(tidy=FunctionSettings(schedule="1 seconds")))
     (row,) = await house.until("select due from headwater.last_runs where schedule = 'function tidy'")

@@ -4,16 +4,16 @@ from collections.abc import Callable
 import asyncpg
 import pytest
 
-from schemas.schedules import BadSchedule, parse_schedule
+from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.scheduler import Scheduler
 from schemas.settings.tree import Settings
 from schemas.settings.types import Duration
 from tests.workers.scheduler.house import House
 from workers.database.errors import DatabaseError, Disconnected
-from workers.scheduler.jobs import outcome, told
-from workers.scheduler.pool import Standing
+from workers.scheduler.jobs import error_text, outcome
+from workers.scheduler.pool import SchedulerCandidate
 
-Begin = Callable[..., Standing]
+Begin = Callable[..., SchedulerCandidate]
 
 
 async def schedule(connection: asyncpg.Connection, name: str, command: str, when: str = "1 seconds") -> int:
@@ -204,8 +204,8 @@ def test_a_success_is_told_as_the_original_does(tag: str, message: str):
 def test_a_failure_is_told_with_all_its_lines():
     error = DatabaseError("23505", "duplicate", "Key (a)=(1)", "another", context="in f()")
 
-    assert told(error) == "ERROR:  duplicate\nDETAIL:  Key (a)=(1)\nHINT:  another\nCONTEXT:  in f()"
-    assert told(Disconnected("gone")) == "connection failed: gone"
+    assert error_text(error) == "ERROR:  duplicate\nDETAIL:  Key (a)=(1)\nHINT:  another\nCONTEXT:  in f()"
+    assert error_text(Disconnected("gone")) == "connection failed: gone"
 
 
 _ITEMS = [
@@ -256,5 +256,5 @@ async def test_what_the_database_takes_as_a_schedule_the_scheduler_reads(
         if is_one:
             parse_schedule(text, "GMT")
         else:
-            with pytest.raises(BadSchedule):
+            with pytest.raises(InvalidSchedule):
                 parse_schedule(text, "GMT")

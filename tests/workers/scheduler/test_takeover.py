@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tests.workers.scheduler.house import House
 from workers.scheduler.observations import SchedulerLost
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 from workers.scheduler.statements import JOBS
 
 Spawn = Callable[[], Awaitable[Process]]
@@ -112,7 +112,7 @@ async def test_a_moment_that_was_begun_is_not_begun_again(house: House, project:
 
 
 async def test_the_lead_is_lost_with_its_session_and_won_again(
-    house: House, project: asyncpg.Connection, begin: Callable[[], Standing], seen: list[Struct]
+    house: House, project: asyncpg.Connection, begin: Callable[[], SchedulerCandidate], seen: list[Struct]
 ):
     scheduler = begin()
     await project.fetchval("select cron.schedule('tick', '1 seconds', 'select 1')")
@@ -128,7 +128,7 @@ async def test_the_lead_is_lost_with_its_session_and_won_again(
 
 
 async def test_a_silent_database_costs_nothing(
-    house: House, project: asyncpg.Connection, begin: Callable[[], Standing]
+    house: House, project: asyncpg.Connection, begin: Callable[[], SchedulerCandidate]
 ):
     begin()
     await house.until(

@@ -3,16 +3,16 @@
 import asyncio
 import sys
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
 from schemas.settings.tree import Settings
-from workers.scheduler.pool import Standing
+from workers.scheduler.pool import SchedulerCandidate
 
 
 async def main(url: str, nats_url: str) -> None:
     """Stand until killed; tell when this one leads."""
-    connection = await Connection.open(nats_url, name="scheduler")
-    scheduler = Standing(url, connection, Calls(connection), Settings())
+    connection = await NatsConnection.open(nats_url, name="scheduler")
+    scheduler = SchedulerCandidate(url, connection, Calls(connection), Settings())
     scheduler.begin()
     while not scheduler.is_leader:
         await asyncio.sleep(0.01)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from workers.sql.compose import (
     EMPTY,
     Param,
-    Slot,
+    ParameterSlot,
     Sql,
-    bind,
     catalog_text,
     concat,
     ident,
@@ -38,7 +37,7 @@ FEW = settings(max_examples=150, deadline=None)
         (param(b"\x00\xff"), "$1", (b"\x00\xff",)),
         (param(None), "$1", (None,)),
         (param("ü"), "$1", ("ü".encode(),)),
-        (param(Slot(7)), "$1", (Slot(7),)),
+        (param(ParameterSlot(7)), "$1", (ParameterSlot(7),)),
         (raw("a = ") + param("1") + raw(" and b = ") + param("2"), "a = $1 and b = $2", (b"1", b"2")),
         (param("1") + param("2"), "$1$2", (b"1", b"2")),
         (EMPTY + param("1") + EMPTY, "$1", (b"1",)),
@@ -122,17 +121,6 @@ def test_types_are_words(name: str) -> None:
 def test_other_texts_are_no_types(name: str) -> None:
     with pytest.raises(ValueError, match="not the name of a type"):
         type_name(name)
-
-
-def test_slots_are_filled_with_the_values_of_a_request() -> None:
-    params = (b"fixed", Slot(1), None, Slot(0), Slot(1, lambda text: text.upper().encode()))
-
-    assert bind(params, ["zero", "one"]) == [b"fixed", b"one", None, b"zero", b"ONE"]
-
-
-def test_a_slot_without_a_value_is_a_defect() -> None:
-    with pytest.raises(IndexError):
-        bind((Slot(2),), ["zero", "one"])
 
 
 _fragments = st.recursive(

@@ -35,9 +35,9 @@ def test_a_name_that_stands_twice_is_refused(package):
 
 
 def test_statements_of_the_schema_cache_are_all_there():
-    assert set(read_statements("workers.database", "introspect.sql")) == {
+    assert set(read_statements("workers.database.schema_cache", "introspect.sql")) == {
         "settings",
-        "surroundings",
+        "server",
         "relations",
         "columns",
         "enums",

@@ -10,20 +10,20 @@ import pytest
 from broker.blobs.store import BlobStore
 from schemas.errors import ApiError
 from schemas.http import Request
-from schemas.images.transform import Order, Rendered
+from schemas.images.transform import Rendered, RenderOrder
 from schemas.settings.tree import Settings
 from tests.workers.auth.house import at_role
 from tests.workers.database.server import connected, temporary_server
 from tests.workers.rest.bodies import Inline
 from tests.workers.storage.house import House
-from workers.database.migrate import migrate
-from workers.database.pool import Pool
-from workers.images.decoders import Decoders
-from workers.images.limits import Limits
+from workers.database.migrations.migrate import migrate
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.images.decoder_processes import DecoderProcesses
+from workers.images.limits import DecoderLimits
 from workers.images.worker import ImageWorker
-from workers.storage.build import build_store
 from workers.storage.pool import LOGIN
-from workers.storage.rendering import RenderRefused
+from workers.storage.renditions.render_client import RenditionRejected
+from workers.storage.requests.context import build_context
 
 
 class OwnImages:
@@ -32,13 +32,15 @@ class OwnImages:
     def __init__(self, worker: ImageWorker) -> None:
         self._worker = worker
 
-    async def __call__(self, order: Order, request_id: str, budget_ms: int, client: str = "") -> Rendered:
+    async def __call__(
+        self, order: RenderOrder, request_id: str, budget_ms: int, client: str = ""
+    ) -> Rendered:
         body = msgspec.msgpack.encode(order)
         request = Request(request_id, "POST", "/render", budget_ms=budget_ms, body=body)
         try:
             answer = await self._worker.answer(request, Inline(body))  # type: ignore[arg-type]  # as Body is read
         except ApiError as error:
-            raise RenderRefused(error.response()) from None
+            raise RenditionRejected(error.response()) from None
         return msgspec.json.decode(answer.body, type=Rendered)
 
 
@@ -55,15 +57,15 @@ async def whole_house(database: str, tmp_path_factory: pytest.TempPathFactory) -
     """A worker with default settings; one server, one database, one pool, one store for the whole run."""
     settings = Settings()
     folder: Path = tmp_path_factory.mktemp("blobs")
-    pool = await Pool.open(at_role(database, LOGIN, settings.db.password.reveal()), 8)
+    pool = await ConnectionPool.open(at_role(database, LOGIN, settings.db.password.reveal()), 8)
     blobs = BlobStore.open(settings.storage, folder)
-    limits = Limits()
-    decoders = Decoders(limits, processes=1, idle_timeout=30)
+    limits = DecoderLimits()
+    decoders = DecoderProcesses(limits, processes=1, idle_timeout=30)
     images = OwnImages(ImageWorker(blobs, decoders, limits))
-    store = build_store(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
+    store = build_context(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
     async with connected(database) as admin:
         yield House(store, admin)
-    await store.errands.close()
+    await store.tasks.close()
     await decoders.close()
     await blobs.close()
     await asyncio.wait_for(pool.close(), 10)

@@ -13,29 +13,29 @@ import msgspec
 
 from broker.blobs import blob_names
 from broker.blobs.errors import BlobTooLarge
-from broker.blobs.model import Staged
+from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
-from schemas.blobs import Blob, Form, Stored, Wanted
-from schemas.caller import Anonymous, Caller, Service, User
+from schemas.blobs import BlobReference, FormHead, StoredBody, UploadGrant
+from schemas.caller import AnonymousCaller, Caller, ServiceCaller, UserCaller
 from schemas.http import Headers, Request, Response, header
 from tests.workers.rest.bodies import Inline
-from workers.storage.context import Store
-from workers.storage.signing import Signer
+from workers.storage.model.signed_urls import UrlSigner
+from workers.storage.requests.context import StorageContext
 from workers.storage.worker import StorageWorker
 
-NOBODY: Caller = Anonymous()
-SERVICE: Caller = Service()
+NOBODY: Caller = AnonymousCaller()
+SERVICE: Caller = ServiceCaller()
 ALICE_ID = "a11ce000-0000-4000-8000-000000000001"
 BOB_ID = "b0b00000-0000-4000-8000-000000000002"
 
 
 def user(id: str = ALICE_ID, role: str = "authenticated", **claims: object) -> Caller:
     """Give somebody who is signed in."""
-    return User(msgspec.json.encode({"sub": id, "role": role, **claims}))
+    return UserCaller(msgspec.json.encode({"sub": id, "role": role, **claims}))
 
 
 ALICE, BOB = user(ALICE_ID), user(BOB_ID)
-ANON: Caller = User(b'{"role":"anon"}')
+ANON: Caller = UserCaller(b'{"role":"anon"}')
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Clock:
 class House:
     """A worker with what it works on; `send` answers one request."""
 
-    store: Store
+    store: StorageContext
     admin: asyncpg.Connection
     """A connection of the superuser, for what no request tells."""
     clock: Clock = field(default_factory=Clock)
@@ -64,7 +64,7 @@ class House:
 
     def at(self, clock: Clock) -> "House":
         """Give the same at a time of the test's own."""
-        signer = Signer(self.store.signer.secret, clock)
+        signer = UrlSigner(self.store.signer.secret, clock)
         return replace(self, store=replace(self.store, signer=signer, clock=clock), clock=clock)
 
     @property
@@ -110,7 +110,7 @@ class House:
         caller: Caller = SERVICE,
         *,
         method: str = "POST",
-        form: Form | None = None,
+        form: FormHead | None = None,
         late_fields: Mapping[str, str] | None = None,
         is_known: bool = True,
         **headers: Any,
@@ -132,18 +132,18 @@ class House:
         return answer
 
     async def stored(
-        self, wanted: Wanted, data: bytes, fields: Mapping[str, str]
-    ) -> tuple[Staged | None, Stored]:
+        self, wanted: UploadGrant, data: bytes, fields: Mapping[str, str]
+    ) -> tuple[StagedBlob | None, StoredBody]:
         """Put bytes where they are wanted."""
         place = blob_names.blob(wanted.blob.bucket, wanted.blob.version)
         async with self.blobs.stage(place, limit=wanted.most) as staging:
             try:
                 await staging.write(data)
             except BlobTooLarge:
-                return None, Stored(wanted.ticket, wanted.most, is_too_long=True)
+                return None, StoredBody(wanted.ticket, wanted.most, is_too_long=True)
             staged = await staging.finish()
         await self.blobs.promote(staged)
-        return staged, Stored(wanted.ticket, staged.size, staged.md5, fields=dict(fields))
+        return staged, StoredBody(wanted.ticket, staged.size, staged.md5, fields=dict(fields))
 
     async def uploaded(
         self, target: str, data: bytes = b"hello world", caller: Caller = SERVICE, **headers: Any
@@ -153,7 +153,7 @@ class House:
         assert response.status == 200, response
         return json.loads(response.body)
 
-    async def bytes_of(self, blob: Blob) -> bytes:
+    async def bytes_of(self, blob: BlobReference) -> bytes:
         """Give what an edge would send for a claim."""
         if blob.transform:
             place = blob_names.transform(blob.version, blob.transform)

@@ -5,11 +5,11 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from schemas.caller import Refusal, Rejected
+from schemas.caller import TokenFault, RejectedCaller
 from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
-from workers.storage.media_types import POLICY
+from workers.storage.model.media_types import POLICY
 
-REJECTED = Rejected(Refusal.CLAIMS, "JWT expired")
+REJECTED = RejectedCaller(TokenFault.CLAIMS, "JWT expired")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

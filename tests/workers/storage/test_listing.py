@@ -5,8 +5,8 @@ import base64
 import pytest
 
 from tests.workers.storage.house import ALICE, ANON, House
-from workers.storage.cursors import Cursor, parse_cursor
-from workers.storage.errors import StorageError
+from workers.storage.model.cursors import ListingCursor, parse_cursor
+from workers.storage.model.errors import StorageError
 
 KEYS = ("a.txt", "B.txt", "dir/one.txt", "dir/sub/two.txt", "dir/Three.txt", "z/x.txt")
 EMPTY = {"id": None, "updated_at": None, "created_at": None, "last_accessed_at": None, "metadata": None}
@@ -167,10 +167,10 @@ async def test_bad_cursors(house: House, cursor: str) -> None:
 
 def test_cursor_is_read_as_it_was_spelled() -> None:
     for cursor in (
-        Cursor("a/b", "desc", "name"),
-        Cursor("é", "asc", "created_at", "2026-01-01T00:00:00.000Z"),
+        ListingCursor("a/b", "desc", "name"),
+        ListingCursor("é", "asc", "created_at", "2026-01-01T00:00:00.000Z"),
     ):
         assert parse_cursor(cursor.text()) == cursor
-    assert base64.b64decode(Cursor("a").text()) == b"l:a\no:asc\nc:name"
+    assert base64.b64decode(ListingCursor("a").text()) == b"l:a\no:asc\nc:name"
     with pytest.raises(StorageError):
         parse_cursor("")

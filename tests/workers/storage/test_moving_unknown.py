@@ -9,14 +9,14 @@ import pytest
 
 from tests.workers.storage.house import House
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.interactive import Transaction
-from workers.database.pool import Pool
+from workers.database.transactions.interactive import Transaction
+from workers.database.connection_pool.pool import ConnectionPool
 
 
 class LosesAnswer:
     """A pool whose connection breaks, or whose server stops, in the moment a transaction has been committed."""
 
-    def __init__(self, pool: Pool, error: Exception) -> None:
+    def __init__(self, pool: ConnectionPool, error: Exception) -> None:
         self._pool, self._error = pool, error
 
     def __getattr__(self, name: str) -> Any:

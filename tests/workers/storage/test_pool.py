@@ -12,25 +12,26 @@ import pytest
 
 from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
-from broker.nats.connection import Connection
-from broker.processes.lifecycle import Process
+from broker.nats.connection import NatsConnection
+from broker.processes.lifecycle import ManagedProcess
 from broker.requests.call import Calls
-from broker.requests.serve import RequestBody, serve
+from broker.requests.handler import RequestBody
+from broker.requests.serve import serve
 from broker.subjects import IMAGES, STORAGE, health
-from schemas.blobs import Blob, Stored
+from schemas.blobs import BlobReference, StoredBody
 from schemas.http import Request, Response
-from schemas.images.transform import Order, Rendered, Transform
+from schemas.images.transform import Rendered, RenderOrder, Transform
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Broker, Db, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.house import request_of
 from workers.resources import Resources, open_resources
-from workers.storage.errors import StorageError
+from workers.storage.model.errors import StorageError
 from workers.storage.pool import serve_pool
-from workers.storage.rendering import AskedImages, RenderRefused
+from workers.storage.renditions.render_client import ImagesPoolClient, RenditionRejected
 
-ORDER = Order(Blob("b", "v"), Transform(width=5), "png")
+ORDER = RenderOrder(BlobReference("b", "v"), Transform(width=5), "png")
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,9 @@ async def nats() -> AsyncIterator[NatsServer]:
 @contextlib.asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[None]:
     """Run a process that serves the pool; it ends in order after the block."""
-    process = Process("test", settings)
+    process = ManagedProcess("test", settings)
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         resources: Resources = await open_resources(process, settings)
         await serve_pool(resources)
         process.ready()
@@ -64,8 +65,8 @@ async def served(settings: Settings) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def asking(nats: NatsServer) -> AsyncIterator[tuple[Connection, Calls]]:
-    connection = await Connection.open(nats.url, name="asking")
+async def asking(nats: NatsServer) -> AsyncIterator[tuple[NatsConnection, Calls]]:
+    connection = await NatsConnection.open(nats.url, name="asking")
     try:
         yield connection, Calls(connection)
     finally:
@@ -89,7 +90,7 @@ async def test_pool_answers_and_sweeps_and_ends(nats: NatsServer, database: str,
         wanted = (await calls.call(STORAGE, request)).response.wanted
         assert wanted is not None
         staged = await blobs.put_small(blob_names.blob(wanted.blob.bucket, wanted.blob.version), b"data")
-        stored = Stored(wanted.ticket, staged.size, staged.md5)
+        stored = StoredBody(wanted.ticket, staged.size, staged.md5)
         done = await calls.call(STORAGE, msgspec.structs.replace(request, stored=stored))
         assert done.response.status == 200
         found = await calls.call(STORAGE, request_of("GET", "/object/authenticated/over-nats/a"))
@@ -103,10 +104,10 @@ async def test_pool_needs_to_know_where_blobs_lie(
 ) -> None:
     monkeypatch.delenv("HEADWATER_DATA", raising=False)
     settings = Settings(db=Db(url=Secret(database)), broker=Broker(url=Secret(nats.url)))
-    process = Process("test", settings)
+    process = ManagedProcess("test", settings)
     refused: list[str] = []
 
-    async def main(process: Process) -> None:
+    async def main(process: ManagedProcess) -> None:
         resources = await open_resources(process, settings)
         try:
             await serve_pool(resources)
@@ -125,20 +126,20 @@ async def test_images_are_asked_over_the_broker(nats: NatsServer) -> None:
         Response(503, body=b'{"message":"too many"}'),
         Response(500, body=b'{"message":"an error"}'),
     ]
-    orders: list[Order] = []
+    orders: list[RenderOrder] = []
 
     async def answer(request: Request, body: RequestBody) -> Response:
-        orders.append(msgspec.msgpack.decode(await body.read(10_000), type=Order))
+        orders.append(msgspec.msgpack.decode(await body.read(10_000), type=RenderOrder))
         return answers.pop(0)
 
     async with asking(nats) as (_, calls), asking(nats) as (served_by, _):
-        render = AskedImages(calls)
+        render = ImagesPoolClient(calls)
         with pytest.raises(StorageError) as away:
             await render(ORDER, "3", 10_000)
         serving = await serve(served_by, IMAGES, answer, concurrency=1, queue=1)
 
         assert await render(ORDER, "1", 10_000) == Rendered("image/png", 9, 5, 4)
-        with pytest.raises(RenderRefused) as refused:
+        with pytest.raises(RenditionRejected) as refused:
             await render(ORDER, "2", 10_000)
         with pytest.raises(StorageError) as full:
             await render(ORDER, "4", 10_000)

@@ -4,8 +4,8 @@ import pytest
 
 from tests.workers.images import samples
 from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
-from workers.storage.media_types import POLICY
-from workers.storage.sweep import sweep_tombstones
+from workers.storage.model.media_types import POLICY
+from workers.storage.sweeps.sweep import sweep_tombstones
 
 PNG = samples.written(samples.quarters(80, 40), "png")
 

@@ -6,16 +6,16 @@ import msgspec
 import pytest
 
 from broker.blobs import blob_names
-from schemas.blobs import Stored, Wanted
+from schemas.blobs import StoredBody, UploadGrant
 from schemas.http import Request, Response
 from tests.workers.storage.house import ALICE, NOBODY, House, told
 from tests.workers.storage.test_tus import DATA, refusal
 from tests.workers.storage.tus_house import BODY, Uploads
+from workers.storage.sweeps.expired_uploads import sweep_resumable_uploads
 from workers.storage.tus import rows
-from workers.storage.tus.expiring import sweep_uploads
 
 
-async def granted(uploads: Uploads, path: str, offset: int) -> tuple[Request, Wanted]:
+async def granted(uploads: Uploads, path: str, offset: int) -> tuple[Request, UploadGrant]:
     """Become the writer of an upload."""
     request = uploads.request("PATCH", path, upload_offset=str(offset), content_type=BODY)
     first = await uploads.house.ask(request)
@@ -23,12 +23,12 @@ async def granted(uploads: Uploads, path: str, offset: int) -> tuple[Request, Wa
     return request, first.wanted
 
 
-async def told_of(house: House, request: Request, stored: Stored) -> Response:
+async def told_of(house: House, request: Request, stored: StoredBody) -> Response:
     return await house.ask(msgspec.structs.replace(request, stored=stored))
 
 
-async def renewed(house: House, request: Request, wanted: Wanted) -> int:
-    stored = Stored(wanted.ticket, 0, is_complete=False, is_under_way=True)
+async def renewed(house: House, request: Request, wanted: UploadGrant) -> int:
+    stored = StoredBody(wanted.ticket, 0, is_complete=False, is_under_way=True)
     return (await told_of(house, request, stored)).status
 
 
@@ -110,7 +110,7 @@ async def test_writer_that_died_is_followed_by_another(house: House) -> None:
 
     assert await uploads.offset(path) == 6
     done = await uploads.patch(path, 6, DATA[6:])
-    late = await told_of(house, request, Stored(wanted.ticket, 6))
+    late = await told_of(house, request, StoredBody(wanted.ticket, 6))
 
     assert told(done, "tus-complete") == "1"
     assert late.status == 204, "it was told of an upload that is complete"
@@ -126,10 +126,13 @@ async def test_writer_that_was_replaced_is_refused(house: House) -> None:
     stored = await uploads.appended(other, DATA)
 
     assert await renewed(house, request, wanted) == 423
-    assert refusal(await told_of(house, request, Stored(wanted.ticket, 3))) == (423, "The resource is locked")
+    assert refusal(await told_of(house, request, StoredBody(wanted.ticket, 3))) == (
+        423,
+        "The resource is locked",
+    )
     forged = msgspec.structs.replace(stored, ticket=wanted.ticket)
     assert refusal(await told_of(house, request, forged)) == (423, "The resource is locked")
-    assert refusal(await told_of(house, request, Stored(b"x", 3))) == (423, "The resource is locked")
+    assert refusal(await told_of(house, request, StoredBody(b"x", 3))) == (423, "The resource is locked")
     assert await house.count(bucket) == 0
 
 
@@ -183,7 +186,7 @@ async def test_length_that_another_writer_told_holds(house: House) -> None:
     )
 
     assert refusal(await longer) == (409, "Upload-Offset conflict")
-    assert (await told_of(house, request, Stored(wanted.ticket, 0))).status == 423
+    assert (await told_of(house, request, StoredBody(wanted.ticket, 0))).status == 423
 
 
 async def test_last_bytes_of_an_edge_that_died_become_an_object(house: House) -> None:
@@ -232,7 +235,7 @@ async def test_upload_ends_with_its_time(house: House) -> None:
         await uploads.patch(path, 5, DATA[5:]),
         await uploads.ask("DELETE", path),
     ]
-    while await sweep_uploads(house.store.database, house.blobs):
+    while await sweep_resumable_uploads(house.store.database, house.blobs):
         pass
 
     assert [refusal(each) for each in gone] == [(410, "The upload has expired")] * 3
@@ -259,7 +262,7 @@ async def test_upload_that_is_being_written_is_not_swept(house: House) -> None:
     request, wanted = await granted(uploads, path, 0)
     await expire(house, bucket)
 
-    while await sweep_uploads(house.store.database, house.blobs):
+    while await sweep_resumable_uploads(house.store.database, house.blobs):
         pass
     done = await told_of(house, request, await uploads.appended(wanted, DATA))
 
@@ -273,7 +276,7 @@ async def test_sweep_leaves_the_object_of_a_finished_upload(house: House) -> Non
     await uploads.patch(path, 0, DATA)
     await expire(house, bucket)
 
-    while await sweep_uploads(house.store.database, house.blobs):
+    while await sweep_resumable_uploads(house.store.database, house.blobs):
         pass
 
     assert await house.value("select count(*) from storage.tus_uploads where bucket_id = $1", bucket) == 0
@@ -290,7 +293,7 @@ async def test_sweep_takes_the_blob_of_a_completion_that_failed(house: House) ->
     await expire(house, bucket)
     assert version in await house.blob_names()
 
-    while await sweep_uploads(house.store.database, house.blobs):
+    while await sweep_resumable_uploads(house.store.database, house.blobs):
         pass
 
     assert version not in await house.blob_names()

@@ -9,7 +9,7 @@ import msgspec
 
 from broker.blobs.blob_names import blob
 from broker.blobs.errors import BlobTooLarge
-from schemas.blobs import Stored, Wanted
+from schemas.blobs import StoredBody, UploadGrant
 from schemas.caller import Caller
 from schemas.http import Request, Response
 from tests.workers.storage.house import SERVICE, House, request_of, told
@@ -79,7 +79,7 @@ class Uploads:
         stored = await self.appended(first.wanted, data)
         return await self.house.ask(msgspec.structs.replace(request, stored=stored))
 
-    async def appended(self, wanted: Wanted, data: bytes) -> Stored:
+    async def appended(self, wanted: UploadGrant, data: bytes) -> StoredBody:
         """Append what is wanted, and make it a blob when it is whole."""
         blobs, version = self.house.blobs, wanted.blob.version
         appending = await blobs.append(version, wanted.offset, limit=wanted.most)
@@ -94,7 +94,7 @@ class Uploads:
             staged = await blobs.complete(version, blob(wanted.blob.bucket, version))
             await blobs.promote(staged)
             md5 = staged.md5
-        return Stored(wanted.ticket, appending.offset, md5, is_too_long=is_too_long)
+        return StoredBody(wanted.ticket, appending.offset, md5, is_too_long=is_too_long)
 
     async def head(self, path: str, **headers: Any) -> Response:
         return await self.ask("HEAD", path, **headers)

@@ -1,1 +1,1 @@
-"""Users and what belongs to them: identities, passwords, one-time codes, sessions."""
+"""Users and what belongs to them: identities, passwords, one-time codes, sessions, flows, the audit log."""

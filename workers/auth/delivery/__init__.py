@@ -1,1 +1,1 @@
-"""Delivery: letters and text messages of the accounts, from a template to a mail server or an SMS provider."""
+"""Delivery: emails and text messages of auth, from a template to a mail server or an SMS provider; hooks."""

@@ -1,6 +1,6 @@
-"""What becomes of a message that could not be handed over, and what may be told of it.
+"""Why a message could not be delivered, and which words of the server may be logged or shown.
 
-Servers quote what they were sent: addresses, links, codes, passwords. Only `spoken` of their words goes further.
+Servers quote what they were sent: addresses, links, codes, passwords. Only what `safe_words` leaves of it goes further.
 """
 
 import re
@@ -10,15 +10,15 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]{0,23}[.,;:!?)]?")
 _MOST_WORDS = 30
 
 
-class Cause(StrEnum):
-    """Why a message was not handed over."""
+class DeliveryCause(StrEnum):
+    """Why a message was not delivered."""
 
     ADDRESS = "address"
     """The recipient's address or number cannot be sent to."""
     UNREACHABLE = "unreachable"
-    """No connection, or it broke."""
+    """No connection, or it was lost."""
     QUEUE = "queue"
-    """The stream that keeps mails until a server takes them does not take this one."""
+    """The JetStream stream of emails did not store it."""
     TIMEOUT = "timeout"
     """No answer in time."""
     ENCRYPTION = "encryption"
@@ -32,20 +32,20 @@ class Cause(StrEnum):
 
 
 class DeliveryFailed(Exception):
-    """A message was not handed over. Its text names the server, the cause and the code; no address, code, link or password.
+    """A message was not delivered. The text names the server, the cause and its code; no address, one-time code, link, password.
 
-    `is_permanent`: the same message will fail again, so nobody need try. `code` is the server's, 0 when there is none.
+    `is_permanent`: the same message would fail again, do not retry. `code` is the server's, 0 without one.
     """
 
-    def __init__(self, cause: Cause, message: str, *, is_permanent: bool, code: int = 0) -> None:
+    def __init__(self, cause: DeliveryCause, message: str, *, is_permanent: bool, code: int = 0) -> None:
         super().__init__(message)
         self.cause = cause
         self.is_permanent = is_permanent
         self.code = code
 
 
-def spoken(text: str) -> str:
-    """Give the plain words of a server's sentence; all that may be a value (digits, addresses, links) is left out.
+def safe_words(text: str) -> str:
+    """Return a server's sentence without all that may be a value: digits, addresses, links.
 
     >>> spoken("5.7.1 <ann@example.org>: Relay access denied")
     'Relay access denied'

@@ -1,37 +1,37 @@
-"""Confirmation URLs: the links that letters carry.
+"""Confirmation URLs: the links in emails.
 
-The public URL of the service keeps its path (`https://host/auth/v1`), and no part of a link ever comes from a request's
-headers. Source: docs/reference/auth.md, 5.1, 5.7 and 18.2.
+The public URL of the service keeps its path (`https://host/auth/v1`). No part of a link comes from the headers of a request:
+a forged `Host` must not lead a user's token to another server. Source: docs/reference/auth.md, section 5.1, 5.7 and 18.2.
 """
 
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from workers.auth.delivery.templates import Kind
+from workers.auth.delivery.templates import EmailKind
 
 VERIFY_TYPES = {
-    Kind.INVITE: "invite",
-    Kind.CONFIRMATION: "signup",
-    Kind.RECOVERY: "recovery",
-    Kind.MAGIC_LINK: "magiclink",
-    Kind.EMAIL_CHANGE: "email_change",
+    EmailKind.INVITE: "invite",
+    EmailKind.CONFIRMATION: "signup",
+    EmailKind.RECOVERY: "recovery",
+    EmailKind.MAGIC_LINK: "magiclink",
+    EmailKind.EMAIL_CHANGE: "email_change",
 }
-"""The `type` of GET /verify for each letter with a link."""
+"""The `type` of GET /verify for each email with a link."""
 
 
 def confirmation_url(
     external_url: str, *, token_hash: str, verify_type: str, redirect_to: str, path: str = "/verify"
 ) -> str:
-    """Give the link that confirms: `external_url` + `path` + token, type and target, all percent-encoded.
+    """Return a confirmation link: `external_url` + `path` + token, type and target, all percent-encoded.
 
-    `path` is that of the settings (`mailer.urlpaths`): below the external URL's own path, which may be repeated in it;
-    a whole URL stands as it is. A query of its own is kept.
+    `path` comes from the settings (`mailer.urlpaths`). It is below the path of the external URL, and may repeat it; a whole
+    URL is used unchanged. Its own query stays.
     """
     base = urlsplit(path if "://" in path else external_url.strip())
     below = urlsplit("" if "://" in path else path)
-    asked = urlencode(
+    parameters = urlencode(
         {"token": token_hash, "type": verify_type, "redirect_to": redirect_to}, quote_via=quote, safe=""
     )
-    query = "&".join(part for part in (base.query, below.query, asked) if part)
+    query = "&".join(part for part in (base.query, below.query, parameters) if part)
     return urlunsplit((base.scheme, base.netloc, _joined(base.path, below.path), query, ""))
 
 

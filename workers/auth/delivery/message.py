@@ -1,7 +1,7 @@
-"""A letter -> a message as it travels: headers, a text part and an HTML part. Pure.
+"""A rendered email -> the message that is sent: headers, a text part and an HTML part. Pure.
 
-Nothing of a letter can become a header: addresses that hold more than an address are refused, and control characters of
-subjects and names become blanks. Source: RFC 5322; RFC 6532; RFC 3834 for `Auto-Submitted`.
+Danger: a line break in a value would add a header. So an address that holds more than an address is rejected, and control
+characters in subjects and names become blanks. Source: RFC 5322; RFC 6532; RFC 3834 for `Auto-Submitted`.
 """
 
 import re
@@ -16,8 +16,8 @@ from email.utils import format_datetime
 
 from schemas.settings.auth_delivery import Smtp
 from schemas.settings.tree import SettingsError
-from workers.auth.delivery.failures import Cause, DeliveryFailed
-from workers.auth.delivery.templates import Kind, Letter
+from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
+from workers.auth.delivery.templates import EmailKind, RenderedEmail
 
 _LONGEST_SUBJECT = 250
 _LONGEST_ADDRESS = 254
@@ -31,16 +31,16 @@ _TYPE_MARK = "$messageType"
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """Who letters come from, and headers of the project's own (`$messageType` stands for the kind of letter)."""
+class MailSender:
+    """The sender of all emails, and extra headers of the project (`$messageType` stands for the kind of email)."""
 
     address: str
     name: str = ""
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def read_sender(smtp: Smtp) -> Sender:
-    """Read who letters come from, once at the start. Raises: SettingsError."""
+def read_sender(smtp: Smtp) -> MailSender:
+    """Read the sender from the settings, at start. Raises: SettingsError."""
     try:
         address = envelope_address(smtp.admin_email)
     except DeliveryFailed:
@@ -53,30 +53,32 @@ def read_sender(smtp: Smtp) -> Sender:
             if value != _one_line(value):
                 raise SettingsError(f"auth.email.smtp.headers: a value of {name!r} is not one line")
             headers.append((name, value))
-    return Sender(address, _one_line(smtp.sender_name), tuple(headers))
+    return MailSender(address, _one_line(smtp.sender_name), tuple(headers))
 
 
-def compose(letter: Letter, to: str, sender: Sender, *, now: datetime, unique: str) -> EmailMessage:
-    """Make the message of a letter to one address. `unique` names it among all of the sender's messages.
+def compose(
+    rendered: RenderedEmail, to: str, sender: MailSender, *, now: datetime, unique: str
+) -> EmailMessage:
+    """Compose the message to one address. `unique` is its id among all messages of the sender.
 
     Raises: DeliveryFailed if `to` is not an address.
     """
     message = EmailMessage(policy=SMTP)
     message["From"] = _mailbox(sender.address, sender.name)
     message["To"] = _mailbox(envelope_address(to))
-    message["Subject"] = _one_line(letter.subject)[:_LONGEST_SUBJECT]
+    message["Subject"] = _one_line(rendered.subject)[:_LONGEST_SUBJECT]
     message["Date"] = format_datetime(now)
     message["Message-ID"] = f"<{unique}@{sender.address.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
     for name, value in sender.headers:
-        message[name] = value.replace(_TYPE_MARK, Kind(letter.kind).value)
-    message.set_content(_whole(letter.text), cte="quoted-printable")
-    message.add_alternative(_whole(letter.html), subtype="html", cte="quoted-printable")
+        message[name] = value.replace(_TYPE_MARK, EmailKind(rendered.kind).value)
+    message.set_content(_whole(rendered.text), cte="quoted-printable")
+    message.add_alternative(_whole(rendered.html), subtype="html", cte="quoted-printable")
     return message
 
 
 def envelope_address(address: str) -> str:
-    """Give an address as servers take it: the domain in ASCII letters. Raises: DeliveryFailed if it is not one address."""
+    """Return an address for the SMTP envelope: the domain in ASCII (IDNA). Raises: DeliveryFailed if it is not one address."""
     address = address.strip(" ")
     local, at, domain = address.rpartition("@")
     if not (at and local and domain) or len(address) > _LONGEST_ADDRESS:
@@ -91,7 +93,7 @@ def envelope_address(address: str) -> str:
 
 
 def is_ascii(address: str) -> bool:
-    """Tell whether every server can take the address; another needs one with SMTPUTF8."""
+    """Return whether every server accepts the address; others need the extension SMTPUTF8."""
     return address.isascii()
 
 
@@ -104,21 +106,23 @@ def _mailbox(address: str, name: str = "") -> Address:
 
 
 def _unusable() -> DeliveryFailed:
-    return DeliveryFailed(Cause.ADDRESS, "the recipient's address cannot be sent to", is_permanent=True)
+    return DeliveryFailed(
+        DeliveryCause.ADDRESS, "the recipient's address cannot be sent to", is_permanent=True
+    )
 
 
 def _is_odd(text: str) -> bool:
-    """Tell whether a text holds characters that are not to be seen, or halves of characters."""
+    """Return whether a text holds invisible characters, or lone surrogates."""
     return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs") for sign in text)
 
 
 def _one_line(text: str) -> str:
-    """Give a text with its control characters and line ends as blanks, each run of them one."""
+    """Return a text with each run of control characters and line ends replaced by one blank."""
     return " ".join(
         "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _whole(text)).split()
     )
 
 
 def _whole(text: str) -> str:
-    """Give a text without halves of characters, which a user's JSON may hold."""
+    """Return a text without lone surrogates, which a user's JSON may hold."""
     return text.encode("utf-8", "replace").decode()

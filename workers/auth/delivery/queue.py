@@ -1,8 +1,8 @@
-"""The queue of letters: a request puts its letter into a stream and is done; the pools hand it to the mail server.
+"""The queue of emails: a request stores its email in a JetStream stream; the worker pools send it to the mail server.
 
-A letter waits, encrypted, until the server has taken it, or until nobody wants it any more (its code is void then). What
-the server refuses for good is told and given up. Only a worker that dies between the server's word and its own sends a
-letter twice.
+An email waits, encrypted, until the server has accepted it or its code has expired. A permanent rejection is logged and the
+email dropped; a temporary one is redelivered. An email is sent twice only if a worker dies after the server accepted it and
+before the worker acknowledged the message.
 """
 
 import asyncio
@@ -17,35 +17,35 @@ from typing import ClassVar
 from uuid import UUID, uuid4
 
 from broker import subjects
-from broker.events import Following, Later, ensure_stream, follow_durably, publish_durably
-from broker.jetstream.errors import JetStreamRefused
-from broker.jetstream.stream_watch import StreamWatch, words_of
-from broker.nats.connection import Connection
+from broker.events import EventSubscription, RetryLater, ensure_stream, consume_events, store_event
+from broker.jetstream.errors import JetStreamError
+from broker.jetstream.stream_watch import StreamWatch, public_reason
+from broker.nats.connection import NatsConnection
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
-from schemas.events import Letter
-from workers.auth.delivery.failures import Cause, DeliveryFailed
-from workers.auth.delivery.mail import Mailer
-from workers.auth.vault import CannotOpen, Vault
+from schemas.events import QueuedEmail
+from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
+from workers.auth.delivery.smtp import Mailer
+from workers.auth.model.vault import CannotOpen, Vault
 
-STREAM = subjects.LETTERS_STREAM
+STREAM = subjects.EMAILS_STREAM
 _DURABLE = "mailer"
 _MOST_BYTES = 256 * 1024 * 1024
 _OLDEST_S = 24 * 3600.0
 _TAKE_S = 1.5
-"""How long a request waits until the stream has its letter: its client is answered within two seconds in all."""
+"""How long a request waits for the stream to store its email: the client gets its response within two seconds in all."""
 
 
-class LetterDropped(Observation, frozen=True):
-    """A letter was not sent, and will not be."""
+class EmailDropped(Observation, frozen=True):
+    """An email was not sent, and will not be."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
-class LetterDelayed(Observation, frozen=True):
-    """A letter could not be handed over now; it is tried again."""
+class EmailDelayed(Observation, frozen=True):
+    """An email could not be sent now; it will be retried."""
 
     level: ClassVar[str] = "warning"
     reason: str
@@ -53,76 +53,76 @@ class LetterDelayed(Observation, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MailQueue:
-    """Takes letters, and hands them on: `open` first. `lasts_s` is how long a letter is of use."""
+    """Stores emails and sends them; call `open` first. `lasts_s`: after so long the code in an email has expired."""
 
-    connection: Connection
+    connection: NatsConnection
     mailer: Mailer
     vault: Vault
     lasts_s: float
     clock: Callable[[], float] = time.time
     watch: StreamWatch | None = None
 
-    async def open(self) -> Following:
-        """Make the stream, and begin to hand letters on. Raises: Unavailable."""
-        await ensure_letters(self.connection)
-        return await follow_durably(
-            self.connection, subjects.LETTERS, Letter, self._hand_on, stream=STREAM, durable=_DURABLE, batch=4
+    async def open(self) -> EventSubscription:
+        """Create the stream and start to send emails from it. Raises: Unavailable."""
+        await ensure_mail_stream(self.connection)
+        return await consume_events(
+            self.connection, subjects.EMAILS, QueuedEmail, self._send, stream=STREAM, durable=_DURABLE, batch=4
         )
 
-    async def post(self, message: EmailMessage) -> None:
-        """Keep a letter until it is sent. Raises: DeliveryFailed if it cannot be kept."""
+    async def deliver(self, message: EmailMessage) -> None:
+        """Store an email until it is sent. Raises: DeliveryFailed if the stream does not store it."""
         id = uuid4()
         sealed = self.vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id)
-        letter = Letter(str(id), self.clock() + self.lasts_s, sealed)
+        queued = QueuedEmail(str(id), self.clock() + self.lasts_s, sealed)
         if self.watch is not None and self.watch.reason:
-            raise _not_kept(self.watch.reason)
+            raise _not_stored(self.watch.reason)
         try:
             async with asyncio.timeout(_TAKE_S):
-                await publish_durably(self.connection, subjects.LETTERS, letter, id=letter.id)
-        except JetStreamRefused as error:
+                await store_event(self.connection, subjects.EMAILS, queued, id=queued.id)
+        except JetStreamError as error:
             if self.watch is not None:
                 self.watch.refused(error.code, error.description)
-            raise _not_kept(f"does not store: {words_of(error.description)}") from None
+            raise _not_stored(f"does not store: {public_reason(error.description)}") from None
         except TimeoutError:
             why = ""
             if self.watch is not None:
                 self.watch.unanswered()
                 why = f": {self.watch.why_silent()}"
-            raise _not_kept(f"did not store it within {_TAKE_S:g} s{why}") from None
+            raise _not_stored(f"did not store it within {_TAKE_S:g} s{why}") from None
         except Unavailable as error:
-            raise _not_kept(f"cannot be reached: {error}") from None
+            raise _not_stored(f"cannot be reached: {error}") from None
         if self.watch is not None:
             self.watch.stored()
 
-    async def _hand_on(self, letter: Letter) -> None:
+    async def _send(self, letter: QueuedEmail) -> None:
         if self.clock() >= letter.until:
-            observe(LetterDropped("its code is void; the mail server took too long"))
+            observe(EmailDropped("its code is void; the mail server took too long"))
             return
         try:
             message = _message(self.vault, letter)
         except (CannotOpen, ValueError):
-            observe(LetterDropped("it was sealed with another key"))
+            observe(EmailDropped("it was sealed with another key"))
             return
         try:
             await self.mailer.send(message)
         except DeliveryFailed as error:
             if error.is_permanent:
-                observe(LetterDropped(str(error)))
+                observe(EmailDropped(str(error)))
                 return
-            observe(LetterDelayed(str(error)))
-            raise Later from None
+            observe(EmailDelayed(str(error)))
+            raise RetryLater from None
 
 
-async def ensure_letters(connection: Connection) -> None:
-    """Make the stream of letters, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
-    kept = [subjects.LETTERS.name, subjects.canary(STREAM).name]
-    await ensure_stream(connection, STREAM, kept, max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES)
+async def ensure_mail_stream(connection: NatsConnection) -> None:
+    """Create the stream of emails, or change its limits. Raises: Unavailable, JetStreamRefused."""
+    stored_subjects = [subjects.EMAILS.name, subjects.canary(STREAM).name]
+    await ensure_stream(connection, STREAM, stored_subjects, max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES)
 
 
-def _not_kept(why: str) -> DeliveryFailed:
-    return DeliveryFailed(Cause.QUEUE, f"the queue of mails {why}", is_permanent=False)
+def _not_stored(why: str) -> DeliveryFailed:
+    return DeliveryFailed(DeliveryCause.QUEUE, f"the queue of mails {why}", is_permanent=False)
 
 
-def _message(vault: Vault, letter: Letter) -> EmailMessage:
+def _message(vault: Vault, letter: QueuedEmail) -> EmailMessage:
     data = base64.b64decode(vault.open(letter.sealed, UUID(letter.id)))
     return message_from_bytes(data, policy=SMTPUTF8)

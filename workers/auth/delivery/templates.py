@@ -1,8 +1,8 @@
-"""Letters from templates: the defaults of every kind, and those of the project. Values in, subject and bodies out.
+"""Renders emails from templates: the built-in ones, and the project's. Values in, subject and bodies out.
 
-A project names a template by file or writes it into its settings; all are read at the start, and what cannot be understood
-is refused there in words. A kind whose HTML is the project's own has its plain text made from that HTML.
-Source: docs/reference/auth.md, 18.3.
+A project sets a template by file or inline in its settings. All are parsed at start, and a template with an error stops the
+start with a message. If the HTML is the project's, the plain text is made from that HTML.
+Source: docs/reference/auth.md, section 18.3.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from schemas.settings.auth_delivery import Email, Notification, Template
 from schemas.settings.tree import SettingsError
-from workers.auth.delivery.gotext.nodes import Node, TemplateRefused
+from workers.auth.delivery.gotext.nodes import Node, TemplateError
 from workers.auth.delivery.gotext.parse import LONGEST, parse
-from workers.auth.delivery.gotext.render import LetterTooLong, render
-from workers.auth.delivery.plain import plain_text
+from workers.auth.delivery.gotext.render import ResultTooLong, render
+from workers.auth.delivery.plain_text import plain_text
 
 
-class Kind(StrEnum):
-    """The letters of the service; the value is the name of the template, and the `$messageType` of a header."""
+class EmailKind(StrEnum):
+    """The kinds of emails; the value is the name of the template, and the `$messageType` of a header."""
 
     INVITE = "invite"
     CONFIRMATION = "confirmation"
@@ -39,32 +39,32 @@ class Kind(StrEnum):
 
 
 SUBJECTS = {
-    Kind.INVITE: "You've been invited",
-    Kind.CONFIRMATION: "Confirm your email address",
-    Kind.RECOVERY: "Reset your password",
-    Kind.MAGIC_LINK: "Your sign-in link",
-    Kind.EMAIL_CHANGE: "Confirm your new email address",
-    Kind.REAUTHENTICATION: "{{ .Token }} is your verification code",
-    Kind.PASSWORD_CHANGED: "Your password was changed",
-    Kind.EMAIL_CHANGED: "Your email address was changed",
-    Kind.PHONE_CHANGED: "Your phone number was changed",
-    Kind.IDENTITY_LINKED: "A sign-in method was added to your account",
-    Kind.IDENTITY_UNLINKED: "A sign-in method was removed from your account",
-    Kind.FACTOR_ENROLLED: "A second factor was added to your account",
-    Kind.FACTOR_UNENROLLED: "A second factor was removed from your account",
+    EmailKind.INVITE: "You've been invited",
+    EmailKind.CONFIRMATION: "Confirm your email address",
+    EmailKind.RECOVERY: "Reset your password",
+    EmailKind.MAGIC_LINK: "Your sign-in link",
+    EmailKind.EMAIL_CHANGE: "Confirm your new email address",
+    EmailKind.REAUTHENTICATION: "{{ .Token }} is your verification code",
+    EmailKind.PASSWORD_CHANGED: "Your password was changed",
+    EmailKind.EMAIL_CHANGED: "Your email address was changed",
+    EmailKind.PHONE_CHANGED: "Your phone number was changed",
+    EmailKind.IDENTITY_LINKED: "A sign-in method was added to your account",
+    EmailKind.IDENTITY_UNLINKED: "A sign-in method was removed from your account",
+    EmailKind.FACTOR_ENROLLED: "A second factor was added to your account",
+    EmailKind.FACTOR_UNENROLLED: "A second factor was removed from your account",
 }
-"""The subject of each kind when the project has none."""
+"""The default subject of each kind."""
 
 Html = tuple[Node, ...]
-"""A body, read and ready."""
+"""A parsed body."""
 
 _NOTIFICATION = "_notification"
 _FRAME_MARK = "<!-- letter -->"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A template of the project; what is empty stays the default. `content_path` is a file, `content` the HTML itself."""
+class TemplateSource:
+    """A template of the project; empty fields keep the default. `content_path` is a file, `content` the HTML itself."""
 
     subject: str = ""
     content_path: str = ""
@@ -72,8 +72,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a letter may tell; each is a variable of its templates."""
+class TemplateValues:
+    """The values of an email; each is a variable of the templates."""
 
     site_url: str = ""
     email: str = ""
@@ -92,7 +92,7 @@ class Facts:
     """The user's metadata."""
 
     def variables(self) -> dict[str, object]:
-        """Give the values under the names that templates use."""
+        """Return the values by the names of the template variables."""
         return {
             "SiteURL": self.site_url,
             "Email": self.email,
@@ -112,10 +112,10 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """What is written to somebody. Its parts hold codes and links, so none is shown."""
+class RenderedEmail:
+    """The rendered parts of an email. They hold codes and links, so none is part of its repr."""
 
-    kind: Kind
+    kind: EmailKind
     subject: str = field(repr=False)
     text: str = field(repr=False)
     html: str = field(repr=False)
@@ -126,66 +126,72 @@ class _Template:
     subject: tuple[Node, ...]
     html: Html
     text: tuple[Node, ...] | None
-    """None: the text is made from the HTML."""
+    """None: the plain text is made from the HTML."""
 
 
-class Templates:
-    """The templates of all kinds, read and ready."""
+class EmailTemplates:
+    """The parsed templates of all kinds."""
 
-    def __init__(self, chosen: Mapping[Kind, _Template], defaults: Mapping[Kind, _Template]) -> None:
+    def __init__(
+        self, chosen: Mapping[EmailKind, _Template], defaults: Mapping[EmailKind, _Template]
+    ) -> None:
         self._chosen = chosen
         self._defaults = defaults
 
-    def write(self, kind: Kind, facts: Facts, html: Html | None = None) -> Letter:
-        """Write a letter. One that the project's template would make endless is written with the default.
+    def write(self, kind: EmailKind, values: TemplateValues, html: Html | None = None) -> RenderedEmail:
+        """Render an email. If the project's template makes it too long, it is rendered with the default one.
 
-        `html` takes the place of the kind's own: a template that was fetched (`remote_templates.py`).
+        `html` replaces the body of the kind: a template that was fetched (`remote_templates.py`).
         """
-        values, chosen = facts.variables(), self._chosen[kind]
+        variables, chosen = values.variables(), self._chosen[kind]
         if html is not None:
             chosen = _Template(chosen.subject, html, None)
         try:
-            return _written(kind, chosen, values)
-        except LetterTooLong:
-            return _written(kind, self._defaults[kind], {**values, "Data": {}})
+            return _rendered(kind, chosen, variables)
+        except ResultTooLong:
+            return _rendered(kind, self._defaults[kind], {**variables, "Data": {}})
 
 
-def read_templates(sources: Mapping[str, Source], folders: Sequence[Path]) -> Templates:
-    """Read the templates of a project, by the names of their kinds; a relative path is sought in each folder in turn.
+def read_templates(sources: Mapping[str, TemplateSource], folders: Sequence[Path]) -> EmailTemplates:
+    """Read the templates of a project, by the names of their kinds; a relative path is looked up in each folder in turn.
 
     Raises: SettingsError, naming the template and what is wrong with it.
     """
     for name in sources:
-        if name not in {*Kind}:
+        if name not in {*EmailKind}:
             raise SettingsError(f"auth.email.template.{name}: there is no such letter")
-    defaults = {kind: _default(kind) for kind in Kind}
-    chosen = {kind: _chosen(kind, sources.get(kind), defaults[kind], folders) for kind in Kind}
-    return Templates(chosen, defaults)
+    defaults = {kind: _default(kind) for kind in EmailKind}
+    chosen = {kind: _chosen(kind, sources.get(kind), defaults[kind], folders) for kind in EmailKind}
+    return EmailTemplates(chosen, defaults)
 
 
-def sources_of(email: Email) -> dict[str, Source]:
-    """Give the templates that the settings name, by kind."""
-    return {kind: Source(one.subject, one.content_path, one.content) for kind, one in sections_of(email)}
+def sources_of(email: Email) -> dict[str, TemplateSource]:
+    """Return the templates of the settings by kind."""
+    return {
+        kind: TemplateSource(one.subject, one.content_path, one.content) for kind, one in sections_of(email)
+    }
 
 
-def sections_of(email: Email) -> Iterator[tuple[Kind, Template | Notification]]:
-    """Give what the settings say of every kind."""
-    for kind in Kind:
+def sections_of(email: Email) -> Iterator[tuple[EmailKind, Template | Notification]]:
+    """Yield the settings of every kind."""
+    for kind in EmailKind:
         name = kind.removesuffix(_NOTIFICATION)
         yield kind, getattr(email.template if name == kind else email.notification, name)
 
 
-def default_html(kind: Kind) -> str:
-    """Give the default template of a kind: what a project starts its own from."""
+def default_html(kind: EmailKind) -> str:
+    """Return the default template of a kind, as a start for a project's own."""
     return _resource("frame.html").replace(_FRAME_MARK, _resource(f"{kind}.html").rstrip())
 
 
 @cache
-def _default(kind: Kind) -> _Template:
+def _default(kind: EmailKind) -> _Template:
     return _Template(parse(SUBJECTS[kind]), parse(default_html(kind)), parse(_resource(f"{kind}.txt")))
 
 
-def _chosen(kind: Kind, source: Source | None, default: _Template, folders: Sequence[Path]) -> _Template:
+def _chosen(
+    kind: EmailKind, source: TemplateSource | None, default: _Template, folders: Sequence[Path]
+) -> _Template:
     if source is None:
         return default
     name = kind.removesuffix(_NOTIFICATION)
@@ -204,28 +210,28 @@ def _chosen(kind: Kind, source: Source | None, default: _Template, folders: Sequ
 def _parsed(template: str, key: str) -> tuple[Node, ...]:
     try:
         return parse(template)
-    except TemplateRefused as error:
+    except TemplateError as error:
         raise SettingsError(f"{key}: {error}") from None
 
 
 def _file(path: str, folders: Sequence[Path], key: str) -> str:
-    found = next((each for folder in folders if (each := folder / path).is_file()), None)
-    if found is None:
+    file = next((candidate for folder in folders if (candidate := folder / path).is_file()), None)
+    if file is None:
         raise SettingsError(f"{key}: there is no file {path}")
     try:
-        if found.stat().st_size > 4 * LONGEST:
+        if file.stat().st_size > 4 * LONGEST:
             raise SettingsError(f"{key}: {path} is too long for a letter")
-        return found.read_text(encoding="utf-8-sig")
+        return file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SettingsError(f"{key}: {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{key}: {path} is not UTF-8 text") from None
 
 
-def _written(kind: Kind, template: _Template, values: Mapping[str, object]) -> Letter:
+def _rendered(kind: EmailKind, template: _Template, values: Mapping[str, object]) -> RenderedEmail:
     html = render(template.html, values, is_html=True)
     text = plain_text(html) if template.text is None else render(template.text, values, is_html=False)
-    return Letter(kind, render(template.subject, values, is_html=False), text, html)
+    return RenderedEmail(kind, render(template.subject, values, is_html=False), text, html)
 
 
 def _resource(name: str) -> str:

@@ -1,13 +1,13 @@
-"""What made a passkey, by its AAGUID: a name that its owner knows. Pure.
+"""Names of authenticator models by AAGUID, used to name new passkeys. Pure.
 
-An AAGUID names a model, never a person; it is not attested here, so it is good for a name and for nothing else.
-Models that are not listed are a "Passkey". Source: the community's list of passkey providers.
+An AAGUID identifies a model, not a user. It is not attested here, so it serves for a name and must not be trusted otherwise.
+Unlisted models are called "Passkey". Source: the community's list of passkey providers.
 """
 
 from uuid import UUID
 
-USUAL = "Passkey"
-"""Name of what nobody knows."""
+DEFAULT_NAME = "Passkey"
+"""Name of unlisted models."""
 
 _NAMES = {
     "fbfc3007-154e-4ecc-8c0b-6e020557d7bd": "iCloud Keychain",
@@ -33,5 +33,5 @@ _NAMES = {
 
 
 def authenticator_name(aaguid: UUID) -> str:
-    """Give the name of a model of authenticators."""
-    return _NAMES.get(str(aaguid), USUAL)
+    """Return the name of an authenticator model."""
+    return _NAMES.get(str(aaguid), DEFAULT_NAME)

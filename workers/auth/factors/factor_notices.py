@@ -1,36 +1,38 @@
-"""Mails that tell a user of a change of his second factors, where the project wants them.
+"""Emails that notify a user of a change of their second factors, if the settings enable them.
 
-Source: reference page "auth", section 18.3.
+Source: docs/reference/auth.md, section 18.3.
 """
 
 from contextlib import suppress
 from enum import Enum
 
-from workers.auth.context import Accounts
-from workers.auth.delivery.templates import Facts, Kind
+from workers.auth.delivery.context import DeliveryContext
+from workers.auth.delivery.templates import EmailKind, TemplateValues
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 
-class Change(Enum):
-    """What happened to a factor, and the letter that tells of it."""
+class FactorChange(Enum):
+    """What happened to a factor, and the template of its email."""
 
-    ENROLLED = Kind.FACTOR_ENROLLED
-    UNENROLLED = Kind.FACTOR_UNENROLLED
+    ENROLLED = EmailKind.FACTOR_ENROLLED
+    UNENROLLED = EmailKind.FACTOR_UNENROLLED
 
 
-async def tell(accounts: Accounts, user: User, change: Change, factor_type: str) -> None:
-    """Tell a user of a change. Not within a transaction: the change is kept, whatever becomes of the mail."""
-    own = accounts.settings
-    notices = own.email.notification
-    notice = notices.mfa_factor_enrolled if change is Change.ENROLLED else notices.mfa_factor_unenrolled
+async def send_notice(
+    context: DeliveryContext, user: AuthUser, change: FactorChange, factor_type: str
+) -> None:
+    """Notify a user of a change. Call it after the commit: the change is stored even if the email cannot be sent."""
+    settings = context.settings
+    notices = settings.email.notification
+    notice = notices.mfa_factor_enrolled if change is FactorChange.ENROLLED else notices.mfa_factor_unenrolled
     if not notice.enabled or not user.email:
         return
-    facts = Facts(
-        site_url=own.site_url,
+    facts = TemplateValues(
+        site_url=settings.site_url,
         email=user.email,
         factor_type=factor_type,
         data=user.raw_user_meta_data or {},
     )
-    with suppress(AuthError):  # the change is made; why its mail is missing stands in the log
-        await accounts.outbox.mail(change.value, user.email, facts, user)
+    with suppress(AuthError):  # the change is stored; the log says why the email was not sent
+        await context.outbox.mail(change.value, user.email, facts, user)

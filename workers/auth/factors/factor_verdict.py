@@ -1,40 +1,42 @@
-"""The one place where it is decided whether an answer of a second factor counts.
+"""Decides whether the answer of a second factor counts: it must be correct, and the project's hook must not reject it.
 
-Every answer passes here once it has been compared and counted, whatever its kind, recovery codes among them, and before
-anything follows from it. Not within a transaction: the project's own service may be asked.
-Source: reference page "auth", sections 9.3 and 17 (mfa_verification_attempt).
+Every answer passes here once it has been compared and counted, recovery codes among them, before anything follows from it.
+Must not be called within a transaction, because the hook may take seconds.
+Source: docs/reference/auth.md, sections 9.3 and 17 (mfa_verification_attempt).
 """
 
 from dataclasses import dataclass
 from uuid import UUID
 
-from workers.auth import audit
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import sessions
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.model.error_codes import Code
+from workers.auth.delivery.context import DeliveryContext
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthUser
+from workers.database.transactions.interactive import Transaction
 
 _REJECTED = "Further MFA verification attempts will be rejected."
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """An answer that was compared. `refusal` is what its caller is told if it was wrong."""
+class FactorAttempt:
+    """An answer that was compared. `rejection` is the error for a wrong one."""
 
-    user: User
+    user: AuthUser
     factor_id: UUID
     factor_type: str
     is_right: bool
-    refusal: AuthError
+    rejection: AuthError
     challenge_id: UUID | None = None
 
 
-async def record(accounts: Accounts, transaction: Transaction, asked: Asked, attempt: Attempt) -> None:
-    """Write into the audit log that somebody has answered, in the transaction that counts the answer."""
+async def record(
+    context: DeliveryContext, transaction: Transaction, request: AuthRequest, attempt: FactorAttempt
+) -> None:
+    """Write the attempt to the audit log, in the transaction that counts it."""
     traits = {
         "factor_id": str(attempt.factor_id),
         "factor_type": attempt.factor_type,
@@ -42,26 +44,28 @@ async def record(accounts: Accounts, transaction: Transaction, asked: Asked, att
     }
     if attempt.challenge_id is not None:
         traits["challenge_id"] = str(attempt.challenge_id)
-    await audit.record(accounts, transaction, asked, Action.VERIFICATION_ATTEMPTED, attempt.user, traits)
+    await audit.record(
+        context, transaction, request, AuditAction.VERIFICATION_ATTEMPTED, attempt.user, traits
+    )
 
 
-async def refuse_invalid(accounts: Accounts, asked: Asked, attempt: Attempt) -> None:
-    """Raise unless an answer counts. Raises: AuthError (422) for a wrong one; (403) if the project rejects it.
+async def reject_invalid(context: DeliveryContext, request: AuthRequest, attempt: FactorAttempt) -> None:
+    """Raise unless an answer counts. Raises: AuthError (422) for a wrong one; (403) if the project's hook rejects it.
 
-    A rejection ends all sessions of the user.
+    A rejection by the hook ends all sessions of the user.
     """
-    decision = await accounts.hooks.mfa_verification_attempt(
+    decision = await context.hooks.mfa_verification_attempt(
         attempt.user.id,
         attempt.factor_id,
         attempt.factor_type,
         is_valid=attempt.is_right,
-        address=asked.device.address,
+        address=request.device.address,
     )
     if decision.is_rejected:
-        async with accounts.transaction() as transaction:
+        async with context.transaction() as transaction:
             traits = {"scope": "global", "reason": "hook"}
-            more = audit.entry(accounts, asked, Action.LOGOUT, attempt.user, traits)
+            more = audit.entry(context, request, AuditAction.LOGOUT, attempt.user, traits)
             await sessions.end_all(transaction, attempt.user.id, more)
-        raise AuthError(Code.MFA_VERIFICATION_REJECTED, decision.message or _REJECTED)
+        raise AuthError(ErrorCode.MFA_VERIFICATION_REJECTED, decision.message or _REJECTED)
     if not attempt.is_right:
-        raise attempt.refusal
+        raise attempt.rejection

@@ -1,7 +1,7 @@
 -- Second factors and their challenges (factors.py). All run as supabase_auth_admin, with the user's row locked.
 
 -- name: of_user
--- A factor with what is secret in it.
+-- A factor with its secret.
 select row_to_json(shown) from (
   select id, user_id, factor_type, status, created_at, secret, phone, friendly_name, last_challenged_at, last_totp_step,
     web_authn_credential, web_authn_aaguid, last_webauthn_challenge_data
@@ -15,23 +15,23 @@ insert into auth.mfa_factors (
 ) values ($1, $2, $3::auth.factor_type, $4::auth.factor_status, nullif($5, ''), nullif($6, ''), nullif($7, ''), $8, $8)
 
 -- name: forget_stale
--- Factors that were never set up to their end.
+-- Factors that were never verified.
 delete from auth.mfa_factors where user_id = $1 and status = 'unverified' and created_at < $2
 
 -- name: forget_number
--- The unverified factor of a number: a new one takes its place.
+-- The unverified factor of a number: a new one replaces it.
 delete from auth.mfa_factors where user_id = $1 and phone = $2 and status = 'unverified'
 
 -- name: verify
 update auth.mfa_factors set status = 'verified', updated_at = $2 where id = $1 and status = 'unverified' returning 1
 
 -- name: forget_unfinished
--- Other factors of a type that were begun.
+-- Other unverified factors of a type.
 delete from auth.mfa_factors
 where user_id = $1 and factor_type = $2::auth.factor_type and status = 'unverified' and id <> $3
 
 -- name: change
--- A null keeps what is there.
+-- Null leaves a column as it is.
 update auth.mfa_factors set
   friendly_name = case when $2::text is null then friendly_name else nullif($2, '') end,
   phone = coalesce($3, phone),
@@ -42,7 +42,7 @@ where id = $1
 delete from auth.mfa_factors where id = $1
 
 -- name: use_step
--- Each step of a factor counts once, and none after a later one.
+-- Each time step counts once, and none after a later one.
 update auth.mfa_factors set last_totp_step = $2
 where id = $1 and (last_totp_step is null or last_totp_step < $2)
 returning 1

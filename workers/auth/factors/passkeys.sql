@@ -1,4 +1,4 @@
--- Passkeys and challenges to make or use one (passkeys.py). All run as supabase_auth_admin.
+-- Passkeys, and challenges to create or use one (passkeys.py). All run as supabase_auth_admin.
 
 -- name: open_challenge
 insert into auth.webauthn_challenges (user_id, challenge_type, session_data, expires_at)
@@ -6,7 +6,7 @@ values (nullif($1, '')::uuid, $2, $3, $4)
 returning id
 
 -- name: take_challenge
--- Only who it was made for takes it away, and only for what it was made; of two at once, one.
+-- Deletes a challenge of this purpose and user; of two concurrent requests one gets it.
 delete from auth.webauthn_challenges
 where id = $1 and challenge_type = $2 and user_id is not distinct from nullif($3, '')::uuid
 returning json_build_object('challenge', session_data ->> 'challenge', 'expires_at', expires_at)
@@ -55,7 +55,7 @@ returning json_build_object(
 delete from auth.webauthn_credentials where id = $1 and user_id = $2 returning 1
 
 -- name: known
--- Every credential that a user's authenticators hold for us: passkeys, and factors.
+-- Every credential of a user: passkeys, and factors.
 select row_to_json(shown) from (
   select translate(encode(credential_id, 'base64'), E'\n', '') as id, transports
   from auth.webauthn_credentials where user_id = $1

@@ -1,51 +1,56 @@
-"""The factor `phone`: a code by message. Source: reference page "auth", sections 9.1 to 9.3."""
+"""The factor `phone`: a code by text message. Source: docs/reference/auth.md, sections 9.1 to 9.3."""
 
 from datetime import datetime, timedelta
 from functools import partial
 
 from schemas.settings.auth_factors import Mfa
-from workers.auth.accounts.codes import codes
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users.addresses import normal_phone
-from workers.auth.context import Accounts
-from workers.auth.delivery.sms.sender import Channel
+from workers.auth.delivery.context import DeliveryContext
+from workers.auth.delivery.sms.sender import SmsChannel
 from workers.auth.factors import factors
 from workers.auth.factors.second_factor import (
-    Answer,
+    ChallengeRequest,
     ChallengeRow,
-    ChallengeWish,
+    DeferredCheck,
     Enrolment,
+    FactorAnswer,
+    FactorKind,
     FactorRow,
-    Kind,
-    Later,
     NewChallenge,
     NewFactor,
     Switches,
 )
-from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model import codes, rejections
+from workers.auth.model.addresses import normal_phone
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.rows import AuthUser
+from workers.database.transactions.interactive import Transaction
 
 
-async def _enroll(accounts: Accounts, transaction: Transaction, user: User, wanted: Enrolment) -> NewFactor:
-    """Keep a number that no other verified factor of the user has."""
-    del accounts
-    phone = normal_phone(wanted.phone)
-    if any(each.phone == phone and each.status == "verified" for each in user.factors):
+async def _enroll(
+    context: DeliveryContext, transaction: Transaction, user: AuthUser, enrolment: Enrolment
+) -> NewFactor:
+    """Store a number that no other verified factor of the user has."""
+    del context
+    phone = normal_phone(enrolment.phone)
+    if any(factor.phone == phone and factor.status == "verified" for factor in user.factors):
         raise rejections.FACTOR_NUMBER_TAKEN()
     await factors.forget_number(transaction, user.id, phone)
     return NewFactor({"phone": phone}, phone=phone)
 
 
 async def _challenge(
-    accounts: Accounts, transaction: Transaction, user: User, factor: FactorRow, wanted: ChallengeWish
+    context: DeliveryContext,
+    transaction: Transaction,
+    user: AuthUser,
+    factor: FactorRow,
+    challenge_request: ChallengeRequest,
 ) -> NewChallenge:
-    """Draw a code and send it, unless the user got another one just now."""
-    settings, phone, outbox = accounts.settings.mfa.phone, factor.phone or "", accounts.outbox
-    channel = outbox.refuse_unsendable(phone, wanted.channel or Channel.SMS)
+    """Create a code and prepare its message, unless one was sent within the pause."""
+    settings, phone, outbox = context.settings.mfa.phone, factor.phone or "", context.outbox
+    channel = outbox.refuse_unsendable(phone, challenge_request.channel or SmsChannel.SMS)
     pause = timedelta(seconds=settings.max_frequency)
-    seconds = codes.wait_s(_last_sent(user), accounts.now(), pause)
+    seconds = codes.wait_s(_last_sent(user), context.now(), pause)
     if seconds:
         raise rejections.SMS_TOO_SOON(seconds=seconds, retry_after_s=seconds)
     code = outbox.test_code(phone) or codes.new_code(codes.code_length(settings.otp_length))
@@ -53,33 +58,33 @@ async def _challenge(
 
     async def send() -> None:
         await outbox.text(
-            phone, code, channel, is_mfa=True, user=user, client=wanted.address, is_counted=True
+            phone, code, channel, is_mfa=True, user=user, client=challenge_request.address, is_counted=True
         )
 
-    return NewChallenge(otp_code=codes.issue(code, phone, accounts.code_key).stored, send=send)
+    return NewChallenge(otp_code=codes.issue(code, phone, context.code_key).stored, send=send)
 
 
 async def _verify(
-    accounts: Accounts,
+    context: DeliveryContext,
     transaction: Transaction,
-    user: User,
+    user: AuthUser,
     factor: FactorRow,
     challenge: ChallengeRow,
-    answer: Answer,
-) -> bool | Later:
-    """Tell whether a code is the one that was sent; a provider that makes the codes is asked."""
+    answer: FactorAnswer,
+) -> bool | DeferredCheck:
+    """Return whether a code is the one that was sent; if the SMS provider generates the codes, return the question to it."""
     del transaction, user
     if not answer.code:
         raise rejections.NO_MFA_CODE()
-    phone, outbox = factor.phone or "", accounts.outbox
+    phone, outbox = factor.phone or "", context.outbox
     if outbox.checker is not None and outbox.test_code(phone) is None:
         return partial(outbox.is_right, phone, answer.code)
-    return codes.is_code_of(challenge.otp_code, answer.code, phone, accounts.code_key)
+    return codes.is_code_of(challenge.otp_code, answer.code, phone, context.code_key)
 
 
-def _last_sent(user: User) -> datetime | None:
-    """Give when a code was last sent to any number of a user."""
-    sent = [each.last_challenged_at for each in user.factors if each.factor_type == "phone"]
+def _last_sent(user: AuthUser) -> datetime | None:
+    """Return when a code was last sent to any number of a user."""
+    sent = [factor.last_challenged_at for factor in user.factors if factor.factor_type == "phone"]
     return max((moment for moment in sent if moment is not None), default=None)
 
 
@@ -87,11 +92,11 @@ def _switches(mfa: Mfa) -> Switches:
     return Switches(mfa.phone.enroll_enabled, mfa.phone.verify_enabled)
 
 
-KIND = Kind(
-    method=Method.MFA_PHONE,
+KIND = FactorKind(
+    method=SignInMethod.MFA_PHONE,
     switches=_switches,
-    enroll_off=Code.MFA_PHONE_ENROLL_NOT_ENABLED,
-    verify_off=Code.MFA_PHONE_VERIFY_NOT_ENABLED,
+    enroll_off=ErrorCode.MFA_PHONE_ENROLL_NOT_ENABLED,
+    verify_off=ErrorCode.MFA_PHONE_VERIFY_NOT_ENABLED,
     wrong=rejections.WRONG_PHONE_CODE,
     enroll=_enroll,
     challenge=_challenge,

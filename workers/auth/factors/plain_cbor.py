@@ -1,39 +1,39 @@
-"""CBOR as authenticators write it, told from CBOR that is made to hurt. Pure.
+"""Checks that CBOR is as authenticators write it, before a library decodes it. Pure.
 
-The library that verifies credentials decodes what it is given and encodes it again. Tags (shared values, big numbers,
-regular expressions) would let a hundred bytes become gigabytes there, so data is looked over first: whole items of
-definite length, no tags, no floats, little depth. That is what CTAP2 allows an authenticator to write.
+The library that verifies credentials decodes its input and encodes it again. Tags (shared values, big numbers, regular
+expressions) would let a hundred bytes expand to gigabytes there, so the bytes are scanned first: complete items of definite
+length, no tags, no floats, little depth. CTAP2 allows authenticators nothing else.
 
     item = head argument [content];  head = major type (3 bits), kind of argument (5 bits)
 
-Source: RFC 8949, 3; CTAP 2.1, 8 ("Message Encoding"); WebAuthn Level 3, 6.1 and 6.5.
+Sources: RFC 8949, section 3; CTAP 2.1, section 8 ("Message Encoding"); WebAuthn Level 3, sections 6.1 and 6.5.
 """
 
 _INTEGERS, _STRINGS, _ARRAY, _MAP, _SIMPLE = (0, 1), (2, 3), 4, 5, 7
-_MOST_DEPTH = 8
+_MAX_DEPTH = 8
 _LONG_ARGUMENTS = {24: 1, 25: 2, 26: 4, 27: 8}
 _SIMPLE_VALUES = (20, 21, 22)
 """false, true, null."""
 
 _HEAD_BYTES = 37
-"""Of authenticator data: the hash of the party's id, a byte of flags, the counter."""
+"""Length of fixed authenticator data: the hash of the relying party's id, a byte of flags, the counter."""
 _HAS_CREDENTIAL = 0x40
 _ID_AT = _HEAD_BYTES + 16
 
 
 class NotPlain(ValueError):
-    """The bytes are no run of plain CBOR items."""
+    """The bytes are not a sequence of plain CBOR items."""
 
 
-def refuse_unless_plain(data: bytes) -> None:
+def require_plain(data: bytes) -> None:
     """Raise unless the bytes are plain items, one after another, to the end. Raises: NotPlain."""
     at = 0
     while at < len(data):
-        at = _after_item(data, at, _MOST_DEPTH)
+        at = _after_item(data, at, _MAX_DEPTH)
 
 
 def cbor_of_authenticator_data(data: bytes) -> bytes:
-    """Give the part of authenticator data that is CBOR: the credential's public key, then extensions.
+    """Return the part of authenticator data that is CBOR: the credential's public key, then extensions.
 
     Raises: NotPlain if the data are too short.
     """
@@ -48,7 +48,7 @@ def cbor_of_authenticator_data(data: bytes) -> bytes:
 
 
 def _after_item(data: bytes, at: int, depth: int) -> int:
-    """Give the place after the item that begins here."""
+    """Return the position after the item that starts here."""
     if at >= len(data):
         raise NotPlain("an item is missing")
     if depth == 0:
@@ -73,7 +73,7 @@ def _after_item(data: bytes, at: int, depth: int) -> int:
 
 
 def _argument(data: bytes, at: int, kind: int) -> tuple[int, int]:
-    """Read a head's argument: its value, and the place after it."""
+    """Parse a head's argument: its value, and the position after it."""
     if kind < 24:
         return kind, at
     size = _LONG_ARGUMENTS.get(kind)

@@ -1,14 +1,14 @@
-"""What a kind of second factor is, as a record of three functions, and the values that they take and give.
+"""The interface of a kind of second factor: a record of three functions, and the values that they take and return.
 
-    POST /factors                  kind.enroll     -> NewFactor      columns of the row, members of the answer
-    POST /factors/{id}/challenge   kind.challenge  -> NewChallenge   columns of the row, members of the answer, a message
-    POST /factors/{id}/verify      kind.verify     -> bool, Later    whether the answer is right
+    POST /factors                  kind.enroll     -> NewFactor              columns of the row, members of the response
+    POST /factors/{id}/challenge   kind.challenge  -> NewChallenge           columns of the row, members of the response, a message
+    POST /factors/{id}/verify      kind.verify     -> bool or DeferredCheck  whether the answer is correct
 
-The endpoints do what all kinds share: who may ask, limits, expiry, counting wrong answers, the level of the session.
-A kind only knows its own secret. Each function runs in the caller's transaction, in which the user's row is locked, so
-that nothing of one user happens twice at the same time; slow work (a message, a request to somebody else) belongs into
-`NewChallenge.send`, which runs after the transaction. Every kind has one line in `factor_kinds.py`.
-Source: reference page "auth", section 9.
+The endpoints do what all kinds share: authorization, limits, expiry, counting wrong answers, the level of the session. A kind
+handles its own secret only. Each function runs in the caller's transaction, in which the user's row is locked, so that
+requests of one user run one after another. Slow work (a message, a request to another service) belongs into
+`NewChallenge.send`, which runs after the commit. Every kind has one line in `factor_kinds.py`.
+Source: docs/reference/auth.md, section 9.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,17 +20,17 @@ from uuid import UUID
 from msgspec import Struct
 
 from schemas.settings.auth_factors import Mfa
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.context import Accounts
-from workers.auth.model.error_codes import Code
+from workers.auth.delivery.context import DeliveryContext
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 
 
 class FactorRow(Struct, frozen=True):
-    """A factor with what is secret in it, as its row holds it. `secret` is sealed under the factor's id."""
+    """A factor with its secret, as its row contains it. `secret` is encrypted for the factor's id."""
 
     id: UUID
     user_id: UUID
@@ -48,16 +48,16 @@ class FactorRow(Struct, frozen=True):
 
     @property
     def is_verified(self) -> bool:
-        """Tell whether the factor was set up to its end."""
+        """Return whether the factor was verified."""
         return self.status == "verified"
 
     def __repr__(self) -> str:
-        """Show which factor it is, and nothing that is secret."""
+        """Return a text without secrets."""
         return f"FactorRow({self.id}, {self.factor_type}, {self.status})"
 
 
 class ChallengeRow(Struct, frozen=True):
-    """A challenge that waits for its answer. `is_from_here`: it was asked for from the address that answers."""
+    """A challenge that waits for its answer. `is_from_here`: it was requested from the address that answers."""
 
     id: UUID
     factor_id: UUID
@@ -69,13 +69,13 @@ class ChallengeRow(Struct, frozen=True):
     failed_attempts: int = 0
 
     def __repr__(self) -> str:
-        """Show which challenge it is, and nothing that is secret."""
+        """Return a text without secrets."""
         return f"ChallengeRow({self.id})"
 
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """What POST /factors brings; a kind reads what is its own. `id` is the id that the factor's row will have."""
+    """The body of POST /factors; each kind reads its own members. `id` is the id that the factor's row will have."""
 
     id: UUID
     friendly_name: str = ""
@@ -85,52 +85,52 @@ class Enrolment:
 
 @dataclass(frozen=True, slots=True)
 class NewFactor:
-    """What a kind keeps of a new factor (`secret` already sealed), and what it adds to the answer of POST /factors.
+    """What a kind stores of a new factor (`secret` already encrypted), and `body`, its members of the response of POST /factors.
 
-    `draw` gives further members that take time to make; it runs after the transaction.
+    `draw` returns further members that take time to compute; it runs after the commit.
     """
 
-    shown: Shown = field(default_factory=dict, repr=False)
+    body: JsonObject = field(default_factory=dict, repr=False)
     secret: str = field(default="", repr=False)
     phone: str = ""
-    draw: Callable[[], Shown] | None = None
+    draw: Callable[[], JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ChallengeWish:
-    """What POST /factors/{id}/challenge brings, and from where it comes.
+class ChallengeRequest:
+    """The request POST /factors/{id}/challenge, and the address it came from.
 
-    `body` is the whole of it, for kinds with members of their own.
+    `body` is the whole body, for kinds with members of their own.
     """
 
     channel: str = ""
     address: str = ""
-    body: Shown = field(default_factory=dict, repr=False)
+    body: JsonObject = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class NewChallenge:
-    """What a kind keeps of a new challenge, what it adds to the answer, and what must be sent once it is kept.
+    """What a kind stores of a new challenge, `body`, its members of the response, and `send`, which runs after the commit.
 
     `otp_code` is a hash; `web_authn_session_data` is JSON.
     """
 
-    shown: Shown = field(default_factory=dict, repr=False)
+    body: JsonObject = field(default_factory=dict, repr=False)
     otp_code: str = field(default="", repr=False)
     web_authn_session_data: bytes | None = field(default=None, repr=False)
     send: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What POST /factors/{id}/verify brings: a code, or what a security key says (`{"type", "credential_response"}`)."""
+class FactorAnswer:
+    """The body of POST /factors/{id}/verify: a code, or the response of a security key (`{"type", "credential_response"}`)."""
 
     code: str = field(default="", repr=False)
-    webauthn: Shown | None = field(default=None, repr=False)
+    webauthn: JsonObject | None = field(default=None, repr=False)
 
 
-Later = Callable[[], Awaitable[bool]]
-"""Asks somebody else whether an answer is right."""
+DeferredCheck = Callable[[], Awaitable[bool]]
+"""Asks another service whether an answer is correct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,60 +141,60 @@ class Switches:
     may_verify: bool
 
 
-class Enroll(Protocol):
-    """Make what a new factor of a user is, or raise AuthError. The row is written afterwards, by the caller.
+class EnrollFunction(Protocol):
+    """Return what a new factor of a user consists of, or raise AuthError. The caller writes the row afterwards.
 
-    A kind may first remove what the new factor replaces; whether the user may have another is looked at after it.
+    A kind may first delete what the new factor replaces; the maximum number of factors is checked after it.
     """
 
     async def __call__(
-        self, accounts: Accounts, transaction: Transaction, user: User, wanted: Enrolment
+        self, context: DeliveryContext, transaction: Transaction, user: AuthUser, enrolment: Enrolment
     ) -> NewFactor: ...
 
 
-class Challenge(Protocol):
-    """Make a challenge of a factor, or raise AuthError. The row is written afterwards, by the caller."""
+class ChallengeFunction(Protocol):
+    """Return a challenge of a factor, or raise AuthError. The caller writes the row afterwards."""
 
     async def __call__(
         self,
-        accounts: Accounts,
+        context: DeliveryContext,
         transaction: Transaction,
-        user: User,
+        user: AuthUser,
         factor: FactorRow,
-        wanted: ChallengeWish,
+        challenge_request: ChallengeRequest,
     ) -> NewChallenge: ...
 
 
-class Verify(Protocol):
-    """Tell whether an answer is right, and keep what a right one changes (a step, a counter, a new credential).
+class VerifyFunction(Protocol):
+    """Return whether an answer is correct, and store what a correct one changes (a step, a counter, a new credential).
 
-    Where somebody else has to be asked, give the question instead (`Later`): it is put after the transaction, in which
-    the answer has been counted as a wrong one.
+    If another service must be asked, return the question (`DeferredCheck`): it is asked after the transaction, in which the
+    answer has been counted as a wrong one.
 
-    The challenge is this factor's, live, unused and from this address; a wrong answer is counted by the caller. Raise
-    AuthError only for what is no answer at all: it counts as none. The factor becomes verified later, if nobody objects.
+    The challenge is this factor's, live, unused and from this address; the caller counts wrong answers. Raise AuthError only for
+    a body that contains no answer: it is not counted. The factor becomes verified later, if no hook rejects the attempt.
     """
 
     async def __call__(
         self,
-        accounts: Accounts,
+        context: DeliveryContext,
         transaction: Transaction,
-        user: User,
+        user: AuthUser,
         factor: FactorRow,
         challenge: ChallengeRow,
-        answer: Answer,
-    ) -> bool | Later: ...
+        answer: FactorAnswer,
+    ) -> bool | DeferredCheck: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of second factor. `method` is its entry in AMR, `wrong` the refusal of a wrong answer."""
+class FactorKind:
+    """A kind of second factor. `method` is its entry in AMR, `wrong` builds the error for a wrong answer."""
 
-    method: Method
+    method: SignInMethod
     switches: Callable[[Mfa], Switches]
-    enroll_off: Code
-    verify_off: Code
+    enroll_off: ErrorCode
+    verify_off: ErrorCode
     wrong: Callable[[], AuthError]
-    enroll: Enroll
-    challenge: Challenge
-    verify: Verify
+    enroll: EnrollFunction
+    challenge: ChallengeFunction
+    verify: VerifyFunction

@@ -1,68 +1,74 @@
-"""The factor `totp`: an authenticator app. Source: reference page "auth", sections 9.1 to 9.3."""
+"""The factor `totp`: an authenticator app. Source: docs/reference/auth.md, sections 9.1 to 9.3."""
 
 from urllib.parse import urlsplit
 
 from schemas.settings.auth_factors import Mfa
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.context import Accounts
+from workers.auth.delivery.context import DeliveryContext
 from workers.auth.factors.factors import use_step
-from workers.auth.factors.qr import MOST_BYTES, svg_of
+from workers.auth.factors.qr import MAX_BYTES, svg_of
 from workers.auth.factors.second_factor import (
-    Answer,
+    ChallengeRequest,
     ChallengeRow,
-    ChallengeWish,
     Enrolment,
+    FactorAnswer,
+    FactorKind,
     FactorRow,
-    Kind,
     NewChallenge,
     NewFactor,
     Switches,
 )
 from workers.auth.factors.totp import address_of, new_secret, step_of
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 
 
-async def _enroll(accounts: Accounts, transaction: Transaction, user: User, wanted: Enrolment) -> NewFactor:
-    """Draw a secret, which is told once and kept sealed."""
+async def _enroll(
+    context: DeliveryContext, transaction: Transaction, user: AuthUser, enrolment: Enrolment
+) -> NewFactor:
+    """Create a secret, which is returned once and stored encrypted."""
     del transaction
     secret = new_secret()
-    issuer = wanted.issuer or urlsplit(accounts.settings.site_url).hostname or "localhost"
+    issuer = enrolment.issuer or urlsplit(context.settings.site_url).hostname or "localhost"
     address = address_of(secret, issuer, user.email or user.phone or str(user.id))
-    if len(address) > MOST_BYTES:
+    if len(address) > MAX_BYTES:
         raise rejections.LONG_ISSUER()
 
-    def draw() -> Shown:
+    def draw() -> JsonObject:
         return {"totp": {"qr_code": svg_of(address), "secret": secret, "uri": address}}
 
-    return NewFactor(secret=accounts.vault.seal(secret, wanted.id), draw=draw)
+    return NewFactor(secret=context.vault.seal(secret, enrolment.id), draw=draw)
 
 
 async def _challenge(
-    accounts: Accounts, transaction: Transaction, user: User, factor: FactorRow, wanted: ChallengeWish
+    context: DeliveryContext,
+    transaction: Transaction,
+    user: AuthUser,
+    factor: FactorRow,
+    challenge_request: ChallengeRequest,
 ) -> NewChallenge:
-    """Ask for what the app shows; there is nothing to send."""
-    del accounts, transaction, user, factor, wanted
+    """Return an empty challenge: the app displays a code without being asked."""
+    del context, transaction, user, factor, challenge_request
     return NewChallenge()
 
 
 async def _verify(
-    accounts: Accounts,
+    context: DeliveryContext,
     transaction: Transaction,
-    user: User,
+    user: AuthUser,
     factor: FactorRow,
     challenge: ChallengeRow,
-    answer: Answer,
+    answer: FactorAnswer,
 ) -> bool:
-    """Tell whether a code is right, and use its step up."""
+    """Return whether a code is correct, and use its time step up."""
     del user, challenge
     if not answer.code:
         raise rejections.NO_MFA_CODE()
-    secret = accounts.vault.open(factor.secret or "", factor.id)
-    step = step_of(answer.code, secret, accounts.clock(), factor.last_totp_step)
+    secret = context.vault.open(factor.secret or "", factor.id)
+    step = step_of(answer.code, secret, context.clock(), factor.last_totp_step)
     return step is not None and await use_step(transaction, factor.id, step)
 
 
@@ -70,11 +76,11 @@ def _switches(mfa: Mfa) -> Switches:
     return Switches(mfa.totp.enroll_enabled, mfa.totp.verify_enabled)
 
 
-KIND = Kind(
-    method=Method.TOTP,
+KIND = FactorKind(
+    method=SignInMethod.TOTP,
     switches=_switches,
-    enroll_off=Code.MFA_TOTP_ENROLL_NOT_ENABLED,
-    verify_off=Code.MFA_TOTP_VERIFY_NOT_ENABLED,
+    enroll_off=ErrorCode.MFA_TOTP_ENROLL_NOT_ENABLED,
+    verify_off=ErrorCode.MFA_TOTP_VERIFY_NOT_ENABLED,
     wrong=rejections.WRONG_TOTP,
     enroll=_enroll,
     challenge=_challenge,

@@ -1,16 +1,16 @@
-"""Credentials of WebAuthn as values: known, just made, kept, just used. Pure. Source: WebAuthn Level 3, 4 and 6.1."""
+"""WebAuthn credentials as values: existing, new, stored, used. Pure. Source: WebAuthn Level 3, sections 4 and 6.1."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
 
 
 class Unverified(Exception):
-    """An answer is not what it should be; the text says in what, for the application's developer."""
+    """A response could not be verified; the text tells the application's developer why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A credential that is there, and how browsers reach its authenticator."""
+class KnownCredential:
+    """An existing credential, and how browsers reach its authenticator."""
 
     id: bytes
     transports: tuple[str, ...] = ()
@@ -18,7 +18,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential that was just made."""
+    """A credential that was just created."""
 
     id: bytes
     public_key: bytes = field(repr=False)
@@ -31,8 +31,8 @@ class NewCredential:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What was kept of a credential that is used now."""
+class StoredCredential:
+    """The stored values by which an assertion is verified."""
 
     public_key: bytes = field(repr=False)
     sign_count: int
@@ -40,8 +40,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Assertion:
-    """What a credential's use tells, to be kept."""
+class WebauthnAssertion:
+    """The values of an assertion that must be stored."""
 
     sign_count: int
     is_backed_up: bool

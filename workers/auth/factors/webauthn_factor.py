@@ -1,8 +1,8 @@
-"""The factor `webauthn`: a security key, or what a device has in its place.
+"""The factor `webauthn`: a security key, or the authenticator of a device.
 
-Its first challenge is answered by making a credential (`create`), every other by using it (`request`). The row keeps
-the credential in the form that other servers of this interface write, so that rows may come from there.
-Source: reference page "auth", sections 9.1 to 9.3 and 24.2.
+The first challenge of a factor creates its credential (`create`), every other uses it (`request`). The row holds the
+credential in the form that other servers with this API write, so that rows can be imported.
+Source: docs/reference/auth.md, sections 9.1 to 9.3 and 24.2.
 """
 
 from typing import Literal
@@ -12,27 +12,32 @@ import msgspec
 from msgspec import Struct, field
 
 from schemas.settings.auth_factors import Mfa
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.context import Accounts
+from workers.auth.delivery.context import DeliveryContext
 from workers.auth.factors import passkeys, webauthn_rules
 from workers.auth.factors.relying_party import relying_party
 from workers.auth.factors.second_factor import (
-    Answer,
+    ChallengeRequest,
     ChallengeRow,
-    ChallengeWish,
     Enrolment,
+    FactorAnswer,
+    FactorKind,
     FactorRow,
-    Kind,
     NewChallenge,
     NewFactor,
     Switches,
 )
-from workers.auth.factors.webauthn_credentials import Kept, Known, NewCredential, Unverified
+from workers.auth.factors.webauthn_credentials import (
+    KnownCredential,
+    NewCredential,
+    StoredCredential,
+    Unverified,
+)
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.factors", "webauthn_factor.sql")
@@ -51,7 +56,7 @@ class _Authenticator(Struct):
 
 
 class _Credential(Struct, rename="camel"):
-    """A credential as the row holds it, bytes in base64."""
+    """A credential as the row contains it, bytes in base64."""
 
     id: bytes
     public_key: bytes
@@ -61,94 +66,104 @@ class _Credential(Struct, rename="camel"):
     attestation_type: str = "none"
 
     @property
-    def kept(self) -> Kept:
-        return Kept(self.public_key, self.authenticator.signCount, self.flags.backup_eligible)
+    def stored(self) -> StoredCredential:
+        return StoredCredential(self.public_key, self.authenticator.signCount, self.flags.backup_eligible)
 
     @property
-    def known(self) -> Known:
-        return Known(self.id, tuple(self.transport or ()))
+    def descriptor(self) -> KnownCredential:
+        return KnownCredential(self.id, tuple(self.transport or ()))
 
 
-class _Asked(Struct):
-    """What a challenge keeps: bytes in base64."""
+class _StoredChallenge(Struct):
+    """What a challenge's row contains: bytes in base64."""
 
     type: _Type
     challenge: bytes
 
 
 class _Response(Struct):
-    """What a browser answers. It names a party, too, which is not its business: ours stands in the settings."""
+    """A browser's response. It names a relying party too, which is ignored: the settings decide."""
 
     type: _Type
-    credential_response: Shown
+    credential_response: JsonObject
 
 
-async def _enroll(accounts: Accounts, transaction: Transaction, user: User, wanted: Enrolment) -> NewFactor:
-    """Begin a factor; its credential is made when it is challenged."""
-    del accounts, transaction, user, wanted
+async def _enroll(
+    context: DeliveryContext, transaction: Transaction, user: AuthUser, enrolment: Enrolment
+) -> NewFactor:
+    """Start a factor; its credential is created by its first challenge."""
+    del context, transaction, user, enrolment
     return NewFactor({})
 
 
 async def _challenge(
-    accounts: Accounts, transaction: Transaction, user: User, factor: FactorRow, wanted: ChallengeWish
+    context: DeliveryContext,
+    transaction: Transaction,
+    user: AuthUser,
+    factor: FactorRow,
+    challenge_request: ChallengeRequest,
 ) -> NewChallenge:
-    """Give the options to make the factor's credential, or to use it."""
-    del wanted
-    party, challenge = relying_party(accounts.settings), webauthn_rules.new_challenge()
-    lasts_s = float(accounts.settings.mfa.challenge_expiry_duration)
+    """Return the options to create the factor's credential, or to use it."""
+    del challenge_request
+    party, challenge = relying_party(context.settings), webauthn_rules.new_challenge()
+    lifetime_s = float(context.settings.mfa.challenge_expiry_duration)
     type, credential = _type(factor), _credential(factor)
     if type == "create":
-        known = await passkeys.known(transaction, user.id)
-        options = webauthn_rules.creation_options(party, user, challenge, known, lasts_s, is_passkey=False)
+        existing = await passkeys.credentials_of(transaction, user.id)
+        options = webauthn_rules.creation_options(
+            party, user, challenge, existing, lifetime_s, is_passkey=False
+        )
     else:
-        allowed = [credential.known] if credential is not None else []
-        options = webauthn_rules.request_options(party, challenge, allowed, lasts_s)
-    shown: Shown = {"webauthn": {"type": type, "credential_options": {"publicKey": options}}}
-    return NewChallenge(shown, web_authn_session_data=msgspec.json.encode(_Asked(type, challenge)))
+        allowed = [credential.descriptor] if credential is not None else []
+        options = webauthn_rules.request_options(party, challenge, allowed, lifetime_s)
+    body: JsonObject = {"webauthn": {"type": type, "credential_options": {"publicKey": options}}}
+    return NewChallenge(body, web_authn_session_data=msgspec.json.encode(_StoredChallenge(type, challenge)))
 
 
 async def _verify(
-    accounts: Accounts,
+    context: DeliveryContext,
     transaction: Transaction,
-    user: User,
+    user: AuthUser,
     factor: FactorRow,
     challenge: ChallengeRow,
-    answer: Answer,
+    answer: FactorAnswer,
 ) -> bool:
-    """Tell whether a credential was made or used as it should be, and keep what that changes."""
+    """Verify that a credential was created or used correctly, and store what that changes."""
     try:
-        asked = msgspec.convert(challenge.web_authn_session_data, _Asked)
-        given = msgspec.convert(answer.webauthn, _Response)
+        expected = msgspec.convert(challenge.web_authn_session_data, _StoredChallenge)
+        response = msgspec.convert(answer.webauthn, _Response)
     except msgspec.ValidationError:
         raise rejections.WEBAUTHN_ANSWER() from None
-    if given.type != asked.type:
+    if response.type != expected.type:
         raise rejections.WEBAUTHN_ANSWER()
-    party, old = relying_party(accounts.settings), _credential(factor)
+    party, old = relying_party(context.settings), _credential(factor)
     try:
-        if asked.type == "create":
-            # Whoever began the factor had one challenge answered; another one must not put a foreign key in its place.
+        if expected.type == "create":
+            # A verified factor keeps its credential: a second `create` challenge must not replace it by another key.
             if factor.is_verified or old is not None:
                 return False
-            made = webauthn_rules.verify_creation(party, asked.challenge, given.credential_response)
-            if any(each.id == made.id for each in await passkeys.known(transaction, user.id)):
+            new = webauthn_rules.verify_creation(party, expected.challenge, response.credential_response)
+            if any(other.id == new.id for other in await passkeys.credentials_of(transaction, user.id)):
                 raise rejections.CREDENTIAL_EXISTS()
-            credential = _new(made)
-        elif old is None or not _is_from(old, user, given.credential_response):
+            credential = _new(new)
+        elif old is None or not _is_from(old, user, response.credential_response):
             return False
         else:
-            used = webauthn_rules.verify_request(party, asked.challenge, given.credential_response, old.kept)
+            used = webauthn_rules.verify_request(
+                party, expected.challenge, response.credential_response, old.stored
+            )
             old.authenticator.signCount = used.sign_count
             old.flags.backup_state, old.flags.user_verified = used.is_backed_up, used.is_user_verified
             credential = old
     except Unverified:
         return False
-    await _keep(transaction, factor, challenge, asked.type, credential)
+    await _keep(transaction, factor, challenge, expected.type, credential)
     return True
 
 
-def _is_from(credential: _Credential, user: User, response: Shown) -> bool:
-    """Tell whether an answer claims to be from the factor's credential, and from no other user's. Raises: Unverified."""
-    handle = webauthn_rules.told_user_handle(response)
+def _is_from(credential: _Credential, user: AuthUser, response: JsonObject) -> bool:
+    """Return whether a response is from the factor's credential and not another user's. Raises: Unverified."""
+    handle = webauthn_rules.response_user_handle(response)
     is_foreign = bool(handle) and handle != webauthn_rules.user_handle(user.id)
     return not is_foreign and webauthn_rules.credential_id(response) == credential.id
 
@@ -176,7 +191,7 @@ def _type(factor: FactorRow) -> _Type:
 
 
 def _credential(factor: FactorRow) -> _Credential | None:
-    """Read a factor's credential; None without one that can be used."""
+    """Parse a factor's credential; None if it is missing or malformed."""
     if factor.web_authn_credential is None:
         return None
     try:
@@ -185,13 +200,13 @@ def _credential(factor: FactorRow) -> _Credential | None:
         return None
 
 
-def _new(made: NewCredential) -> _Credential:
+def _new(new: NewCredential) -> _Credential:
     return _Credential(
-        made.id,
-        made.public_key,
-        list(made.transports),
-        _Flags(made.is_user_verified, made.is_backup_eligible, made.is_backed_up),
-        _Authenticator(made.aaguid.bytes, made.sign_count),
+        new.id,
+        new.public_key,
+        list(new.transports),
+        _Flags(new.is_user_verified, new.is_backup_eligible, new.is_backed_up),
+        _Authenticator(new.aaguid.bytes, new.sign_count),
     )
 
 
@@ -199,11 +214,11 @@ def _switches(mfa: Mfa) -> Switches:
     return Switches(mfa.web_authn.enroll_enabled, mfa.web_authn.verify_enabled)
 
 
-KIND = Kind(
-    method=Method.MFA_WEBAUTHN,
+KIND = FactorKind(
+    method=SignInMethod.MFA_WEBAUTHN,
     switches=_switches,
-    enroll_off=Code.MFA_WEBAUTHN_ENROLL_NOT_ENABLED,
-    verify_off=Code.MFA_WEBAUTHN_VERIFY_NOT_ENABLED,
+    enroll_off=ErrorCode.MFA_WEBAUTHN_ENROLL_NOT_ENABLED,
+    verify_off=ErrorCode.MFA_WEBAUTHN_VERIFY_NOT_ENABLED,
     wrong=rejections.WRONG_WEBAUTHN,
     enroll=_enroll,
     challenge=_challenge,

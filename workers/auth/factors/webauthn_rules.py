@@ -1,14 +1,16 @@
-"""WebAuthn without its rows: options for browsers, and their answers judged. Pure but for the random source.
+"""WebAuthn without its rows: options for browsers, and verification of their responses. Pure but for the random source.
 
-Theory. The server draws a challenge and sends options; the browser asks an authenticator, which answers with what it
-signed: the **client data** (challenge, origin of the page) and the **authenticator data** (hash of the party's id,
-flags, counter; when a credential is made, its id and public key too). A registration (*create*) is believed for what it
-says, for we ask for no attestation and look at none; an assertion (*request*) is verified with the key that was kept.
+Theory. The server creates a random challenge and sends options; the browser asks an authenticator, which signs the **client
+data** (challenge, origin of the page) and the **authenticator data** (hash of the party's id, flags, counter; for a new
+credential also its id and public key). A registration (*create*) is trusted on first use, because no attestation is
+requested; an assertion (*request*) is verified with the stored public key. The signed origin defeats phishing, the challenge
+replays, the counter cloned keys.
 
-    options   challenge, party, user       -> JSON, bytes as base64url
-    answers   JSON, the challenge sent     -> NewCredential or Assertion, else Unverified
+    options    challenge, party, user       -> JSON, bytes as base64url
+    responses  JSON, the challenge sent     -> NewCredential or WebauthnAssertion, else Unverified
 
-The library's door is this module. Source: reference page "auth", 9.2, 9.3 and 10; WebAuthn Level 3, 5.4, 5.5, 7.1, 7.2.
+Only this module imports the library. Sources: docs/reference/auth.md, sections 9.2, 9.3 and 10; WebAuthn Level 3, sections
+5.4, 5.5, 7.1 and 7.2.
 """
 
 import secrets
@@ -42,43 +44,55 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.factors.plain_cbor import cbor_of_authenticator_data, refuse_unless_plain
-from workers.auth.factors.relying_party import RelyingParty, refuse_foreign_page
-from workers.auth.factors.webauthn_credentials import Assertion, Kept, Known, NewCredential, Unverified
-from workers.auth.model.rows import User
+from workers.auth.factors.plain_cbor import cbor_of_authenticator_data, require_plain
+from workers.auth.factors.relying_party import RelyingParty, reject_foreign_page
+from workers.auth.factors.webauthn_credentials import (
+    KnownCredential,
+    NewCredential,
+    StoredCredential,
+    Unverified,
+    WebauthnAssertion,
+)
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
 
 _CHALLENGE_BYTES = 32
-_MOST_TEXT = 64 * 1024
-_MOST_NAME = 64
-_MOST_ID_BYTES, _MOST_KEY_BYTES = 1023, 2048
+_MAX_TEXT = 64 * 1024
+_MAX_NAME = 64
+_MAX_ID_BYTES, _MAX_KEY_BYTES = 1023, 2048
 _ALGORITHMS = [
     COSEAlgorithmIdentifier.ECDSA_SHA_256,
     COSEAlgorithmIdentifier.EDDSA,
     COSEAlgorithmIdentifier.RSASSA_PKCS1_v1_5_SHA_256,
 ]
-_TRANSPORTS = frozenset(each.value for each in AuthenticatorTransport)
+_TRANSPORTS = frozenset(transport.value for transport in AuthenticatorTransport)
 _MALFORMED = (
     WebAuthnException, UnsupportedAlgorithm, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
     ValueError,
 )  # fmt: skip
-"""What the library raises: it takes the members of hostile CBOR and JSON for what they should be."""
+"""What the library raises: it does not check the types of members in hostile CBOR and JSON."""
 
 
 def new_challenge() -> bytes:
-    """Draw a challenge."""
+    """Return a random challenge."""
     return secrets.token_bytes(_CHALLENGE_BYTES)
 
 
 def user_handle(id: UUID) -> bytes:
-    """Give what an authenticator keeps of whose a credential is."""
+    """Return the bytes by which an authenticator remembers a credential's user."""
     return str(id).encode()
 
 
 def creation_options(
-    party: RelyingParty, user: User, challenge: bytes, known: list[Known], lasts_s: float, *, is_passkey: bool
-) -> Shown:
-    """Give the options to make a credential: a passkey, which its authenticator finds without a name, or a factor."""
+    party: RelyingParty,
+    user: AuthUser,
+    challenge: bytes,
+    existing: list[KnownCredential],
+    lifetime_s: float,
+    *,
+    is_passkey: bool,
+) -> JsonObject:
+    """Return the options to create a credential: a passkey, which the authenticator finds without a user name, or a factor."""
     name = user.email or user.phone or str(user.id)
     options = generate_registration_options(
         rp_id=party.id,
@@ -87,7 +101,7 @@ def creation_options(
         user_name=name,
         user_display_name=_full_name(user) or name,
         challenge=challenge,
-        timeout=int(lasts_s * 1000),
+        timeout=int(lifetime_s * 1000),
         attestation=AttestationConveyancePreference.NONE,
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED
@@ -96,30 +110,32 @@ def creation_options(
             require_resident_key=is_passkey,
             user_verification=UserVerificationRequirement.PREFERRED,
         ),
-        exclude_credentials=[_descriptor(each) for each in known],
+        exclude_credentials=[_descriptor(credential) for credential in existing],
         supported_pub_key_algs=_ALGORITHMS,
     )
     return options_to_json_dict(options)
 
 
-def request_options(party: RelyingParty, challenge: bytes, allowed: list[Known], lasts_s: float) -> Shown:
-    """Give the options to use a credential; without allowed ones, the user chooses a passkey."""
+def request_options(
+    party: RelyingParty, challenge: bytes, allowed: list[KnownCredential], lifetime_s: float
+) -> JsonObject:
+    """Return the options to use a credential; without allowed ones, the user chooses a passkey."""
     options = generate_authentication_options(
         rp_id=party.id,
         challenge=challenge,
-        timeout=int(lasts_s * 1000),
-        allow_credentials=[_descriptor(each) for each in allowed],
+        timeout=int(lifetime_s * 1000),
+        allow_credentials=[_descriptor(credential) for credential in allowed],
         user_verification=UserVerificationRequirement.PREFERRED,
     )
     return options_to_json_dict(options)
 
 
-def verify_creation(party: RelyingParty, challenge: bytes, credential: Shown) -> NewCredential:
-    """Judge a browser's answer to creation options. Raises: Unverified."""
+def verify_creation(party: RelyingParty, challenge: bytes, credential: JsonObject) -> NewCredential:
+    """Verify a browser's response to creation options. Raises: Unverified."""
     try:
         response = _checked(party, credential)
         attestation = _without_attestation(_bytes(response, "attestationObject"))
-        found = verify_registration_response(
+        verified = verify_registration_response(
             credential=credential
             | {"response": {**response, "attestationObject": bytes_to_base64url(attestation)}},
             expected_challenge=challenge,
@@ -127,58 +143,60 @@ def verify_creation(party: RelyingParty, challenge: bytes, credential: Shown) ->
             expected_origin=list(party.origins),
             supported_pub_key_algs=_ALGORITHMS,
         )
-        decoded_public_key_to_cryptography(decode_credential_public_key(found.credential_public_key))
-        is_eligible = found.credential_device_type is CredentialDeviceType.MULTI_DEVICE
-        aaguid = UUID(found.aaguid)
+        decoded_public_key_to_cryptography(decode_credential_public_key(verified.credential_public_key))
+        is_eligible = verified.credential_device_type is CredentialDeviceType.MULTI_DEVICE
+        aaguid = UUID(verified.aaguid)
     except _MALFORMED as error:
         raise _unverified(error) from None
-    if len(found.credential_id) > _MOST_ID_BYTES or len(found.credential_public_key) > _MOST_KEY_BYTES:
+    if len(verified.credential_id) > _MAX_ID_BYTES or len(verified.credential_public_key) > _MAX_KEY_BYTES:
         raise Unverified("the credential is too long")
-    if bytes_to_base64url(found.credential_id) != credential["id"]:
+    if bytes_to_base64url(verified.credential_id) != credential["id"]:
         raise Unverified("the credential's id is not the one its authenticator signed")
     return NewCredential(
-        found.credential_id,
-        found.credential_public_key,
-        found.sign_count,
+        verified.credential_id,
+        verified.credential_public_key,
+        verified.sign_count,
         aaguid,
         _transports(response),
         is_eligible,
-        found.credential_backed_up,
-        found.user_verified,
+        verified.credential_backed_up,
+        verified.user_verified,
     )
 
 
-def verify_request(party: RelyingParty, challenge: bytes, credential: Shown, kept: Kept) -> Assertion:
-    """Judge a browser's answer to request options, by what was kept of the credential. Raises: Unverified."""
+def verify_request(
+    party: RelyingParty, challenge: bytes, credential: JsonObject, stored: StoredCredential
+) -> WebauthnAssertion:
+    """Verify a browser's response to request options with the stored credential. Raises: Unverified."""
     try:
         response = _checked(party, credential)
-        refuse_unless_plain(cbor_of_authenticator_data(_bytes(response, "authenticatorData")))
-        found = verify_authentication_response(
+        require_plain(cbor_of_authenticator_data(_bytes(response, "authenticatorData")))
+        verified = verify_authentication_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.id,
             expected_origin=list(party.origins),
-            credential_public_key=kept.public_key,
-            credential_current_sign_count=kept.sign_count,
+            credential_public_key=stored.public_key,
+            credential_current_sign_count=stored.sign_count,
         )
     except _MALFORMED as error:
         raise _unverified(error) from None
-    is_eligible = found.credential_device_type is CredentialDeviceType.MULTI_DEVICE
-    if is_eligible is not kept.is_backup_eligible:
+    is_eligible = verified.credential_device_type is CredentialDeviceType.MULTI_DEVICE
+    if is_eligible is not stored.is_backup_eligible:
         raise Unverified("the credential says something else of backups than when it was made")
-    return Assertion(found.new_sign_count, found.credential_backed_up, found.user_verified)
+    return WebauthnAssertion(verified.new_sign_count, verified.credential_backed_up, verified.user_verified)
 
 
-def credential_id(credential: Shown) -> bytes:
-    """Give the id of the credential that an answer is from. Raises: Unverified."""
+def credential_id(credential: JsonObject) -> bytes:
+    """Return the id of the credential that a response is from. Raises: Unverified."""
     try:
         return _bytes(credential, "id")
     except _MALFORMED as error:
         raise _unverified(error) from None
 
 
-def told_user_handle(credential: Shown) -> bytes:
-    """Give the user handle of an answer to request options; empty without one. Raises: Unverified."""
+def response_user_handle(credential: JsonObject) -> bytes:
+    """Return the user handle of a response to request options; empty if absent. Raises: Unverified."""
     response = credential.get("response")
     if not isinstance(response, dict) or response.get("userHandle") is None:
         return b""
@@ -188,55 +206,58 @@ def told_user_handle(credential: Shown) -> bytes:
         raise _unverified(error) from None
 
 
-def _checked(party: RelyingParty, credential: Shown) -> Shown:
-    """Give the response in an answer whose sizes and client data are in order, in words that help to mend it."""
+def _checked(party: RelyingParty, credential: JsonObject) -> JsonObject:
+    """Return the response whose sizes and client data are valid; errors name the cause for the developer."""
     response = credential.get("response")
     if not isinstance(response, dict):
         raise ValueError("the response is missing")
-    told: Shown = dict(response)
+    members: JsonObject = dict(response)
     if any(
-        isinstance(each, str) and len(each) > _MOST_TEXT for each in (*credential.values(), *told.values())
+        isinstance(value, str) and len(value) > _MAX_TEXT
+        for value in (*credential.values(), *members.values())
     ):
         raise ValueError("the response is too long")
-    refuse_foreign_page(party, _bytes(told, "clientDataJSON"))
-    return told
+    reject_foreign_page(party, _bytes(members, "clientDataJSON"))
+    return members
 
 
-def _without_attestation(given: bytes) -> bytes:
-    """Give an attestation object without its statement, which nobody asked for: no certificate is read."""
-    refuse_unless_plain(given)
-    data = parse_cbor(given)["authData"]
-    refuse_unless_plain(cbor_of_authenticator_data(data))
+def _without_attestation(attestation: bytes) -> bytes:
+    """Return an attestation object without its statement: no attestation was requested, and no certificate is parsed."""
+    require_plain(attestation)
+    data = parse_cbor(attestation)["authData"]
+    require_plain(cbor_of_authenticator_data(data))
     return encode_cbor({"fmt": "none", "authData": data, "attStmt": {}})
 
 
-def _bytes(members: Shown, name: str) -> bytes:
+def _bytes(members: JsonObject, name: str) -> bytes:
     text = members.get(name)
     if not isinstance(text, str):
         raise ValueError(f"{name} is missing")
     return base64url_to_bytes(text)
 
 
-def _transports(response: Shown) -> tuple[str, ...]:
-    given = response.get("transports")
-    listed = given if isinstance(given, list) else []
-    return tuple(dict.fromkeys(each for each in listed if isinstance(each, str) and each in _TRANSPORTS))
+def _transports(response: JsonObject) -> tuple[str, ...]:
+    value = response.get("transports")
+    listed = value if isinstance(value, list) else []
+    return tuple(dict.fromkeys(name for name in listed if isinstance(name, str) and name in _TRANSPORTS))
 
 
-def _descriptor(known: Known) -> PublicKeyCredentialDescriptor:
-    transports = [AuthenticatorTransport(each) for each in known.transports if each in _TRANSPORTS]
-    return PublicKeyCredentialDescriptor(id=known.id, transports=transports or None)
+def _descriptor(credential: KnownCredential) -> PublicKeyCredentialDescriptor:
+    transports = [
+        AuthenticatorTransport(transport) for transport in credential.transports if transport in _TRANSPORTS
+    ]
+    return PublicKeyCredentialDescriptor(id=credential.id, transports=transports or None)
 
 
-def _full_name(user: User) -> str:
+def _full_name(user: AuthUser) -> str:
     metadata = user.raw_user_meta_data or {}
     for name in ("full_name", "name"):
         value = metadata.get(name)
         if isinstance(value, str) and value:
-            return value[:_MOST_NAME]
+            return value[:_MAX_NAME]
     return ""
 
 
 def _unverified(error: BaseException) -> Unverified:
-    told = str(error) if isinstance(error, WebAuthnException) else ""
-    return Unverified("the response is malformed" if not told or "__cause__" in told else told[:200])
+    message = str(error) if isinstance(error, WebAuthnException) else ""
+    return Unverified("the response is malformed" if not message or "__cause__" in message else message[:200])

@@ -1,1 +1,1 @@
-"""What several ways of signing in share: PKCE, redirects and their allow list, captcha, the state of a flow."""
+"""Steps that several endpoints share: sign-up, sign-in with a provider, linking, confirmation, address changes, captcha."""

@@ -1,1 +1,1 @@
-"""The HTTP side of auth: routes, one module an endpoint, one module a grant of `/token`."""
+"""Endpoints of auth: routes, request bodies, grants, responses."""

@@ -1,1 +1,1 @@
-"""The values of auth: rows, requests, errors and their codes."""
+"""What every layer of auth needs: rows, requests, errors, claims, codes, redirect rules, rate limits, the context."""

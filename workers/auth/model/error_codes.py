@@ -1,23 +1,23 @@
-"""Every error code of the accounts with its usual status: a table.
+"""Every error code of auth with its default status: a table. An error may carry another status where the API says so.
 
-A refusal may carry another status where the reference says so. Source: reference page "auth", section 23.
+Source: docs/reference/auth.md, section 23.
 """
 
 from enum import StrEnum
 
 
-class Code(StrEnum):
-    """An error code as callers read it; `status` is what usually goes with it."""
+class ErrorCode(StrEnum):
+    """An error code as clients read it; `status` is its default HTTP status."""
 
     status: int
 
-    def __new__(cls, text: str, status: int) -> "Code":
+    def __new__(cls, text: str, status: int) -> "ErrorCode":
         member = str.__new__(cls, text)
         member._value_ = text
         member.status = status
         return member
 
-    # what is wrong with the request, or with us
+    # the request is wrong, or the server failed
     UNEXPECTED_FAILURE = "unexpected_failure", 500
     UNKNOWN = "unknown", 400
     VALIDATION_FAILED = "validation_failed", 400
@@ -26,7 +26,7 @@ class Code(StrEnum):
     REQUEST_TIMEOUT = "request_timeout", 504
     CONFLICT = "conflict", 409
     FEATURE_DISABLED = "feature_disabled", 404
-    # who may ask, and how often
+    # authorization and rate limits
     NO_AUTHORIZATION = "no_authorization", 401
     BAD_JWT = "bad_jwt", 403
     NOT_ADMIN = "not_admin", 403
@@ -46,7 +46,7 @@ class Code(StrEnum):
     EMAIL_ADDRESS_NOT_PROVIDED = "email_address_not_provided", 400
     INVITE_NOT_FOUND = "invite_not_found", 404
     UNEXPECTED_AUDIENCE = "unexpected_audience", 403
-    # ways to sign in
+    # sign-in methods
     SIGNUP_DISABLED = "signup_disabled", 422
     ANONYMOUS_PROVIDER_DISABLED = "anonymous_provider_disabled", 422
     OTP_DISABLED = "otp_disabled", 422

@@ -1,13 +1,13 @@
-"""Every refusal of the accounts, and the shapes in which callers read it.
+"""Every error of auth, and the JSON shapes in which clients read them.
 
     ApiError
-    ├── AuthError            a code, a message, a status; two shapes, by `ApiVersion`
-    │   ├── WeakPassword     the password breaks the rules, and which
-    │   └── RaisedError      SQL of the project refused: its own words reach the caller
-    └── OAuthError           the shape of RFC 6749: error, error_description
+    ├── AuthError              a code, a message, a status; two shapes, by `ApiVersion`
+    │   ├── WeakPassword       the password breaks the rules; the body lists which
+    │   └── ProjectSqlError    SQL of the project raised an error: its message reaches the client
+    └── OAuthError             the shape of RFC 6749: error, error_description
 
-Codes stand in `error_codes.py`; refusals whose wording is fixed in `refusals.py`. The worker's rim calls `seen_by`
-before it answers. Source: reference page "auth", sections 1.2, 5.7, 11.2 and 23; RFC 6749, 5.2.
+Codes are in `error_codes.py`; errors with a fixed text are in `rejections.py`. The worker calls `for_version` before it
+responds. Sources: docs/reference/auth.md, sections 1.2, 5.7, 11.2 and 23; RFC 6749, section 5.2.
 """
 
 import re
@@ -19,16 +19,20 @@ from typing import Self
 from schemas.errors import ApiError
 from schemas.http import Headers
 from schemas.numbers import parse_whole_number
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 
 VERSION_HEADER = "x-supabase-api-version"
-_READABLE = f"{VERSION_HEADER}, x-sb-error-code, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset"
-"""Headers of a refusal that a page may read. Without the version clients in browsers do not look at the code."""
+UNIQUE_VIOLATION = "23505"
+INVALID_TEXT = "22P02"
+UNTRANSLATABLE_CHARACTER = "22P05"
+"""SQLSTATEs that code of auth handles itself; U+0000 in JSON raises the last."""
+_EXPOSED_HEADERS = f"{VERSION_HEADER}, x-sb-error-code, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset"
+"""Response headers that browsers let pages read. Official clients look at the code only if they can read the version."""
 
 
 class ApiVersion(StrEnum):
-    """The shape of error bodies that a caller reads; the value is what is echoed to it."""
+    """The shape of error bodies that a client asked for; the value is echoed in the response."""
 
     FIRST = ""
     Y2024 = "2024-01-01"
@@ -39,25 +43,25 @@ _Y2024 = date(2024, 1, 1)
 
 
 def parse_api_version(header: str | None) -> ApiVersion:
-    """Read `X-Supabase-Api-Version`, a date; what is no date counts as absent."""
+    """Parse `X-Supabase-Api-Version`, a date; any other text counts as absent."""
     if header is None or not _DATE.fullmatch(header):
         return ApiVersion.FIRST
     try:
-        asked = date.fromisoformat(header)
+        requested = date.fromisoformat(header)
     except ValueError:
         return ApiVersion.FIRST
-    return ApiVersion.Y2024 if asked >= _Y2024 else ApiVersion.FIRST
+    return ApiVersion.Y2024 if requested >= _Y2024 else ApiVersion.FIRST
 
 
 class AuthError(ApiError):
-    """A refusal with a code. `status` is the code's usual one unless given; `extra` are further members of the body.
+    """An error with a code. `status` is the code's default unless set; `extra` are further members of the body.
 
-    Of one that will pass, `retry_after_s` says when, `burst` how many requests there may be at once.
+    For errors that pass with time, `retry_after_s` says when to retry, `burst` how many requests are allowed at once.
     """
 
     def __init__(
         self,
-        code: Code,
+        code: ErrorCode,
         message: str,
         status: int | None = None,
         *,
@@ -72,8 +76,8 @@ class AuthError(ApiError):
         self.version = ApiVersion.FIRST
         self.request_id = ""
 
-    def seen_by(self, version: ApiVersion, request_id: str) -> Self:
-        """Take the shape that this caller reads; errors of ours (5xx) name the request."""
+    def for_version(self, version: ApiVersion, request_id: str) -> Self:
+        """Set the shape that the client reads; bodies of server errors (5xx) name the request."""
         self.version, self.request_id = version, request_id
         return self
 
@@ -86,39 +90,39 @@ class AuthError(ApiError):
         return shape | self.extra
 
     def headers(self) -> Headers:
-        own = [("x-sb-error-code", self.code.value), ("access-control-expose-headers", _READABLE)]
+        fields = [("x-sb-error-code", self.code.value), ("access-control-expose-headers", _EXPOSED_HEADERS)]
         if self.version is not ApiVersion.FIRST:
-            own.append((VERSION_HEADER, self.version.value))
+            fields.append((VERSION_HEADER, self.version.value))
         if self.retry_after_s is None:
-            return own
-        own.append(("retry-after", str(self.retry_after_s)))
+            return fields
+        fields.append(("retry-after", str(self.retry_after_s)))
         if self.status == 429:
-            own += [("ratelimit-remaining", "0"), ("ratelimit-reset", str(self.retry_after_s))]
+            fields += [("ratelimit-remaining", "0"), ("ratelimit-reset", str(self.retry_after_s))]
         if self.burst is not None:
-            own.append(("ratelimit-limit", str(self.burst)))
-        return own
+            fields.append(("ratelimit-limit", str(self.burst)))
+        return fields
 
 
 class WeakPassword(AuthError):
-    """The password breaks the rules: `reasons` are `length`, `characters`, `pwned`."""
+    """The password breaks the rules; `reasons` are `length`, `characters`, `pwned`."""
 
     def __init__(self, message: str, reasons: Sequence[str]) -> None:
         self.reasons = list(reasons)
-        super().__init__(Code.WEAK_PASSWORD, message, extra={"weak_password": {"reasons": self.reasons}})
+        super().__init__(ErrorCode.WEAK_PASSWORD, message, extra={"weak_password": {"reasons": self.reasons}})
 
 
-class RaisedError(AuthError):
-    """A trigger or constraint of the project refused a change of ours: the caller reads its words and its SQLSTATE."""
+class ProjectSqlError(AuthError):
+    """A trigger or constraint of the project rejected a change: the client reads its message and SQLSTATE."""
 
     def __init__(
         self, sqlstate: str, message: str, status: int, details: str | None, hint: str | None
     ) -> None:
-        told = {"hint": hint, "detail": details}
+        optional = {"hint": hint, "detail": details}
         super().__init__(
-            Code.UNEXPECTED_FAILURE,
+            ErrorCode.UNEXPECTED_FAILURE,
             message,
             status,
-            extra={name: text for name, text in told.items() if text},
+            extra={name: text for name, text in optional.items() if text},
         )
         self.sqlstate = sqlstate
 
@@ -127,14 +131,14 @@ class RaisedError(AuthError):
 
 
 class OAuthError(ApiError):
-    """A refusal of the OAuth endpoints, `id_token` and `web3`: a word of RFC 6749 and a sentence."""
+    """An error of the OAuth endpoints, `id_token` and `web3`: an error name of RFC 6749 and a description."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(description)
         self.error, self.description, self.status = error, description, status
 
-    def seen_by(self, version: ApiVersion, request_id: str) -> Self:
-        """Stay as it is: this shape is the same for every caller."""
+    def for_version(self, version: ApiVersion, request_id: str) -> Self:
+        """Return the error unchanged: this shape is the same for every client."""
         del version, request_id
         return self
 
@@ -149,41 +153,43 @@ class OAuthError(ApiError):
 
 UNEXPECTED = "Unexpected failure, please check server logs for more information"
 _RETRY_AFTER_S = 1
-_NO_RESOURCES = "53"
-_WORDS_OF_RESOURCES = {
+_INSUFFICIENT_RESOURCES = "53"
+_MISSING_RESOURCES = {
     "53100": "its disk is full",
     "53200": "it is out of memory",
     "53300": "it has too many connections",
 }
-"""SQLSTATEs of a server that lacks something: nothing is wrong with the request, and it may succeed later."""
+"""SQLSTATEs of a server that lacks a resource: the request is valid, and may succeed later."""
 
 
-def refusal_of(error: DatabaseError | Disconnected | PoolTimeout, message: str = UNEXPECTED) -> AuthError:
-    """Turn what the database raised into the answer for the caller; `message` is told where SQL has no words for it.
+def error_from_database(
+    error: DatabaseError | Disconnected | PoolTimeout, message: str = UNEXPECTED
+) -> AuthError:
+    """Convert a database error into the error for the client; `message` is its text if the SQL error is not meant for clients.
 
-    Errors that SQL of the project raises (P0001, PTnnn) and violated constraints (class 23) pass on with their own words.
-    A constraint of ours whose violation has a meaning (an address that is taken) is the business of who runs the statement.
+    Errors that SQL of the project raises (P0001, PTnnn) and violated constraints (class 23) pass on with their own text.
+    A constraint of auth whose violation has a meaning (an address is taken) is handled by the code that runs the statement.
     """
     if isinstance(error, PoolTimeout):
         retry_after_s = error.retry_after_s if isinstance(error, PoolBusy) else _RETRY_AFTER_S
-        return AuthError(Code.UNEXPECTED_FAILURE, str(error), 503, retry_after_s=retry_after_s)
+        return AuthError(ErrorCode.UNEXPECTED_FAILURE, str(error), 503, retry_after_s=retry_after_s)
     if not isinstance(error, DatabaseError):
         return AuthError(
-            Code.UNEXPECTED_FAILURE, "The database cannot be reached", 503, retry_after_s=_RETRY_AFTER_S
+            ErrorCode.UNEXPECTED_FAILURE, "The database cannot be reached", 503, retry_after_s=_RETRY_AFTER_S
         )
-    if error.code[:2] == _NO_RESOURCES:
+    if error.code[:2] == _INSUFFICIENT_RESOURCES:
         words = (
-            f"The database cannot do it now: {_WORDS_OF_RESOURCES.get(error.code, 'a resource is used up')}"
+            f"The database cannot do it now: {_MISSING_RESOURCES.get(error.code, 'a resource is used up')}"
         )
-        return AuthError(Code.UNEXPECTED_FAILURE, words, 503, retry_after_s=_RETRY_AFTER_S)
+        return AuthError(ErrorCode.UNEXPECTED_FAILURE, words, 503, retry_after_s=_RETRY_AFTER_S)
     status = _status_of(error.code)
     if status is None:
-        return AuthError(Code.UNEXPECTED_FAILURE, message)
-    return RaisedError(error.code, error.message, status, error.details, error.hint)
+        return AuthError(ErrorCode.UNEXPECTED_FAILURE, message)
+    return ProjectSqlError(error.code, error.message, status, error.details, error.hint)
 
 
 def _status_of(sqlstate: str) -> int | None:
-    """Give the status of an error that is meant for callers, None for others. PTnnn chooses its own, if it is one."""
+    """Return the status of an SQL error that is meant for clients, else None. PTnnn selects status nnn, if it is valid."""
     if sqlstate == "P0001" or sqlstate.startswith("23"):
         return 500
     if not re.fullmatch(r"PT[0-9]{3}", sqlstate):
@@ -194,19 +200,25 @@ def _status_of(sqlstate: str) -> int | None:
 
 # --- In a redirect -----------------------------------------------------------------------------------------------
 
-_OAUTH_WORDS = {
+_OAUTH_ERRORS = {
     400: "invalid_request",
     401: "unauthorized_client",
     403: "access_denied",
     500: "server_error",
     503: "temporarily_unavailable",
 }
-_DENIED = (Code.SIGNUP_DISABLED, Code.USER_BANNED, Code.PROVIDER_EMAIL_NEEDS_VERIFICATION)
+_ACCESS_DENIED = (
+    ErrorCode.SIGNUP_DISABLED,
+    ErrorCode.USER_BANNED,
+    ErrorCode.PROVIDER_EMAIL_NEEDS_VERIFICATION,
+)
 
 
 def redirect_fields(error: AuthError | OAuthError) -> dict[str, str]:
-    """Give the fields that tell a refusal in the query and fragment of a redirect."""
+    """Return the query and fragment fields that report an error in a redirect."""
     if isinstance(error, OAuthError):
         return {"error": error.error, "error_description": error.description}
-    word = "access_denied" if error.code in _DENIED else _OAUTH_WORDS.get(error.status, "server_error")
+    word = (
+        "access_denied" if error.code in _ACCESS_DENIED else _OAUTH_ERRORS.get(error.status, "server_error")
+    )
     return {"error": word, "error_code": error.code.value, "error_description": error.message}

@@ -1,21 +1,22 @@
-"""Rows of the accounts as values: what `users.sql` and `sessions.sql` give, read from JSON.
+"""Rows of auth as values: the JSON that `users.sql`, `sessions.sql` and `flow_state.sql` return, decoded.
 
-Columns that no step looks at are left out. Times know their zone. Source: reference page "auth", section 24.
+Columns that no code reads are left out. Times have a time zone. Source: docs/reference/auth.md, section 24.
 """
 
+from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from msgspec import Struct
 
-from workers.auth.accounts.sessions import claims
-from workers.auth.accounts.sessions.claims import Used
+from workers.auth.model import claims
+from workers.auth.model.claims import MethodUse
 
 Metadata = dict[str, object]
 
 
-class Identity(Struct, frozen=True):
-    """One way in which a user signs in."""
+class UserIdentity(Struct, frozen=True):
+    """One way in which a user signs in: the account at a provider, or an address."""
 
     id: UUID
     user_id: UUID
@@ -43,8 +44,8 @@ class Factor(Struct, frozen=True):
     last_webauthn_challenge_data: object = None
 
 
-class User(Struct, frozen=True):
-    """An account with its identities and factors. Rows made by hand may lack almost everything."""
+class AuthUser(Struct, frozen=True):
+    """A user with identities and factors. Rows that the project inserted by SQL may lack almost everything."""
 
     id: UUID
     aud: str | None = None
@@ -73,30 +74,59 @@ class User(Struct, frozen=True):
     deleted_at: datetime | None = None
     is_sso_user: bool = False
     is_anonymous: bool = False
-    identities: tuple[Identity, ...] = ()
+    identities: tuple[UserIdentity, ...] = ()
     factors: tuple[Factor, ...] = ()
 
     def is_banned(self, now: datetime) -> bool:
-        """Tell whether the account may not be used now."""
+        """Return whether the user is banned now."""
         return self.banned_until is not None and self.banned_until > now
 
     @property
     def has_verified_factor(self) -> bool:
-        """Whether a second factor is set up."""
-        return any(each.status == "verified" for each in self.factors)
+        """Return whether a second factor is set up."""
+        return any(factor.status == "verified" for factor in self.factors)
 
 
-class Method(Struct, frozen=True):
-    """How a session was entered, and when."""
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user to be created. With an address it gets an identity of the provider `email` or `phone`."""
+
+    aud: str
+    role: str
+    email: str = ""
+    phone: str = ""
+    password_hash: str = ""
+    email_confirmed_at: datetime | None = None
+    phone_confirmed_at: datetime | None = None
+    app_metadata: Metadata = field(default_factory=dict)
+    user_metadata: Metadata = field(default_factory=dict)
+    profile: Metadata = field(default_factory=dict)
+    """Metadata from the sign-up, which the identities store as well."""
+    is_anonymous: bool = False
+    banned_until: datetime | None = None
+    is_proven: bool = True
+    """False for addresses that count as confirmed only because confirmations are switched off."""
+    id: UUID = field(default_factory=uuid4)
+
+    @property
+    def provider(self) -> str:
+        """Return the provider of the first identity."""
+        if self.is_anonymous:
+            return "anonymous"
+        return "email" if self.email else "phone"
+
+
+class SessionMethod(Struct, frozen=True):
+    """A method by which a session was authenticated, and when it was last used."""
 
     authentication_method: str
     created_at: datetime
     provider: str | None = None
-    """Of single sign-on: the id of its provider."""
+    """For single sign-on: the id of its provider."""
 
 
-class Session(Struct, frozen=True):
-    """A sign-in. `key` signs its refresh tokens, `counter` numbers them."""
+class AuthSession(Struct, frozen=True):
+    """A session. `refresh_token_hmac_key` signs its refresh tokens, `refresh_token_counter` numbers them."""
 
     id: UUID
     user_id: UUID
@@ -109,12 +139,16 @@ class Session(Struct, frozen=True):
     scopes: str | None = None
     refresh_token_hmac_key: str | None = None
     refresh_token_counter: int | None = None
-    methods: tuple[Method, ...] = ()
+    methods: tuple[SessionMethod, ...] = ()
 
     @property
-    def used(self) -> tuple[Used, ...]:
-        """How the session was entered, as claims tell it."""
+    def amr(self) -> tuple[MethodUse, ...]:
+        """How the session was authenticated, as claims state it."""
         return tuple(
-            Used(claims.Method(each.authentication_method), int(each.created_at.timestamp()), each.provider)
-            for each in self.methods
+            MethodUse(
+                claims.SignInMethod(use.authentication_method),
+                int(use.created_at.timestamp()),
+                use.provider,
+            )
+            for use in self.methods
         )

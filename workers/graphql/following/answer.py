@@ -11,13 +11,12 @@ import msgspec
 from graphql import OperationType
 from graphql.language import OperationDefinitionNode
 
-from broker.requests.serve import Streamed
+from broker.requests.handler import StreamedResponse
 from schemas import subscriptions
 from schemas.http import Response
-from schemas.subscriptions import Followed, Live, Refused, RowsAsked, RowsFound
+from schemas.subscriptions import LiveQueryPlan, RejectedPlan, RowsAnswer, RowsQuery, SubscriptionPlan
 from workers.database.errors import DatabaseError
-from workers.database.pool import Pool
-from workers.database.session import Work
+from workers.database.transactions.model import TransactionSpec
 from workers.graphql.errors import BadRequest, GraphQLFailure
 from workers.graphql.execute import Around, Outcome, bind, execute, failure_of
 from workers.graphql.following.changes import ChangesPlan, plan_changes
@@ -29,12 +28,12 @@ from workers.graphql.plan.inputs import Lessons
 from workers.graphql.plan.operation import Introspect, plan_operation
 from workers.graphql.respond import respond
 from workers.graphql.role import Known, RoleState, keep
-from workers.request_context.identity import Identity
+from workers.request_context.identity import RequestIdentity
 
 _KEPT = 1000
 """Subscriptions of one role whose plans are kept."""
 _LONGEST_KEPT = 32 * 1024
-_read_rows = msgspec.msgpack.Decoder(RowsAsked).decode
+_read_rows = msgspec.msgpack.Decoder(RowsQuery).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +43,14 @@ class Asking:
     asked: Asked
     text: str
     role: RoleState
-    identity: Identity
+    identity: RequestIdentity
     limits: Limits
 
 
 class Following:
     """Answers about subscriptions."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
         self._live: WeakKeyDictionary[RoleState, dict[object, Known]] = WeakKeyDictionary()
         self._changes: WeakKeyDictionary[RoleState, dict[object, ChangesPlan]] = WeakKeyDictionary()
@@ -60,7 +59,7 @@ class Following:
         """Say what has to be followed for a subscription. Raises: GraphQLFailure, DatabaseError."""
         return _packed(await self._plan(asking))
 
-    async def run(self, asking: Asking, around: Around) -> Response | Streamed:
+    async def run(self, asking: Asking, around: Around) -> Response | StreamedResponse:
         """Run a live query once. Raises: GraphQLFailure; as `execute`."""
         operation = asking.role.compiled(self._query(asking), asking.asked.variables)
         outcome = Outcome(operation.fields)
@@ -78,16 +77,16 @@ class Following:
         found = [plan.statements(key, asking.asked.variables) for key in keys]
         statements = [*around.before, *(one for group in found for one in group)]
         try:
-            work = Work(around.settings, statements, read_only=True, isolation=around.isolation)
+            work = TransactionSpec(around.settings, statements, read_only=True, isolation=around.isolation)
             results = (await self._pool.run(work))[len(around.before) :]
         except DatabaseError as error:
-            return _packed(RowsFound([], errors=errors_text(failure_of(error))))
+            return _packed(RowsAnswer([], errors=errors_text(failure_of(error))))
         values = [rows[0][0] for rows in results]
         groups = [values[place : place + each] for place in range(0, len(values), each)] if each else []
         missing = [place for place, group in enumerate(groups) if group[-1] is None]
-        return _packed(RowsFound([_row(plan, group) for group in groups], missing))
+        return _packed(RowsAnswer([_row(plan, group) for group in groups], missing))
 
-    async def _plan(self, asking: Asking) -> Followed:
+    async def _plan(self, asking: Asking) -> SubscriptionPlan:
         found = _subscription(asking)
         if isinstance(found, TableChanges):
             plan = plan_changes(found, asking.identity, asking.asked.variables)
@@ -107,7 +106,7 @@ class Following:
             if isinstance(one.work, GraphQLFailure):
                 raise one.work
         roots = [one.work for one in planned.fields if not isinstance(one.work, str | Introspect)]
-        return Live(await published(tables_of(roots, asking.role.schema), self._pool))
+        return LiveQueryPlan(await published(tables_of(roots, asking.role.schema), self._pool))
 
     def _query(self, asking: Asking) -> Known:
         """Give the query of a live query. Which field it has may hang on variables."""
@@ -138,7 +137,7 @@ class Following:
         return plan
 
 
-def read_rows(data: bytes) -> RowsAsked:
+def read_rows(data: bytes) -> RowsQuery:
     """Read the body of ROWS. Raises: BadRequest."""
     try:
         asked = _read_rows(data)
@@ -177,7 +176,7 @@ def _row(plan: ChangesPlan, values: Sequence[bytes | None]) -> list[bytes] | Non
 
 def refused(failure: GraphQLFailure) -> Response:
     """Give the answer to PLAN for an operation that cannot be done."""
-    return _packed(Refused(errors_text(failure)))
+    return _packed(RejectedPlan(errors_text(failure)))
 
 
 def errors_text(failure: GraphQLFailure) -> bytes:
@@ -186,5 +185,5 @@ def errors_text(failure: GraphQLFailure) -> bytes:
     return msgspec.json.encode([{"message": failure.message, **extensions}])
 
 
-def _packed(what: Followed | RowsFound) -> Response:
+def _packed(what: SubscriptionPlan | RowsAnswer) -> Response:
     return Response(200, [("content-type", subscriptions.MEDIA_TYPE)], msgspec.msgpack.encode(what))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workers.graphql.plan.inputs import Reader, value_at
 from workers.graphql.plan.tree import All, Compare, Condition, IsNull, Operand
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 
 _OPERATORS = {
     "=": "eq", "<>": "neq", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte", "~~": "like", "~~*": "ilike",
@@ -62,7 +62,7 @@ def _text(part: Condition, readers: Sequence[Reader], variables: Mapping[str, ob
 
 def _value(operand: Operand, readers: Sequence[Reader], variables: Mapping[str, object]) -> str | None:
     param = operand.param
-    if isinstance(param, Slot):
+    if isinstance(param, ParameterSlot):
         reader = readers[param.index]
         return reader.convert(value_at(variables, reader.path))
     return None if param is None else param.decode()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from graphql.language import SelectionSetNode
 
 from schemas.changes import Position
-from schemas.subscriptions import ChangeField, Changes, OldColumn
-from workers.database.session import Statement
+from schemas.subscriptions import ChangeField, OldColumn, RowChangesPlan
+from workers.database.transactions.model import Statement
 from workers.graphql.compiled import Prepared
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.following.carried import carried
@@ -27,8 +27,8 @@ from workers.graphql.plan.rows import row_fields
 from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, quoted, select
 from workers.graphql.plan.tree import All, Compare, Condition, Fields, Operand, Row, Table, TypeName
 from workers.graphql.query.statement import statement_of
-from workers.request_context.identity import Identity
-from workers.sql.compose import Slot
+from workers.request_context.identity import RequestIdentity
+from workers.sql.compose import ParameterSlot
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
 ARGUMENTS = ("event", "filter", "since")
@@ -42,7 +42,7 @@ _BARE: Fields = (("__typename", TypeName("")),)
 class ChangesPlan:
     """What a subscription to changes takes."""
 
-    told: Changes
+    told: RowChangesPlan
     rows: tuple[Prepared, ...]
     """One statement for each `node`, or one that only looks whether the filter holds; behind them, where there is a filter,
     one that looks whether the row is there."""
@@ -53,7 +53,9 @@ class ChangesPlan:
         return [each.statement(whole) for each in self.rows]
 
 
-def plan_changes(asked: TableChanges, identity: Identity, variables: Mapping[str, object]) -> ChangesPlan:
+def plan_changes(
+    asked: TableChanges, identity: RequestIdentity, variables: Mapping[str, object]
+) -> ChangesPlan:
     """Plan a subscription to changes. Raises: GraphQLFailure."""
     entity, planning, selected = asked.entity, asked.planning, asked.selected
     key = entity.key_columns
@@ -73,7 +75,7 @@ def plan_changes(asked: TableChanges, identity: Identity, variables: Mapping[str
     fields, nodes = _fields(planning, selected.sets, entity)
     if rest is not None and not nodes:
         nodes = [_BARE]
-    told = Changes(
+    told = RowChangesPlan(
         role=identity.role,
         claims=identity.claims.encode(),
         table=entity.sql,
@@ -97,7 +99,9 @@ def _prepared(inputs: Inputs, entity: Entity, node: Fields, rest: Condition | No
     parts: list[Condition] = [] if rest is None else [rest]
     for index, column in enumerate(entity.key_columns):
         inputs.readers.append(Reader((_KEY, index), str))
-        parts.append(Compare(column.sql, "=", Operand(Slot(len(inputs.readers) - 1), column.type.sql)))
+        parts.append(
+            Compare(column.sql, "=", Operand(ParameterSlot(len(inputs.readers) - 1), column.type.sql))
+        )
     text, params = statement_of(Row(Table(entity.sql), node, All(tuple(parts))))
     return Prepared(text, params, tuple(inputs.readers))
 

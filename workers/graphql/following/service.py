@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from broker.requests.serve import BodyTooLarge, RequestBody, Streamed
+from broker.requests.handler import BodyTooLarge, RequestBody, StreamedResponse
 from schemas.http import Request, Response
 from schemas.subscriptions import METHOD, PLAN, ROWS, RUN
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
-from workers.database.pool import Pool
 from workers.graphql.around import around
 from workers.graphql.errors import BadRequest, GraphQLFailure, Refused, StaleSchema
 from workers.graphql.execute import failure_of
@@ -30,7 +30,7 @@ class SubscribableWorker:
     def __init__(
         self,
         worker: GraphQLWorker,
-        pool: Pool,
+        pool: ConnectionPool,
         max_body: int,
         state: Callable[[], State],
         renewed: Callable[[State], Awaitable[bool]],
@@ -38,7 +38,7 @@ class SubscribableWorker:
         self._worker, self._max_body, self._state, self._renewed = worker, max_body, state, renewed
         self._following = Following(pool)
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | Streamed:
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Every refusal is an answer; only defects raise."""
         if request.method != METHOD:
             return await self._worker.answer(request, body)
@@ -58,7 +58,7 @@ class SubscribableWorker:
         except PoolTimeout as error:
             raise Refused(504, str(error)) from None
 
-    async def _answer(self, request: Request, data: bytes) -> Response | Streamed:
+    async def _answer(self, request: Request, data: bytes) -> Response | StreamedResponse:
         keys = None
         operation = data
         if request.path == ROWS:
@@ -82,7 +82,7 @@ class SubscribableWorker:
 
     async def _do(
         self, request: Request, asked: Asked, data: bytes, keys: list[list[str]] | None, state: State
-    ) -> Response | Streamed:
+    ) -> Response | StreamedResponse:
         text = asked.query
         if text is None:
             raise BadRequest("The operation must have a text `query`")

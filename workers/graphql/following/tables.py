@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass
 import msgspec
 from msgspec import Struct
 
-from workers.database.pool import Pool
-from workers.database.session import Statement, Work
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.model import Statement, TransactionSpec
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Function, Name, Schema
 from workers.graphql.plan.tree import Call, Join, Table
@@ -47,13 +47,13 @@ def tables_of(plans: Iterable[object], schema: Schema) -> list[Name]:
     return list(found)
 
 
-async def published(names: Iterable[Name], pool: Pool) -> list[Name]:
+async def published(names: Iterable[Name], pool: ConnectionPool) -> list[Name]:
     """Give the tables whose changes are those of tables and views.
 
     Raises: GraphQLFailure that names a table which is not published and says how to change that; DatabaseError.
     """
     asked = msgspec.json.encode([list(name) for name in names])
-    work = Work(_SETTINGS, [Statement(_SQL["behind"], [asked])], read_only=True)
+    work = TransactionSpec(_SETTINGS, [Statement(_SQL["behind"], [asked])], read_only=True)
     found = _read_found((await pool.run(work))[0][0][0] or b"[]")
     if not found:
         raise GraphQLFailure(

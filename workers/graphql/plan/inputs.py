@@ -28,7 +28,7 @@ from graphql.language import (
 
 from schemas.numbers import parse_whole_number
 from workers.graphql.errors import GraphQLFailure
-from workers.sql.compose import Param, Slot
+from workers.sql.compose import Param, ParameterSlot
 
 Path = tuple[str | int, ...]
 """A place inside the variables: the name of one, then keys and indexes."""
@@ -212,7 +212,7 @@ class Inputs:
             return convert(given.look_into()).encode()
         convert(given.value)  # a wrong type is told now
         self.readers.append(Reader(given.path, convert))
-        return Slot(len(self.readers) - 1)
+        return ParameterSlot(len(self.readers) - 1)
 
     def _variable(self, name: str) -> Given:
         if name in self._variables:

@@ -7,7 +7,7 @@ serves every role until the catalog changes; `build.build(snapshot, role, versio
 import asyncio
 from collections.abc import Sequence
 
-from workers.database.session import Sessions, Statement, Work
+from workers.database.transactions.model import Statement, TransactionRunner, TransactionSpec
 from workers.graphql.model import Schema
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.rows import Snapshot, make_snapshot
@@ -19,13 +19,13 @@ _SETTINGS = (("search_path", ""), ("jit", "off"), ("lock_timeout", "500ms"), ("s
 _TAKES_NOTHING = frozenset({"roles"})
 
 
-async def read(sessions: Sessions, schemas: Sequence[str]) -> Snapshot:
+async def read(sessions: TransactionRunner, schemas: Sequence[str]) -> Snapshot:
     """Read what is needed of the exposed schemas, for all roles.
 
     Raises: DatabaseError, PoolTimeout, Disconnected; msgspec.MsgspecError if the catalogs contradict themselves.
     """
     exposed = (_array(schemas),)
-    work = Work(
+    work = TransactionSpec(
         settings=_SETTINGS,
         statements=[
             Statement(text, () if name in _TAKES_NOTHING else exposed) for name, text in _STATEMENTS.items()
@@ -38,7 +38,7 @@ async def read(sessions: Sessions, schemas: Sequence[str]) -> Snapshot:
     return await asyncio.to_thread(make_snapshot, documents, schemas)
 
 
-async def reflect(sessions: Sessions, schemas: Sequence[str], role: str, version: int) -> Schema:
+async def reflect(sessions: TransactionRunner, schemas: Sequence[str], role: str, version: int) -> Schema:
     """Read the catalogs and make the schema of one role.
 
     Raises: as `read`; SchemaError when a comment directive is wrong.

@@ -1,4 +1,4 @@
-"""Columns: how a table is made of them, and how one becomes another (pure)."""
+"""Statements for columns: creating a table with them, adding, dropping and changing one (pure)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from schemas.platform_names import PLATFORM_SCHEMAS
-from workers.project.diff.model import Thing
+from workers.project.diff.model import SchemaObject
 
 _CALL = re.compile(r'(?:"((?:[^"]|"")+)"|([a-z_][\w$]*))\.(?:"(?:[^"]|"")+"|[a-z_][\w$]*)\(')
 
 
-class Column(Struct, frozen=True):
-    """A column as the server spells it."""
+class ColumnDefinition(Struct, frozen=True):
+    """A column with the server's spelling of types and defaults."""
 
     name: str
     type: str
@@ -24,13 +24,13 @@ class Column(Struct, frozen=True):
     default: str
 
 
-def column_of(thing: Thing) -> Column:
-    """Read the column of a thing."""
-    return msgspec.json.decode(thing.detail, type=Column)
+def column_of(item: SchemaObject) -> ColumnDefinition:
+    """Return the column of an object of kind `column`."""
+    return msgspec.json.decode(item.detail, type=ColumnDefinition)
 
 
-def definition(column: Column) -> str:
-    """Spell a column for `create table` or `add column`."""
+def definition(column: ColumnDefinition) -> str:
+    """Return the definition of a column for `create table` or `add column`."""
     parts = [column.name, column.type]
     if column.collation:
         parts.append(f"collate {column.collation}")
@@ -39,47 +39,47 @@ def definition(column: Column) -> str:
         parts.append(f"generated always as ({column.default}) {stored}")
     elif column.identity:
         parts.append(f"generated {'always' if column.identity == 'a' else 'by default'} as identity")
-    elif column.default and not is_late(column):
+    elif column.default and not needs_function(column):
         parts.append(f"default {column.default}")
     if column.is_not_null:
         parts.append("not null")
     return " ".join(parts)
 
 
-def is_late(column: Column) -> bool:
-    """Tell whether a default calls a function of the project, which is made after the tables."""
-    calls = (found[1] or found[2] for found in _CALL.finditer(column.default))
+def needs_function(column: ColumnDefinition) -> bool:
+    """Return whether a default calls a function of the project, which is created after the tables."""
+    calls = (call[1] or call[2] for call in _CALL.finditer(column.default))
     return not column.generated and any(schema not in (*PLATFORM_SCHEMAS, "pg_catalog") for schema in calls)
 
 
-def create_table(table: Thing, columns: Iterable[Thing]) -> str:
-    """Give the statement that makes a table with its columns."""
-    lines = ",\n".join(f"  {definition(column_of(each))}" for each in columns)
+def create_table(table: SchemaObject, columns: Iterable[SchemaObject]) -> str:
+    """Return the statement that creates a table with its columns."""
+    lines = ",\n".join(f"  {definition(column_of(column))}" for column in columns)
     return table.create.replace("(COLUMNS)", f"(\n{lines}\n)" if lines else "()", 1)
 
 
-def late_default(thing: Thing) -> str | None:
-    """Give the statement that sets a default which calls a function of the project."""
-    column = column_of(thing)
+def late_default(item: SchemaObject) -> str | None:
+    """Return the statement that sets a default which calls a function of the project; None for other defaults."""
+    column = column_of(item)
     return (
-        f"alter table {thing.parent} alter column {column.name} set default {column.default}"
-        if is_late(column)
+        f"alter table {item.parent} alter column {column.name} set default {column.default}"
+        if needs_function(column)
         else None
     )
 
 
-def add_column(thing: Thing) -> str:
-    """Give the statement that adds a column."""
-    return f"alter table {thing.parent} add column {definition(column_of(thing))}"
+def add_column(item: SchemaObject) -> str:
+    """Return the statement that adds a column."""
+    return f"alter table {item.parent} add column {definition(column_of(item))}"
 
 
-def drop_column(thing: Thing) -> str:
-    """Give the statement that drops a column."""
-    return f"alter table {thing.parent} drop column {thing.create}"
+def drop_column(item: SchemaObject) -> str:
+    """Return the statement that drops a column."""
+    return f"alter table {item.parent} drop column {item.create}"
 
 
-def alter_column(before: Thing, after: Thing) -> Iterator[str]:
-    """Give the statements that make one column of the other; a generated one is made anew."""
+def alter_column(before: SchemaObject, after: SchemaObject) -> Iterator[str]:
+    """Yield the statements that change a column; a generated one is dropped and added again."""
     old, new = column_of(before), column_of(after)
     if old.generated != new.generated or (new.generated and old.default != new.default):
         yield drop_column(before)

@@ -1,21 +1,21 @@
-"""Compare two snapshots: the statements that bring the first to the second, in an order that works (pure).
+"""Compares two snapshots: the statements that change the first into the second, in an order that works (pure).
 
-What goes away goes first, in the reverse order of making; then what is new or different is made. An object that cannot be
-changed in place is dropped and made anew.
+Objects are dropped first, in the reverse order of creation; then new and different ones are created or changed. An object that
+cannot be changed in place is dropped and created again.
 """
 
 import json
 from collections.abc import Iterator
 
 from workers.project.diff import columns
-from workers.project.diff.model import Snapshot, Thing
+from workers.project.diff.model import SchemaObject, Snapshot
 
 ORDER = (
     "schema", "extension", "enum", "composite", "domain", "sequence", "table", "column", "sequence owner", "function",
     "default", "view", "materialized view", "function on views", "constraint", "foreign key", "index", "row security",
     "trigger", "policy", "privilege", "comment", "publication",
 )  # fmt: skip
-"""The kinds of things in the order in which they are made."""
+"""The kinds of objects in the order in which they are created."""
 
 _IN_PLACE = frozenset(
     {"column", "enum", "comment", "sequence owner", "row security", "table", "extension", "schema"}
@@ -23,27 +23,27 @@ _IN_PLACE = frozenset(
 
 
 def compare(before: Snapshot, after: Snapshot) -> list[str]:
-    """Give the statements, without semicolons."""
-    made_anew = _made_anew(before, after)
-    statements = [*_dropped(before, after, made_anew)]
+    """Return the statements, without semicolons."""
+    recreated = _keys_to_recreate(before, after)
+    statements = [*_drop_statements(before, after, recreated)]
     for kind in ORDER:
-        statements += _made(kind, before, after, made_anew)
+        statements += _create_statements(kind, before, after, recreated)
     if any(statement.lstrip().lower().startswith("create or replace") for statement in statements):
         statements.insert(0, "set check_function_bodies = off")
     return statements
 
 
-def _made_anew(before: Snapshot, after: Snapshot) -> set[tuple[str, str]]:
-    """Give what is in both and cannot be changed in place."""
+def _keys_to_recreate(before: Snapshot, after: Snapshot) -> set[tuple[str, str]]:
+    """Return the keys of objects that differ and cannot be changed in place."""
     return {
         key
         for key, new in after.items()
-        if (old := before.get(key)) and old != new and not _changes(old, new)
+        if (old := before.get(key)) and old != new and not _can_change_in_place(old, new)
     }
 
 
-def _changes(old: Thing, new: Thing) -> bool:
-    """Tell whether one can become the other in place."""
+def _can_change_in_place(old: SchemaObject, new: SchemaObject) -> bool:
+    """Return whether an object can be changed in place."""
     match new.kind:
         case "enum":
             return added_labels(old, new) is not None
@@ -54,60 +54,64 @@ def _changes(old: Thing, new: Thing) -> bool:
     return new.kind in _IN_PLACE
 
 
-def _dropped(before: Snapshot, after: Snapshot, made_anew: set[tuple[str, str]]) -> Iterator[str]:
-    gone = {thing.name for key, thing in before.items() if thing.kind in _OWNERS and key not in after}
-    again = {name for kind, name in made_anew if kind in _OWNERS}
+def _drop_statements(before: Snapshot, after: Snapshot, recreated: set[tuple[str, str]]) -> Iterator[str]:
+    gone = {item.name for key, item in before.items() if item.kind in _OWNERS and key not in after}
+    again = {name for kind, name in recreated if kind in _OWNERS}
     for kind in reversed(ORDER):
-        for key, thing in reversed(before.items()):
-            if thing.kind != kind or (key in after and key not in made_anew):
+        for key, item in reversed(before.items()):
+            if item.kind != kind or (key in after and key not in recreated):
                 continue
-            if thing.parent in gone or (thing.kind in ("privilege", "comment") and thing.parent in again):
-                continue  # goes with what it belongs to
-            yield columns.drop_column(thing) if kind == "column" else thing.drop
+            if item.parent in gone or (item.kind in ("privilege", "comment") and item.parent in again):
+                continue  # dropped together with its parent
+            yield columns.drop_column(item) if kind == "column" else item.drop
 
 
 _OWNERS = frozenset({"table", "view", "materialized view", "function", "function on views"})
-"""Kinds that take what belongs to them along."""
+"""Kinds whose privileges and comments are dropped with them."""
 
 
-def _made(kind: str, before: Snapshot, after: Snapshot, made_anew: set[tuple[str, str]]) -> Iterator[str]:
-    again = {name for what, name in made_anew if what in _OWNERS}
+def _create_statements(
+    kind: str, before: Snapshot, after: Snapshot, recreated: set[tuple[str, str]]
+) -> Iterator[str]:
+    again = {name for what, name in recreated if what in _OWNERS}
     new_tables = {name for what, name in after if what == "table" and (what, name) not in before}
-    for key, thing in after.items():
+    for key, item in after.items():
         if kind == "default":
-            if thing.kind == "column" and key not in before and (statement := columns.late_default(thing)):
+            if item.kind == "column" and key not in before and (statement := columns.late_default(item)):
                 yield statement
             continue
-        if thing.kind != kind:
+        if item.kind != kind:
             continue
         old = before.get(key)
-        comes_back = thing.kind in ("privilege", "comment") and thing.parent in again
-        if old is None or key in made_anew or comes_back:
-            yield from _new(thing, after, new_tables)
-        elif old != thing:
-            yield from _changed(old, thing)
+        comes_back = item.kind in ("privilege", "comment") and item.parent in again
+        if old is None or key in recreated or comes_back:
+            yield from _statements_for_new(item, after, new_tables)
+        elif old != item:
+            yield from _statements_for_changed(old, item)
 
 
-def _new(thing: Thing, after: Snapshot, new_tables: set[str]) -> Iterator[str]:
-    match thing.kind:
+def _statements_for_new(item: SchemaObject, after: Snapshot, new_tables: set[str]) -> Iterator[str]:
+    match item.kind:
         case "table":
-            mine = [each for each in after.values() if each.kind == "column" and each.parent == thing.name]
-            yield columns.create_table(thing, mine)
+            of_table = [
+                column for column in after.values() if column.kind == "column" and column.parent == item.name
+            ]
+            yield columns.create_table(item, of_table)
         case "column":
-            if thing.parent not in new_tables:
-                yield columns.add_column(thing)
+            if item.parent not in new_tables:
+                yield columns.add_column(item)
         case _:
-            yield thing.create
+            yield item.create
 
 
-def _changed(old: Thing, new: Thing) -> Iterator[str]:
+def _statements_for_changed(old: SchemaObject, new: SchemaObject) -> Iterator[str]:
     match new.kind:
         case "column":
             yield from columns.alter_column(old, new)
         case "enum":
             yield from added_labels(old, new) or ()
         case "table":
-            return  # its columns tell
+            return  # only its columns can differ
         case "row security":
             yield old.drop
             yield new.create
@@ -115,12 +119,12 @@ def _changed(old: Thing, new: Thing) -> Iterator[str]:
             yield new.create
 
 
-def added_labels(old: Thing, new: Thing) -> list[str] | None:
-    """Give the statements that add the labels an enum lacks; None if it has labels that must go."""
+def added_labels(old: SchemaObject, new: SchemaObject) -> list[str] | None:
+    """Return the statements that add missing labels to an enum; None if it has labels that must be removed."""
     before, after = json.loads(old.detail), json.loads(new.detail)
     if [label for label in after if label in before] != before:
         return None
-    found: list[str] = []
+    statements: list[str] = []
     for place, label in enumerate(after):
         if label not in before:
             where = (
@@ -130,8 +134,8 @@ def added_labels(old: Thing, new: Thing) -> list[str] | None:
                 if before
                 else ""
             )
-            found.append(f"alter type {new.name} add value {_text(label)}{where}")
-    return found
+            statements.append(f"alter type {new.name} add value {_text(label)}{where}")
+    return statements
 
 
 def _text(value: str) -> str:

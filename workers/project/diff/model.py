@@ -2,17 +2,17 @@
 
 from msgspec import Struct
 
-CANNOT_SEE = (
+NOT_COMPARED = (
     "roles and their settings, default privileges, owners, event triggers, casts, operators, aggregates, rules, "
     "foreign servers, privileges on columns, statistics, text search, storage parameters, rows"
 )
-"""What a comparison does not look at."""
+"""Kinds of objects that are not compared."""
 
 
-class Thing(Struct, frozen=True):
-    """One object: what it is, how SQL names it, how it is made and removed.
+class SchemaObject(Struct, frozen=True):
+    """One object: its kind, its name in SQL, the SQL that creates and drops it.
 
-    `parent` is the table it goes away with; `detail` is what tells whether it can be changed in place.
+    `parent` is the table that it is dropped with; `detail` decides whether it can be changed in place.
     """
 
     kind: str
@@ -23,5 +23,5 @@ class Thing(Struct, frozen=True):
     detail: str = ""
 
 
-Snapshot = dict[tuple[str, str], Thing]
-"""All objects of a database by kind and name, in the order in which they were made."""
+Snapshot = dict[tuple[str, str], SchemaObject]
+"""All objects of a database by kind and name, in the order in which they were created."""

@@ -1,10 +1,10 @@
-"""What the generated types speak of, as data: relations, functions, enums, composite types of some schemas (pure)."""
+"""The input of type generation as data: relations, functions, enums and composite types of some schemas (pure)."""
 
 from msgspec import Struct
 
 
-class Type(Struct, frozen=True):
-    """One type of the database. Domains are followed to what they stand on."""
+class TypegenType(Struct, frozen=True):
+    """One type of the database. For a domain, `base` is its base type."""
 
     id: int
     schema: str
@@ -15,12 +15,12 @@ class Type(Struct, frozen=True):
     """Type of an array's elements."""
     labels: list[str] = []
     relation_kind: str = ""
-    """Of a composite type: c for one made by itself, else the kind of the relation whose rows it is."""
+    """Of a composite type: c for a stand-alone one, else the kind of the relation whose row type it is."""
     base: int = 0
-    """What a domain stands on, under all domains."""
+    """Base type of a domain, under all nested domains."""
 
 
-class Column(Struct, frozen=True):
+class TypegenColumn(Struct, frozen=True):
     """A column of a relation, or an attribute of a composite type."""
 
     name: str
@@ -28,24 +28,24 @@ class Column(Struct, frozen=True):
     is_nullable: bool = True
     has_default: bool = False
     is_always_made: bool = False
-    """Generated, or always as identity: the client must not give it."""
+    """Generated, or `generated always as identity`: clients must not send it."""
     is_updatable: bool = True
 
 
-class Relation(Struct, frozen=True):
+class TypegenRelation(Struct, frozen=True):
     """A table, view or composite type; `kind` as Postgres spells it."""
 
     schema: str
     name: str
     kind: str
-    columns: list[Column]
+    columns: list[TypegenColumn]
     is_insertable: bool = False
     """Rows can be inserted into this view, by rule or trigger perhaps."""
     is_updatable: bool = False
     """Rows of this view can be updated."""
 
 
-class Argument(Struct, frozen=True):
+class TypegenArgument(Struct, frozen=True):
     """An argument of a function; `mode`: i in, o out, b both, v variadic, t column of its table."""
 
     name: str
@@ -54,22 +54,22 @@ class Argument(Struct, frozen=True):
     has_default: bool = False
 
 
-class Function(Struct, frozen=True):
+class TypegenFunction(Struct, frozen=True):
     """A function that clients may call."""
 
     schema: str
     name: str
-    arguments: list[Argument]
+    arguments: list[TypegenArgument]
     returns: int
     returns_set: bool
     is_one: bool = False
     """It returns at most one row: `rows 1`."""
     signature: str = ""
-    """Its arguments as SQL spells them: overloads stand in this order."""
+    """Its arguments in SQL; overloads are sorted by it."""
 
 
-class Link(Struct, frozen=True):
-    """A foreign key, as the relation sees it that has it."""
+class TypegenForeignKey(Struct, frozen=True):
+    """A foreign key, seen from the relation that has it."""
 
     schema: str
     relation: str
@@ -80,11 +80,11 @@ class Link(Struct, frozen=True):
     is_one_to_one: bool
 
 
-class Database(Struct, frozen=True):
-    """All of it."""
+class TypegenDatabase(Struct, frozen=True):
+    """All schemas for which types are generated."""
 
     schemas: list[str]
-    relations: list[Relation]
-    functions: list[Function]
-    types: dict[int, Type]
-    links: list[Link] = []
+    relations: list[TypegenRelation]
+    functions: list[TypegenFunction]
+    types: dict[int, TypegenType]
+    links: list[TypegenForeignKey] = []

@@ -1,7 +1,7 @@
-"""Types for Python: a pydantic model for the rows of each table and view, typed dictionaries for what is written (pure).
+"""Generates Python types: a pydantic model for the rows of each table and view, typed dictionaries for writes (pure).
 
-Names of classes are the schema's and the relation's in capitals: `PublicPosts`, `PublicPostsInsert`. A name that is no
-word of Python is a field with an alias in models, and keeps its spelling in the dictionaries.
+Class names are the capitalized schema and relation: `PublicPosts`, `PublicPostsInsert`. A column name that is not a Python
+identifier becomes a field with an alias in models, and keeps its spelling in the dictionaries.
 """
 
 import json
@@ -9,12 +9,12 @@ import keyword
 import re
 from collections.abc import Iterable
 
-from workers.project.types.model import Column, Database, Relation, Type
-from workers.project.types.shape import (
+from workers.project.types.model import TypegenColumn, TypegenDatabase, TypegenRelation, TypegenType
+from workers.project.types.schema_parts import (
     COMPOSITE,
     TABLES,
+    base_type,
     columns_of,
-    plain,
     schemas_of,
 )
 
@@ -50,24 +50,32 @@ _MOMENT = re.compile(r"datetime\.(?:datetime|date|time)")
 _NOT_IN_WORDS = re.compile(r"\W+", re.ASCII)
 
 
-def python(database: Database) -> str:
-    """Give the whole file."""
+def python(database: TypegenDatabase) -> str:
+    """Return the whole file."""
     schemas = schemas_of(database)
     enums = [
-        f"{_class(each.schema, each.name)}: TypeAlias = {_literal(each)}"
-        for one in schemas
-        for each in one.enums
+        f"{_class(enum.schema, enum.name)}: TypeAlias = {_literal(enum)}"
+        for schema in schemas
+        for enum in schema.enums
     ]
-    relations = [each for one in schemas for each in (*one.composites, *one.tables, *one.views)]
-    models = [_model(database, each) for each in relations]
-    written = [each for each in relations if each.kind in TABLES or each.is_updatable or each.is_insertable]
-    dictionaries = [_dictionary(database, each, what) for each in written for what in ("Insert", "Update")]
+    relations = [
+        relation for schema in schemas for relation in (*schema.composites, *schema.tables, *schema.views)
+    ]
+    models = [_model(database, relation) for relation in relations]
+    written = [
+        relation
+        for relation in relations
+        if relation.kind in TABLES or relation.is_updatable or relation.is_insertable
+    ]
+    dictionaries = [
+        _dictionary(database, relation, what) for relation in written for what in ("Insert", "Update")
+    ]
     return "\n\n".join([_HEAD, *enums, *models, *dictionaries]) + "\n"
 
 
-def py_type(database: Database, id: int) -> str:
-    """Give a type of the database in Python, as it is read."""
-    kind = plain(database, id)
+def py_type(database: TypegenDatabase, id: int) -> str:
+    """Return the Python type of a database type, as it is read."""
+    kind = base_type(database, id)
     if kind is None:
         return "Any"
     if kind.kind == "a":
@@ -79,25 +87,25 @@ def py_type(database: Database, id: int) -> str:
     return _KNOWN.get(kind.name, "Any")
 
 
-def _model(database: Database, relation: Relation) -> str:
+def _model(database: TypegenDatabase, relation: TypegenRelation) -> str:
     name = _class(relation.schema, relation.name)
-    taken: set[str] = set()
+    used: set[str] = set()
     lines = [f"class {name}(BaseModel):", f'    """{_described(relation)}"""', ""]
-    lines += [_field(database, column, taken) for column in columns_of(relation)] or ["    pass"]
+    lines += [_field(database, column, used) for column in columns_of(relation)] or ["    pass"]
     return "\n".join(lines)
 
 
-def _field(database: Database, column: Column, taken: set[str]) -> str:
+def _field(database: TypegenDatabase, column: TypegenColumn, used: set[str]) -> str:
     kind = py_type(database, column.type) + (" | None" if column.is_nullable else "")
-    word = _word(column.name, taken)
+    word = _word(column.name, used)
     default = "default=None, " if column.is_nullable else ""
     if word != column.name:
         return f"    {word}: {kind} = Field({default}alias={json.dumps(column.name)})"
     return f"    {word}: {kind}{' = None' if column.is_nullable else ''}"
 
 
-def _dictionary(database: Database, relation: Relation, what: str) -> str:
-    """Give what is written, in the form that takes any key."""
+def _dictionary(database: TypegenDatabase, relation: TypegenRelation, what: str) -> str:
+    """Return the typed dictionary for writes, in the functional form, which accepts any key."""
     lines: list[str] = []
     for column in columns_of(relation):
         if column.is_always_made or not column.is_updatable:
@@ -110,13 +118,13 @@ def _dictionary(database: Database, relation: Relation, what: str) -> str:
 
 
 def _written(kind: str) -> str:
-    """Give a type as JSON takes it."""
+    """Return the type that JSON accepts for a read type."""
     for read, written in _WRITTEN.items():
         kind = kind.replace(read, written)
     return _MOMENT.sub("str", kind)
 
 
-def _literal(kind: Type) -> str:
+def _literal(kind: TypegenType) -> str:
     return f"Literal[{', '.join(map(json.dumps, kind.labels))}]" if kind.labels else "None"
 
 
@@ -128,19 +136,19 @@ def _class(schema: str, name: str) -> str:
     return joined if joined.isidentifier() else f"T{joined}"
 
 
-def _word(name: str, taken: set[str]) -> str:
-    """Give a name that a field of a model may have, another than those taken."""
+def _word(name: str, used: set[str]) -> str:
+    """Return a valid field name of a model that is not in `used`, and add it there."""
     word = _NOT_IN_WORDS.sub("_", name).lstrip("_") or "field"
     if word[0].isdigit() or keyword.iskeyword(word) or _is_of_models(word):
         word = f"field_{word}"
-    while word in taken:
+    while word in used:
         word += "_"
-    taken.add(word)
+    used.add(word)
     return word
 
 
 def _is_of_models(word: str) -> bool:
-    """Tell whether pydantic's models have a name of their own for this."""
+    """Return whether pydantic's models already use this name."""
     return word.startswith("model_") or word in (
         "copy",
         "dict",
@@ -152,7 +160,7 @@ def _is_of_models(word: str) -> bool:
     )
 
 
-def _described(relation: Relation) -> str:
+def _described(relation: TypegenRelation) -> str:
     what = {COMPOSITE: "The composite type", "v": "A row of the view", "m": "A row of the view"}
     name = f"{relation.schema}.{relation.name}".replace("\\", "").replace('"', "'")
     return f"{what.get(relation.kind, 'A row of the table')} {name}."

@@ -1,8 +1,8 @@
-"""Types for TypeScript: the `Database` type that the official clients take, and short names for its parts (pure).
+"""Generates TypeScript types: the `Database` type that the official clients take, and short names for its parts (pure).
 
-The shape is that of the official generator: Tables with Row, Insert, Update and Relationships; Views, Functions, Enums,
-CompositeTypes; Tables<>, TablesInsert<>, TablesUpdate<>, Enums<>, CompositeTypes<>, Constants. Everything is in the order
-of its name, so that two runs give the same file.
+The shape follows the official generator: Tables with Row, Insert, Update and Relationships; Views, Functions, Enums,
+CompositeTypes; Tables<>, TablesInsert<>, TablesUpdate<>, Enums<>, CompositeTypes<>, Constants. Everything is sorted by
+name, so that two runs generate the same file.
 """
 
 import json
@@ -10,17 +10,25 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 
-from workers.project.types.model import Argument, Column, Database, Function, Link, Relation, Type
-from workers.project.types.shape import (
+from workers.project.types.model import (
+    TypegenArgument,
+    TypegenColumn,
+    TypegenDatabase,
+    TypegenForeignKey,
+    TypegenFunction,
+    TypegenRelation,
+    TypegenType,
+)
+from workers.project.types.schema_parts import (
     COMPOSITE,
     TABLES,
-    Schema,
+    TypegenSchema,
+    base_type,
     columns_of,
     computed_of,
     inputs_of,
     links_of,
     outputs_of,
-    plain,
     relation_of,
     schemas_of,
     takes_row,
@@ -29,14 +37,14 @@ from workers.project.types.shape import (
 _WIDTH = 80
 _NONE = "[_ in never]: never"
 _NO_ARGUMENTS = "Record<PropertyKey, never>"
-"""Not `never`: to the clients that would be a computed field of every table."""
+"""Not `never`: the clients would read that as a computed field of every table."""
 _WORD = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "numeric")
 _TEXTS = (
     "bytea", "bpchar", "varchar", "date", "text", "citext", "time", "timetz", "timestamp", "timestamptz", "uuid",
     "vector", "interval",
 )  # fmt: skip
-_KNOWN = {
+_TYPES = {
     "bool": "boolean",
     **dict.fromkeys(_NUMBERS, "number"),
     **dict.fromkeys(_TEXTS, "string"),
@@ -56,17 +64,19 @@ _JSON = """export type Json =
 Lines = list[str]
 
 
-def typescript(database: Database) -> str:
-    """Give the whole file."""
+def typescript(database: TypegenDatabase) -> str:
+    """Return the whole file."""
     schemas = schemas_of(database)
-    body = _block("export type Database =", [line for each in schemas for line in _schema(database, each)])
+    body = _block(
+        "export type Database =", [line for schema in schemas for line in _schema(database, schema)]
+    )
     tail = resources.files("workers.project.types").joinpath("typescript_tail.ts").read_text(encoding="utf-8")
     return "\n".join([_JSON, *body, "", tail, *_constants(schemas), ""])
 
 
-def ts_type(database: Database, id: int) -> str:
-    """Give a type of the database in TypeScript."""
-    kind = plain(database, id)
+def ts_type(database: TypegenDatabase, id: int) -> str:
+    """Return the TypeScript type of a database type."""
+    kind = base_type(database, id)
     if kind is None:
         return "unknown"
     if kind.kind == "a":
@@ -79,19 +89,21 @@ def ts_type(database: Database, id: int) -> str:
         return _path(kind, "CompositeTypes") if kind.schema in database.schemas else "unknown"
     if kind.relation_kind and kind.schema in database.schemas:
         return _path(kind, "Tables" if kind.relation_kind in TABLES else "Views") + '["Row"]'
-    return _KNOWN.get(kind.name, "unknown")
+    return _TYPES.get(kind.name, "unknown")
 
 
-def _path(kind: Type, group: str) -> str:
+def _path(kind: TypegenType, group: str) -> str:
     return f"Database[{json.dumps(kind.schema)}][{json.dumps(group)}][{json.dumps(kind.name)}]"
 
 
-def _schema(database: Database, schema: Schema) -> Lines:
-    tables = [line for each in schema.tables for line in _relation(database, each)]
-    views = [line for each in schema.views for line in _relation(database, each)]
-    functions = [line for name, each in schema.functions.items() for line in _functions(database, name, each)]
-    enums = [line for each in schema.enums for line in _enum(each)]
-    composites = [line for each in schema.composites for line in _composite(database, each)]
+def _schema(database: TypegenDatabase, schema: TypegenSchema) -> Lines:
+    tables = [line for table in schema.tables for line in _relation(database, table)]
+    views = [line for view in schema.views for line in _relation(database, view)]
+    functions = [
+        line for name, overloads in schema.functions.items() for line in _functions(database, name, overloads)
+    ]
+    enums = [line for enum in schema.enums for line in _enum(enum)]
+    composites = [line for composite in schema.composites for line in _composite(database, composite)]
     groups = {
         "Tables": tables, "Views": views, "Functions": functions, "Enums": enums, "CompositeTypes": composites,
     }  # fmt: skip
@@ -99,57 +111,59 @@ def _schema(database: Database, schema: Schema) -> Lines:
     return _block(f"{_key(schema.name)}:", inner)
 
 
-def _relation(database: Database, relation: Relation) -> Lines:
+def _relation(database: TypegenDatabase, relation: TypegenRelation) -> Lines:
     columns = columns_of(relation)
     row = [f"{_key(column.name)}: {_of(database, column)}" for column in columns]
-    row += [line for each in computed_of(database, relation) for line in _computed(database, each)]
+    row += [line for function in computed_of(database, relation) for line in _computed(database, function)]
     parts = _block("Row:", row)
     if relation.kind in TABLES:
-        parts += _block("Insert:", [_given(database, column, must=_must(column)) for column in columns])
-        parts += _block("Update:", [_given(database, column, must=False) for column in columns])
-    shown = [_through_view(database, column) for column in columns]
-    parts += _block("Insert:", shown) if relation.is_insertable else []
-    parts += _block("Update:", shown) if relation.is_updatable else []
+        parts += _block(
+            "Insert:", [_member(database, column, must=_is_required(column)) for column in columns]
+        )
+        parts += _block("Update:", [_member(database, column, must=False) for column in columns])
+    members = [_through_view(database, column) for column in columns]
+    parts += _block("Insert:", members) if relation.is_insertable else []
+    parts += _block("Update:", members) if relation.is_updatable else []
     return _block(f"{_key(relation.name)}:", [*parts, *_relationships(links_of(database, relation))])
 
 
-def _computed(database: Database, function: Function) -> Lines:
-    """Give a function of a relation's row as a column of it."""
+def _computed(database: TypegenDatabase, function: TypegenFunction) -> Lines:
+    """Return a function of a relation's row as a column of it."""
     rows = _rows(database, function)
     if rows is not None:
         return _block(f"{_key(function.name)}:", rows, end="} | null")
     return [f"{_key(function.name)}: {_or_null(ts_type(database, function.returns))}"]
 
 
-def _of(database: Database, column: Column) -> str:
-    shown = ts_type(database, column.type)
+def _of(database: TypegenDatabase, column: TypegenColumn) -> str:
+    kind = ts_type(database, column.type)
     if column.is_nullable:
-        return _or_null(shown)
-    return f"NonNullable<{shown}>" if shown == "Json" else shown
+        return _or_null(kind)
+    return f"NonNullable<{kind}>" if kind == "Json" else kind
 
 
-def _or_null(shown: str) -> str:
-    """Add null; what is not known may be it anyway."""
-    return shown if shown == "unknown" else f"{shown} | null"
+def _or_null(kind: str) -> str:
+    """Add null; `unknown` already includes it."""
+    return kind if kind == "unknown" else f"{kind} | null"
 
 
-def _must(column: Column) -> bool:
+def _is_required(column: TypegenColumn) -> bool:
     return not (column.is_nullable or column.has_default)
 
 
-def _given(database: Database, column: Column, *, must: bool) -> str:
+def _member(database: TypegenDatabase, column: TypegenColumn, *, must: bool) -> str:
     if column.is_always_made:
         return f"{_key(column.name)}?: never"
     return f"{_key(column.name)}{'' if must else '?'}: {_of(database, column)}"
 
 
-def _through_view(database: Database, column: Column) -> str:
+def _through_view(database: TypegenDatabase, column: TypegenColumn) -> str:
     if not column.is_updatable:
         return f"{_key(column.name)}?: never"
     return f"{_key(column.name)}?: {_or_null(ts_type(database, column.type))}"
 
 
-def _relationships(links: Sequence[Link]) -> Lines:
+def _relationships(links: Sequence[TypegenForeignKey]) -> Lines:
     if not links:
         return ["Relationships: []"]
     lines = ["Relationships: ["]
@@ -166,39 +180,43 @@ def _relationships(links: Sequence[Link]) -> Lines:
     return [*lines, "]"]
 
 
-def _functions(database: Database, name: str, functions: Sequence[Function]) -> Lines:
-    """Give a function; overloads are a union."""
+def _functions(database: TypegenDatabase, name: str, functions: Sequence[TypegenFunction]) -> Lines:
+    """Return a function; overloads are a union."""
     if len(functions) == 1:
-        return _hung(f"{_key(name)}:", _function(database, functions[0], functions))
+        return _one_line_or_block(f"{_key(name)}:", _function(database, functions[0], functions))
     lines = [f"{_key(name)}:"]
     for function in functions:
-        first, *rest = _hung("|", _function(database, function, functions))
+        first, *rest = _one_line_or_block("|", _function(database, function, functions))
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     return lines
 
 
-def _function(database: Database, function: Function, overloads: Sequence[Function]) -> Lines:
-    """Give what stands between the braces of one function."""
+def _function(
+    database: TypegenDatabase, function: TypegenFunction, overloads: Sequence[TypegenFunction]
+) -> Lines:
+    """Return the members between the braces of one function."""
     inputs = [
-        f"{_key(each.name)}{'?' if each.has_default else ''}: {ts_type(database, each.type)}"
-        for each in inputs_of(function)
+        f"{_key(argument.name)}{'?' if argument.has_default else ''}: {ts_type(database, argument.type)}"
+        for argument in inputs_of(function)
     ]
-    arguments = _hung("Args:", inputs) if inputs else [f"Args: {_NO_ARGUMENTS}"]
+    arguments = _one_line_or_block("Args:", inputs) if inputs else [f"Args: {_NO_ARGUMENTS}"]
     returned, options = _returned(database, function)
-    if refusal := _refusal(database, function, overloads):
-        returned = ["Returns: {", "  error: true", f"}} & {_text(refusal)}"]
+    if error := _call_error(database, function, overloads):
+        returned = ["Returns: {", "  error: true", f"}} & {_text(error)}"]
     return [*arguments, *returned, *options]
 
 
-def _refusal(database: Database, function: Function, overloads: Sequence[Function]) -> str | None:
-    """Say what a call by name is refused with: of an overload that arguments cannot tell from another, or of a column."""
+def _call_error(
+    database: TypegenDatabase, function: TypegenFunction, overloads: Sequence[TypegenFunction]
+) -> str | None:
+    """Return the error of a call by name: of an overload whose arguments match another one too, or of a column; else None."""
     name, inputs = f"{function.schema}.{function.name}", inputs_of(function)
-    rivals = [each for each in overloads if each is not function and _is_rival(inputs, inputs_of(each))]
+    rivals = [other for other in overloads if other is not function and _is_rival(inputs, inputs_of(other))]
     if rivals:
-        given = sorted([inputs, *map(inputs_of, rivals)], key=lambda each: each[0].type if each else 0)
-        shown = ", ".join(f"{name}({_spelled(database, each)})" for each in given)
+        candidates = sorted([inputs, *map(inputs_of, rivals)], key=lambda some: some[0].type if some else 0)
+        listed = ", ".join(f"{name}({_spelled(database, candidate)})" for candidate in candidates)
         return (
-            f"Could not choose the best candidate function between: {shown}. Try renaming the parameters "
+            f"Could not choose the best candidate function between: {listed}. Try renaming the parameters "
             "or the function itself in the database so function overloading can be resolved"
         )
     if takes_row(database, function) and _target(database, function) is None:
@@ -206,7 +224,7 @@ def _refusal(database: Database, function: Function, overloads: Sequence[Functio
     return None
 
 
-def _is_rival(mine: Sequence[Argument], other: Sequence[Argument]) -> bool:
+def _is_rival(mine: Sequence[TypegenArgument], other: Sequence[TypegenArgument]) -> bool:
     if len(other) != 1:
         return False
     if not mine:
@@ -219,15 +237,15 @@ def _is_rival(mine: Sequence[Argument], other: Sequence[Argument]) -> bool:
     )
 
 
-def _spelled(database: Database, inputs: Sequence[Argument]) -> str:
-    kinds = ((each.name, database.types.get(each.type)) for each in inputs)
+def _spelled(database: TypegenDatabase, inputs: Sequence[TypegenArgument]) -> str:
+    kinds = ((argument.name, database.types.get(argument.type)) for argument in inputs)
     return ", ".join(f"{name} => {kind.name if kind else 'unknown'}" for name, kind in kinds)
 
 
-def _returned(database: Database, function: Function) -> tuple[Lines, Lines]:
-    """Give what a function returns; and for rows, what the clients need to select and embed from them."""
+def _returned(database: TypegenDatabase, function: TypegenFunction) -> tuple[Lines, Lines]:
+    """Return what a function returns; and for rows, what the clients need to select and embed from them."""
     if outputs := outputs_of(function):
-        rows = [f"{_key(each.name)}: {ts_type(database, each.type)}" for each in outputs]
+        rows = [f"{_key(output.name)}: {ts_type(database, output.type)}" for output in outputs]
         return _block("Returns:", rows, end=f"}}{'[]' if function.returns_set else ''}"), []
     target = _target(database, function)
     is_one = not function.returns_set or function.is_one
@@ -236,14 +254,14 @@ def _returned(database: Database, function: Function) -> tuple[Lines, Lines]:
     columns = _rows(database, function)
     if columns is not None:
         return _block("Returns:", columns, end=f"}}{many}"), options
-    shown = ts_type(database, function.returns)
-    return [f"Returns: {f'({shown})' if many and '|' in shown else shown}{many}"], options
+    kind = ts_type(database, function.returns)
+    return [f"Returns: {f'({kind})' if many and '|' in kind else kind}{many}"], options
 
 
-def _options(database: Database, function: Function, target: str, *, is_one: bool) -> Lines:
-    given = database.types.get(function.arguments[0].type) if len(function.arguments) == 1 else None
+def _options(database: TypegenDatabase, function: TypegenFunction, target: str, *, is_one: bool) -> Lines:
+    source = database.types.get(function.arguments[0].type) if len(function.arguments) == 1 else None
     options = [
-        f"from: {json.dumps(given.name if given and given.relation_kind else '*')}",
+        f"from: {json.dumps(source.name if source and source.relation_kind else '*')}",
         f"to: {json.dumps(target)}",
         f"isOneToOne: {json.dumps(is_one)}",
         f"isSetofReturn: {json.dumps(function.returns_set)}",
@@ -251,36 +269,36 @@ def _options(database: Database, function: Function, target: str, *, is_one: boo
     return _block("SetofOptions:", options)
 
 
-def _target(database: Database, function: Function) -> str | None:
-    """Name the relation or composite type whose rows a function returns."""
-    kind = plain(database, function.returns)
+def _target(database: TypegenDatabase, function: TypegenFunction) -> str | None:
+    """Return the name of the relation or composite type whose rows a function returns."""
+    kind = base_type(database, function.returns)
     return kind.name if kind and kind.relation_kind and kind.schema in database.schemas else None
 
 
-def _rows(database: Database, function: Function) -> Lines | None:
-    """Give the columns of the relation whose rows a function returns; None if it returns others."""
-    relation = relation_of(database, plain(database, function.returns))
+def _rows(database: TypegenDatabase, function: TypegenFunction) -> Lines | None:
+    """Return the columns of the relation whose rows a function returns; None if it returns something else."""
+    relation = relation_of(database, base_type(database, function.returns))
     if relation is None:
         return None
     return [f"{_key(column.name)}: {_of(database, column)}" for column in columns_of(relation)]
 
 
-def _enum(kind: Type) -> Lines:
+def _enum(kind: TypegenType) -> Lines:
     line = f"{_key(kind.name)}: {' | '.join(map(_text, kind.labels)) or 'never'}"
     if len(line) + 6 <= _WIDTH:
         return [line]
     return [f"{_key(kind.name)}:", *(f"  | {_text(label)}" for label in kind.labels)]
 
 
-def _composite(database: Database, relation: Relation) -> Lines:
-    rows = [f"{_key(each.name)}: {_or_null(ts_type(database, each.type))}" for each in relation.columns]
+def _composite(database: TypegenDatabase, relation: TypegenRelation) -> Lines:
+    rows = [f"{_key(column.name)}: {_or_null(ts_type(database, column.type))}" for column in relation.columns]
     return _block(f"{_key(relation.name)}:", rows)
 
 
-def _constants(schemas: Iterable[Schema]) -> Lines:
+def _constants(schemas: Iterable[TypegenSchema]) -> Lines:
     inner: Lines = []
     for schema in schemas:
-        enums = [line for each in schema.enums for line in _list(each)]
+        enums = [line for enum in schema.enums for line in _list(enum)]
         empty = ["Enums: {},"]
         inner += _block(
             f"{_key(schema.name)}:", _block("Enums:", enums, end="},") if enums else empty, end="},"
@@ -288,7 +306,7 @@ def _constants(schemas: Iterable[Schema]) -> Lines:
     return _block("export const Constants =", inner, end="} as const")
 
 
-def _list(kind: Type) -> Lines:
+def _list(kind: TypegenType) -> Lines:
     line = f"{_key(kind.name)}: [{', '.join(map(_text, kind.labels))}],"
     if len(line) + 6 <= _WIDTH:
         return [line]
@@ -299,19 +317,19 @@ def _block(head: str, lines: Iterable[str], end: str = "}") -> Lines:
     return [f"{head} {{", *(f"  {line}" for line in lines), end]
 
 
-def _hung(head: str, lines: Sequence[str]) -> Lines:
-    """Give members on one line where they fit, else as a block."""
+def _one_line_or_block(head: str, lines: Sequence[str]) -> Lines:
+    """Return members on one line if they fit, else as a block."""
     one = f"{head} {{ {'; '.join(lines)} }}"
     is_short = len(one) + 8 <= _WIDTH and not any(line.endswith("{") for line in lines)
     return [one] if is_short else _block(head, lines)
 
 
 def _text(value: str) -> str:
-    """Quote a text with the sign that needs fewer escapes."""
-    shown = json.dumps(value)
+    """Quote a text with the quote character that needs fewer escapes."""
+    quoted = json.dumps(value)
     if value.count('"') <= value.count("'"):
-        return shown
-    return "'" + shown[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"
+        return quoted
+    return "'" + quoted[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"
 
 
 def _key(name: str) -> str:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from workers.database.catalog import ComputedRelationship, Relationship
-from workers.rest.model.asked import ALL_ROWS, Cursor, JsonStep, Operand, Range
+from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
+from workers.rest.model.request import ALL_ROWS, JsonStep, Operand, PageCursor, RowRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class SpreadColumn:
 class Embed:
     """An embedded resource: how its rows join and under which name they appear."""
 
-    read: "Read"
+    read: "RelationRead"
     key: str
     """Name in the output."""
     alias: str
@@ -129,7 +129,7 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RelationRead:
     """One relation to read, with its embeds: a node of the tree."""
 
     source: tuple[str, str]
@@ -140,7 +140,7 @@ class Read:
     """What is selected, in the order of the output."""
     where: tuple[PlannedCondition, ...] = ()
     order: tuple[PlannedOrder, ...] = ()
-    range: Range = ALL_ROWS
+    range: RowRange = ALL_ROWS
     groups: bool = False
     """Some column is aggregated, here or in a to-one spread: the rest form GROUP BY."""
     row_type: tuple[str, str] | None = None
@@ -149,10 +149,10 @@ class Read:
     distinct: tuple[PlannedField, ...] | None = None
     """Only rows that differ: in these fields, or as a whole where there are none."""
     row_columns: tuple[str, ...] = ()
-    """The columns that make a row of `row_type`, where the rows have others besides."""
+    """The columns that make a row of `row_type`, where the rows have further ones."""
     is_paged: bool = False
     """A page of a cursor: the order is total, and the rows beside the page are looked for."""
-    cursor: Cursor | None = None
+    cursor: PageCursor | None = None
     """With `is_paged`: the row beside which the page lies; None is the first page."""
 
     @property

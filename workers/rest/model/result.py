@@ -1,4 +1,4 @@
-"""What query and execute give, a `Prepared` statement and its `Result`; and the `Options` of all steps."""
+"""What query and execute give, a `RestStatement` statement and its `RestResult`; and the `RestOptions` of all steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from workers.database.long_value import LongValue
-from workers.database.row_body import RowBody
-from workers.sql.compose import Param, Slot
+from workers.database.protocol.long_value import LongValue
+from workers.database.protocol.row_body import RowBody
+from workers.sql.compose import Param, ParameterSlot
 
 
-class Out(StrEnum):
+class OutputColumn(StrEnum):
     """The columns that a statement may give, in the order of `Prepared.columns`."""
 
     BODY = "body"
@@ -28,7 +28,7 @@ class Out(StrEnum):
     """What stands before the first row of a body that is given row by row: the names of the columns, in CSV."""
 
 
-class Frame(NamedTuple):
+class RowFrame(NamedTuple):
     """What is put before, between and behind the rows of a body that is given row by row."""
 
     before: bytes
@@ -37,7 +37,7 @@ class Frame(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RestStatement:
     """A rendered statement: text with `$1`..., parameters with slots, and what its columns are.
 
     `estimates` are the EXPLAINs of the count query when a planned count is wanted: with the request's conditions, and of the
@@ -46,23 +46,23 @@ class Prepared:
 
     text: str
     params: tuple[Param, ...]
-    columns: tuple[Out, ...] = ()
-    before: "tuple[Prepared, ...]" = ()
+    columns: tuple[OutputColumn, ...] = ()
+    before: "tuple[RestStatement, ...]" = ()
     """Statements that are run before it."""
-    estimates: "tuple[Prepared, ...]" = ()
-    guard: "Prepared | None" = None
-    frame: Frame | None = None
+    estimates: "tuple[RestStatement, ...]" = ()
+    guard: "RestStatement | None" = None
+    frame: RowFrame | None = None
     """Each row of the result is one of the body, but the trailer, which holds the `columns` behind a NULL."""
     counts_rows: bool = False
     """With `frame`: the number of its rows is also the total."""
 
 
-PAYLOAD = Slot(-1)
+PAYLOAD = ParameterSlot(-1)
 """The place of the request's body among the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class PageEdges:
     """Both ends of a cursor's page: the order values of its first and last row, and whether more rows follow."""
 
     first: tuple[str | None, ...] | None
@@ -70,7 +70,7 @@ class Edges:
     has_more: bool
 
 
-class Result(Struct, frozen=True):
+class RestResult(Struct, frozen=True):
     """What the database answered. A long `body` is read while it is sent: it must be read to its end or abandoned."""
 
     body: bytes | LongValue | RowBody = b""
@@ -78,15 +78,15 @@ class Result(Struct, frozen=True):
     total: int | None = None
     location: tuple[str | None, ...] = ()
     inserted: int | None = None
-    edges: "Edges | None" = None
+    edges: "PageEdges | None" = None
     is_guarded: bool = False
-    """Rows may be hidden from the caller, so the planner's figure for the conditions must not be told."""
+    """Rows may be hidden from the caller, so the planner's estimate for the conditions must not be shown."""
     headers: str | None = None
     status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RestOptions:
     """What the steps need of the settings, resolved once per configuration."""
 
     schemas: tuple[str, ...]

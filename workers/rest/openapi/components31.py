@@ -1,11 +1,11 @@
 """What every operation of the OpenAPI 3.1 document shares: parameters, headers, refusals, security. Pure.
 
-Source: reference page "rest", sections 6, 7, 11, 12, 19 and 20; docs/rest-additions.md.
+Source: docs/reference/rest.md, sections 6, 7, 11, 12, 19 and 20; docs/rest-additions.md.
 """
 
 import re
 
-from workers.database.catalog import Relation
+from workers.database.schema_cache.catalog import CatalogRelation
 from workers.rest.openapi.scope import Object, OpenApiOptions
 from workers.rest.openapi.types31 import component_key, reference
 from workers.sql.operators import OPERATORS
@@ -57,9 +57,9 @@ REFUSED: dict[str, Object] = {
 """Refusals by kind of operation and status, as references. Shared by all operations: never change them."""
 
 
-def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: str) -> Object:
-    """Give `components.parameters`."""
-    found: Object = {
+def parameters_of(relations: list[CatalogRelation], options: OpenApiOptions, schema: str) -> Object:
+    """Return `components.parameters`."""
+    parameters: Object = {
         "select": _query("select", "Columns and embedded resources to give; all columns when absent"),
         "order": _query("order", "Columns to order by, each with `.asc` or `.desc`, `.nullsfirst` or `.nullslast`"),
         "limit": _query("limit", "The most rows to give", {"type": "integer", "minimum": 0}),
@@ -83,7 +83,7 @@ def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: st
         "preferParams": _prefer([*_COUNT, "tx=commit", "tx=rollback", "handling=strict", "handling=lenient"]),
     }  # fmt: skip
     for header in ("Accept-Profile", "Content-Profile") if len(options.schemas) > 1 else ():
-        found[_profile_key(header)] = {
+        parameters[_profile_key(header)] = {
             **_header(header, "The exposed schema meant", {"type": "string", "enum": [schema]}),
             "required": schema != options.schemas[0],
         }
@@ -92,16 +92,16 @@ def parameters_of(relations: list[Relation], options: OpenApiOptions, schema: st
             if column.name not in RESERVED:
                 about = column.comment or f"Filter by {column.name}: an operator, a dot and a value"
                 shape: Object = {"type": "string", "pattern": _FILTER}
-                found[filter_key(relation, column.name)] = _query(query_name(column.name), about, shape)
-    return found
+                parameters[filter_key(relation, column.name)] = _query(query_name(column.name), about, shape)
+    return parameters
 
 
-def filters_of(relation: Relation) -> list[Object]:
+def filters_of(relation: CatalogRelation) -> list[Object]:
     """Refer to the row filters of a relation."""
     return [parameter(filter_key(relation, name)) for name in relation.columns if name not in RESERVED]
 
 
-def added_to(relation: Relation, kind: str) -> list[Object]:
+def added_to(relation: CatalogRelation, kind: str) -> list[Object]:
     """Refer to the parameters beyond the standard grammar that a kind of operation takes (`ADDED`)."""
     return [parameter(name) for name in ADDED[kind] if name not in relation.columns]
 
@@ -111,13 +111,13 @@ def profile_of(header: str, options: OpenApiOptions) -> list[Object]:
     return [parameter(_profile_key(header))] if len(options.schemas) > 1 else []
 
 
-def filter_key(relation: Relation, column: str) -> str:
-    """Give the key of a row filter among the parameters."""
+def filter_key(relation: CatalogRelation, column: str) -> str:
+    """Return the key of a row filter among the parameters."""
     return f"rowFilter.{component_key(relation.name)}.{component_key(column)}"
 
 
 def query_name(column: str) -> str:
-    """Spell a column as a key of the query string: quoted unless it is a plain name."""
+    """Write a column as a key of the query string: quoted unless it is a plain name."""
     if _PLAIN_NAME.fullmatch(column):
         return column
     return '"' + column.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -134,7 +134,7 @@ def headers(*names: str) -> Object:
 
 
 def shared_responses() -> Object:
-    """Give `components.responses` but for the rows of relations: every refusal has the same body."""
+    """Return `components.responses` but for the rows of relations: every refusal has the same body."""
     content = {"application/json": {"schema": ERROR}}
     done = {"description": "No Content", "headers": headers("Content-Range", "Preference-Applied")}
     unchanged = {"description": "Not Modified", "headers": headers("ETag")}
@@ -145,7 +145,7 @@ def shared_responses() -> Object:
 
 
 def error_schema(options: OpenApiOptions) -> Object:
-    """Give the schema of an error's body."""
+    """Return the schema of an error's body."""
     return {
         "type": "object",
         "description": "What a refusal says",
@@ -164,7 +164,7 @@ def error_schema(options: OpenApiOptions) -> Object:
 
 
 def response_headers() -> Object:
-    """Give `components.headers`."""
+    """Return `components.headers`."""
     text = {"type": "string"}
     return {
         "Content-Range": {
@@ -180,7 +180,7 @@ def response_headers() -> Object:
 
 
 def security_schemes() -> Object:
-    """Give `components.securitySchemes`: the key, and the token of a signed-in user."""
+    """Return `components.securitySchemes`: the key, and the token of a signed-in user."""
     return {
         "apikey": {"type": "apiKey", "in": "header", "name": "apikey", "description": "A key of the project"},
         "bearer": {

@@ -1,12 +1,12 @@
 """The description of the interface as OpenAPI 3.1: catalog -> document with JSON Schema 2020-12. Pure.
 
 The Swagger 2.0 document of the same catalog (`openapi.py`) is what callers get who do not ask for this one.
-Source: OpenAPI Specification 3.1; reference page "rest", section 17.
+Source: OpenAPI Specification 3.1; docs/reference/rest.md, section 17.
 """
 
 from urllib.parse import quote
 
-from workers.database.catalog import Catalog, Relation
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation
 from workers.rest.openapi.components31 import (
     REFUSED,
     error_schema,
@@ -16,21 +16,21 @@ from workers.rest.openapi.components31 import (
     shared_responses,
 )
 from workers.rest.openapi.functions31 import function_path
-from workers.rest.openapi.names import Named
+from workers.rest.openapi.named_types import NamedTypes
 from workers.rest.openapi.relations31 import relation_path, relation_schemas, written_rows
-from workers.rest.openapi.scope import Object, OpenApiOptions, Visible, described, scope_of, summary_of
-from workers.rest.openapi.types31 import Types
+from workers.rest.openapi.scope import Object, OpenApiOptions, VisibleObjects, described, scope_of, summary_of
+from workers.rest.openapi.types31 import TypeSchemas
 from workers.rest.parse.batch import METHODS, MOST_OPERATIONS
 
 
 def openapi31_document(
-    catalog: Catalog, schema: str, visible: Visible | None, named: Named, options: OpenApiOptions
+    catalog: Catalog, schema: str, visible: VisibleObjects | None, named: NamedTypes, options: OpenApiOptions
 ) -> Object:
     """Describe what a role may use of a schema (`visible` None: everything in it)."""
     scope = scope_of(catalog, schema, visible)
     if visible is not None:
         catalog = described(catalog, scope)
-    types = Types(catalog, named, frozenset((each.schema, each.name) for each in scope.relations))
+    types = TypeSchemas(catalog, named, frozenset((item.schema, item.name) for item in scope.relations))
     paths: Object = {"/": _root_path()}
     for relation in scope.relations:
         paths[f"/{quote(relation.name, safe='')}"] = relation_path(relation, catalog, options)
@@ -64,17 +64,18 @@ def openapi31_document(
 
 
 def _info(comment: str | None, schema: str, version: str) -> Object:
-    told = summary_of(comment)
+    summary = summary_of(comment)
     return {
-        "title": told.get("summary", "Headwater REST API"),
-        "description": told.get("description", f"Tables, views and functions of the schema {schema}"),
+        "title": summary.get("summary", "Headwater REST API"),
+        "description": summary.get("description", f"Tables, views and functions of the schema {schema}"),
         "version": version,
     }
 
 
-def _tags(relations: list[Relation]) -> list[Object]:
+def _tags(relations: list[CatalogRelation]) -> list[Object]:
     return [
-        {"name": each.name, **({"description": each.comment} if each.comment else {})} for each in relations
+        {"name": relation.name, **({"description": relation.comment} if relation.comment else {})}
+        for relation in relations
     ]
 
 

@@ -1,6 +1,6 @@
-"""Functions in the OpenAPI 3.1 document. Pure. Source: reference page "rest", section 14."""
+"""Functions in the OpenAPI 3.1 document. Pure. Source: docs/reference/rest.md, section 14."""
 
-from workers.database.catalog import Argument, Catalog, Function, Relation, Returns
+from workers.database.schema_cache.catalog import CatalogArgument, Catalog, CatalogFunction, CatalogRelation, Returns
 from workers.rest.openapi.components31 import (
     READ,
     REFUSED,
@@ -11,20 +11,20 @@ from workers.rest.openapi.components31 import (
     profile_of,
     query_name,
 )
-from workers.rest.openapi.names import Named
-from workers.rest.openapi.scope import Object, OpenApiOptions, Scope, summary_of
-from workers.rest.openapi.types31 import Types, component_key, nullable, reference
+from workers.rest.openapi.named_types import NamedTypes
+from workers.rest.openapi.scope import DescribedScope, Object, OpenApiOptions, summary_of
+from workers.rest.openapi.types31 import TypeSchemas, component_key, nullable, reference
 
 _RAW = {"json": "application/json", "jsonb": "application/json", "text": "text/plain", "xml": "text/xml", "bytea": "application/octet-stream"}  # fmt: skip
 """Media types of the body that is a function's single unnamed argument."""
 
 
 def function_path(
-    overloads: tuple[Function, ...],
-    scope: Scope,
+    overloads: tuple[CatalogFunction, ...],
+    scope: DescribedScope,
     catalog: Catalog,
-    named: Named,
-    types: Types,
+    named: NamedTypes,
+    types: TypeSchemas,
     options: OpenApiOptions,
 ) -> Object:
     """Describe a function with all its overloads: POST always, GET when one of them changes nothing."""
@@ -42,17 +42,19 @@ def function_path(
         **_body(overloads, types),
         "responses": answers,
     }
-    stable = tuple(each for each in overloads if each.volatility != "v" and not _takes_body(each))
+    stable = tuple(
+        overload for overload in overloads if overload.volatility != "v" and not _takes_body(overload)
+    )
     if not stable:
         return {"post": post}
-    own = _arguments(stable, types)
-    taken = {str(each["name"]) for each in own}
+    arguments = _arguments(stable, types)
+    argument_names = {str(relationship["name"]) for relationship in arguments}
     get = {
         **about,
         "operationId": f"query_{component_key(name)}",
         "parameters": [
-            *own,
-            *_shaping(stable, scope, taken),
+            *arguments,
+            *_shaping(stable, scope, argument_names),
             *map(parameter, ("range", "rangeUnit", "preferParams")),
             *profile_of("Accept-Profile", options),
         ],
@@ -61,30 +63,40 @@ def function_path(
     return {"get": get, "post": post}
 
 
-def _shaping(overloads: tuple[Function, ...], scope: Scope, taken: set[str]) -> list[Object]:
-    """Give the parameters that shape rows, and the filters of the relation they belong to, if they are rows."""
-    if not any(each.returns is Returns.COMPOSITE for each in overloads):
+def _shaping(
+    overloads: tuple[CatalogFunction, ...], scope: DescribedScope, argument_names: set[str]
+) -> list[Object]:
+    """Return the parameters that shape rows, and the filters of the relation they belong to, if they are rows."""
+    if not any(overload.returns is Returns.COMPOSITE for overload in overloads):
         return []
     relation = _returned(overloads[0], scope)
     filters = filters_of(relation) if relation else []
-    if relation and taken:
-        kept = [name for name in relation.columns if name not in RESERVED]
-        filters = [each for name, each in zip(kept, filters, strict=True) if query_name(name) not in taken]
+    if relation and argument_names:
+        columns = [name for name in relation.columns if name not in RESERVED]
+        filters = [
+            item
+            for name, item in zip(columns, filters, strict=True)
+            if query_name(name) not in argument_names
+        ]
     return [*filters, *map(parameter, READ[:6])]
 
 
-def _returned(function: Function, scope: Scope) -> Relation | None:
-    """Give the relation whose rows a function returns, if it is described."""
-    found = (each for each in scope.relations if (each.schema, each.name) == function.returned_relation)
-    return next(found, None)
+def _returned(function: CatalogFunction, scope: DescribedScope) -> CatalogRelation | None:
+    """Return the relation whose rows a function returns, if it is described."""
+    collected = (
+        relation
+        for relation in scope.relations
+        if (relation.schema, relation.name) == function.returned_relation
+    )
+    return next(collected, None)
 
 
-def _takes_body(function: Function) -> bool:
-    """Tell whether the body as a whole is the one, unnamed argument: such a function cannot be read."""
-    return any(not each.name for each in function.arguments)
+def _takes_body(function: CatalogFunction) -> bool:
+    """Return whether the body as a whole is the one, unnamed argument: such a function cannot be read."""
+    return any(not argument.name for argument in function.arguments)
 
 
-def _body(overloads: tuple[Function, ...], types: Types) -> Object:
+def _body(overloads: tuple[CatalogFunction, ...], types: TypeSchemas) -> Object:
     """Describe the body: an object of arguments, or the one unnamed argument as it is."""
     shapes: dict[str, list[Object]] = {}
     for function in overloads:
@@ -95,16 +107,16 @@ def _body(overloads: tuple[Function, ...], types: Types) -> Object:
             )
             continue
         shapes.setdefault("application/json", []).append(_object(function, types))
-    required = all(any(each.is_required for each in function.arguments) for function in overloads)
-    content = {media: {"schema": _either(found)} for media, found in shapes.items()}
+    required = all(any(argument.is_required for argument in function.arguments) for function in overloads)
+    content = {media: {"schema": _either(collected)} for media, collected in shapes.items()}
     return {"requestBody": {"required": required, "content": content}}
 
 
-def _object(function: Function, types: Types) -> Object:
-    required = [each.name for each in function.arguments if each.is_required]
+def _object(function: CatalogFunction, types: TypeSchemas) -> Object:
+    required = [argument.name for argument in function.arguments if argument.is_required]
     shape: Object = {
         "type": "object",
-        "properties": {each.name: nullable(types.of(each.type)) for each in function.arguments},
+        "properties": {argument.name: nullable(types.of(argument.type)) for argument in function.arguments},
         "additionalProperties": False,
     }
     return shape | ({"required": required} if required else {})
@@ -114,25 +126,25 @@ def _either(shapes: list[Object]) -> Object:
     return shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
 
 
-def _arguments(overloads: tuple[Function, ...], types: Types) -> list[Object]:
-    """Give the arguments as query parameters; of several overloads, those that all demand are required."""
-    found: dict[str, list[Argument]] = {}
+def _arguments(overloads: tuple[CatalogFunction, ...], types: TypeSchemas) -> list[Object]:
+    """Return the arguments as query parameters; of several overloads, those that all demand are required."""
+    collected: dict[str, list[CatalogArgument]] = {}
     for function in overloads:
-        for each in function.arguments:
-            if each.name and each.name not in RESERVED:
-                found.setdefault(each.name, []).append(each)
+        for argument in function.arguments:
+            if argument.name and argument.name not in RESERVED:
+                collected.setdefault(argument.name, []).append(argument)
     return [
         {
             "name": name,
             "in": "query",
-            "required": len(same) == len(overloads) and all(each.is_required for each in same),
+            "required": len(same) == len(overloads) and all(argument.is_required for argument in same),
             **_as_text(same[0], types),
         }
-        for name, same in found.items()
+        for name, same in collected.items()
     ]
 
 
-def _as_text(argument: Argument, types: Types) -> Object:
+def _as_text(argument: CatalogArgument, types: TypeSchemas) -> Object:
     """Describe how an argument is written in a URL: JSON as itself, arrays and rows in Postgres' own way."""
     if argument.type in ("json", "jsonb"):
         return {"content": {"application/json": {"schema": {}}}}
@@ -144,30 +156,34 @@ def _as_text(argument: Argument, types: Types) -> Object:
 
 
 def _answers(
-    overloads: tuple[Function, ...], scope: Scope, catalog: Catalog, named: Named, types: Types
+    overloads: tuple[CatalogFunction, ...],
+    scope: DescribedScope,
+    catalog: Catalog,
+    named: NamedTypes,
+    types: TypeSchemas,
 ) -> Object:
-    """Give the answers; what differs between overloads stands side by side."""
+    """Return the answers; what differs between overloads stands side by side."""
     counted = headers("Content-Range", "Preference-Applied")
-    given = [each for each in overloads if each.returns is not Returns.VOID]
+    returning = [overload for overload in overloads if overload.returns is not Returns.VOID]
     answers: Object = {}
-    if given:
-        shape = _either(_distinct([_result(each, scope, named, types) for each in given]))
-        content = _content(given, shape, catalog)
+    if returning:
+        shape = _either(_distinct([_result(function, scope, named, types) for function in returning]))
+        content = _content(returning, shape, catalog)
         answers["200"] = {"description": "OK", "headers": counted, "content": content}
         answers["206"] = {"description": "Partial Content", "headers": counted, "content": content}
-    if len(given) < len(overloads):
+    if len(returning) < len(overloads):
         answers["204"] = {"$ref": "#/components/responses/done"}
     return answers | REFUSED["call"]
 
 
-def _content(given: list[Function], shape: Object, catalog: Catalog) -> Object:
-    """Give the media types of the answers: JSON, rows as the tables have them, and those of media type domains."""
+def _content(returning: list[CatalogFunction], shape: Object, catalog: Catalog) -> Object:
+    """Return the media types of the answers: JSON, rows as the tables have them, and those of media type domains."""
     content: Object = {"application/json": {"schema": shape}}
-    if any(each.returns is Returns.COMPOSITE for each in given):
+    if any(function.returns is Returns.COMPOSITE for function in returning):
         row = shape.get("items", shape)
         content["application/vnd.pgrst.object+json"] = {"schema": row}
         content["text/csv"] = {"schema": {"type": "string"}}
-    names = {(each.schema, each.name) for each in given}
+    names = {(function.schema, function.name) for function in returning}
     for handler in catalog.media_handlers:
         if handler.is_scalar and handler.function in names:
             name = "application/octet-stream" if handler.media_type == "*/*" else handler.media_type
@@ -179,7 +195,7 @@ def _distinct(shapes: list[Object]) -> list[Object]:
     return [shape for place, shape in enumerate(shapes) if shape not in shapes[:place]]
 
 
-def _result(function: Function, scope: Scope, named: Named, types: Types) -> Object:
+def _result(function: CatalogFunction, scope: DescribedScope, named: NamedTypes, types: TypeSchemas) -> Object:
     relation = _returned(function, scope)
     result = named.result_of(function)
     if relation is not None:
@@ -187,7 +203,7 @@ def _result(function: Function, scope: Scope, named: Named, types: Types) -> Obj
     elif result is None:
         shape = {}
     elif result.columns is not None and function.returns is Returns.COMPOSITE:
-        properties = {each.name: nullable(types.of(each.type)) for each in result.columns}
+        properties = {column.name: nullable(types.of(column.type)) for column in result.columns}
         shape = {"type": "object", "properties": properties}
     else:
         shape = types.of(result.type)

@@ -3,10 +3,10 @@
 Each relation has three schemas: `name` is a whole row as it is read (`select` may ask for less, more or other names),
 `name.update` the columns that may be written, `name.insert` the same with those that must be given.
 Neither is closed: objects hold related rows as well when they are inserted with `nested=true`.
-Source: reference page "rest", sections 1, 11 to 13 and 15; docs/rest-additions.md.
+Source: docs/reference/rest.md, sections 1, 11 to 13 and 15; docs/rest-additions.md.
 """
 
-from workers.database.catalog import Catalog, Relation
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation
 from workers.rest.openapi.components31 import (
     READ,
     REFUSED,
@@ -19,7 +19,7 @@ from workers.rest.openapi.components31 import (
     query_name,
 )
 from workers.rest.openapi.scope import Object, OpenApiOptions, summary_of
-from workers.rest.openapi.types31 import Types, component_key, reference
+from workers.rest.openapi.types31 import TypeSchemas, component_key, reference
 
 _TEXT = {"schema": {"type": "string"}}
 
@@ -27,33 +27,33 @@ _TEXT = {"schema": {"type": "string"}}
 # --- schemas -------------------------------------------------------------------------------------------------
 
 
-def relation_schemas(relation: Relation, types: Types) -> Object:
-    """Give the schemas of a relation by key: read, updated, inserted."""
+def relation_schemas(relation: CatalogRelation, types: TypeSchemas) -> Object:
+    """Return the schemas of a relation by key: read, updated, inserted."""
     key = component_key(relation.name)
     about: Object = {"description": relation.comment} if relation.comment else {}
-    properties = {each.name: types.of_column(relation, each) for each in relation.columns.values()}
-    always = [each.name for each in relation.columns.values() if not each.nullable]
-    found: Object = {key: {"type": "object", **about, "properties": properties} | _required(always)}
+    properties = {column.name: types.of_column(relation, column) for column in relation.columns.values()}
+    always = [column.name for column in relation.columns.values() if not column.nullable]
+    schemas: Object = {key: {"type": "object", **about, "properties": properties} | _required(always)}
     written = {name: shape for name, shape in properties.items() if "readOnly" not in shape}
-    given = [name for name in always if name in written and relation.columns[name].default is None]
+    required = [name for name in always if name in written and relation.columns[name].default is None]
     if relation.insertable or relation.updatable:
-        found[f"{key}.update"] = {"type": "object", "properties": written}
+        schemas[f"{key}.update"] = {"type": "object", "properties": written}
     if relation.insertable:
-        found[f"{key}.insert"] = {"allOf": [reference(f"{key}.update")]} | _required(given)
-    return found
+        schemas[f"{key}.insert"] = {"allOf": [reference(f"{key}.update")]} | _required(required)
+    return schemas
 
 
-def written_rows(relation: Relation, catalog: Catalog) -> Object:
-    """Give, by key, the answer of a write that was asked for its rows; nothing where none can be written."""
+def written_rows(relation: CatalogRelation, catalog: Catalog) -> Object:
+    """Return, by key, the response of a write with `return=representation`; empty for a read-only relation."""
     if not (relation.insertable or relation.updatable or relation.deletable):
         return {}
-    told = headers("Content-Range", "Location", "Preference-Applied")
+    response_headers = headers("Content-Range", "Location", "Preference-Applied")
     content = _content(relation, catalog)
     description = "Written; with `return=representation` these are the rows"
     return {
         f"rows.{component_key(relation.name)}": {
             "description": description,
-            "headers": told,
+            "headers": response_headers,
             "content": content,
         }
     }
@@ -66,7 +66,7 @@ def _required(names: list[str]) -> Object:
 # --- relations -----------------------------------------------------------------------------------------------
 
 
-def relation_path(relation: Relation, catalog: Catalog, options: OpenApiOptions) -> Object:
+def relation_path(relation: CatalogRelation, catalog: Catalog, options: OpenApiOptions) -> Object:
     """Describe what may be done with a relation."""
     key = component_key(relation.name)
     about: Object = {"tags": [relation.name], **summary_of(relation.comment)}
@@ -86,24 +86,24 @@ def relation_path(relation: Relation, catalog: Catalog, options: OpenApiOptions)
     return path
 
 
-def _content(relation: Relation, catalog: Catalog) -> Object:
-    """Give the media types of rows: those built in, and those of the relation's handlers."""
+def _content(relation: CatalogRelation, catalog: Catalog) -> Object:
+    """Return the media types of rows: those built in, and those of the relation's handlers."""
     row = reference(component_key(relation.name))
-    own = (
-        each.media_type
-        for each in catalog.media_handlers
-        if each.relation == (relation.schema, relation.name)
+    handler_types = (
+        handler.media_type
+        for handler in catalog.media_handlers
+        if handler.relation == (relation.schema, relation.name)
     )
     return {
         "application/json": {"schema": {"type": "array", "items": row}},
         "application/vnd.pgrst.object+json": {"schema": row},
         "application/vnd.pgrst.object+json;nulls=stripped": {"schema": row},
         "text/csv": _TEXT,
-    } | {("application/octet-stream" if name == "*/*" else name): _TEXT for name in own}
+    } | {("application/octet-stream" if name == "*/*" else name): _TEXT for name in handler_types}
 
 
-def _read(relation: Relation, filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
-    told = headers("Content-Range", "Content-Location", "Preference-Applied", "ETag", "Link")
+def _read(relation: CatalogRelation, filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
+    response_headers = headers("Content-Range", "Content-Location", "Preference-Applied", "ETag", "Link")
     return {
         "parameters": [
             *filters,
@@ -113,15 +113,15 @@ def _read(relation: Relation, filters: list[Object], content: Object, options: O
             *profile_of("Accept-Profile", options),
         ],
         "responses": {
-            "200": {"description": "OK", "headers": told, "content": content},
-            "206": {"description": "Partial Content", "headers": told, "content": content},
+            "200": {"description": "OK", "headers": response_headers, "content": content},
+            "206": {"description": "Partial Content", "headers": response_headers, "content": content},
             "304": {"$ref": "#/components/responses/unchanged"},
             **REFUSED["read"],
         },
     }
 
 
-def _insert(relation: Relation, options: OpenApiOptions) -> Object:
+def _insert(relation: CatalogRelation, options: OpenApiOptions) -> Object:
     key = component_key(relation.name)
     one = reference(f"{key}.insert")
     parameters = [
@@ -135,7 +135,7 @@ def _insert(relation: Relation, options: OpenApiOptions) -> Object:
     }
 
 
-def _update(relation: Relation, filters: list[Object], options: OpenApiOptions) -> Object:
+def _update(relation: CatalogRelation, filters: list[Object], options: OpenApiOptions) -> Object:
     key = component_key(relation.name)
     one = reference(f"{key}.update")
     parameters = [
@@ -149,7 +149,7 @@ def _update(relation: Relation, filters: list[Object], options: OpenApiOptions) 
     }
 
 
-def _upsert(relation: Relation, options: OpenApiOptions) -> Object:
+def _upsert(relation: CatalogRelation, options: OpenApiOptions) -> Object:
     key = component_key(relation.name)
     one = reference(f"{key}.insert")
     only = {"type": "array", "items": one, "minItems": 1, "maxItems": 1}

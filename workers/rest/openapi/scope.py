@@ -1,7 +1,7 @@
 """What a description of the interface covers, whatever its format: relations and functions, title, address. Pure.
 
 What a role may not use is left out; which that is, the database says (`VISIBLE_SQL`, run as the caller).
-Source: reference page "rest", section 17.
+Source: docs/reference/rest.md, section 17.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from workers.database.catalog import Catalog, ComputedRelationship, Function, Name, Relation, Relationship
+from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, CatalogFunction, Name, CatalogRelation, Relationship
 
 Object = dict[str, object]
 
@@ -45,7 +45,7 @@ where space.nspname = $1
 catalog names them under an empty search path."""
 
 
-class Visible(msgspec.Struct, frozen=True):
+class VisibleObjects(msgspec.Struct, frozen=True):
     """What a role may use of a schema."""
 
     relations: dict[str, frozenset[str]] = {}
@@ -53,9 +53,9 @@ class Visible(msgspec.Struct, frozen=True):
     functions: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
     """Names with the types of their arguments."""
 
-    def may_call(self, function: Function) -> bool:
+    def may_call(self, function: CatalogFunction) -> bool:
         """Return whether the role may call this overload of a function."""
-        return (function.name, tuple(each.type for each in function.arguments)) in self.functions
+        return (function.name, tuple(argument.type for argument in function.arguments)) in self.functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,40 +73,44 @@ class OpenApiOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class DescribedScope:
     """What is described of a schema: relations and overloads of functions, sorted by name."""
 
     schema: str
-    relations: list[Relation]
-    functions: list[tuple[Function, ...]]
+    relations: list[CatalogRelation]
+    functions: list[tuple[CatalogFunction, ...]]
 
 
-def visible_from(data: bytes) -> Visible:
+def visible_from(data: bytes) -> VisibleObjects:
     """Read the answer of `VISIBLE_SQL`."""
-    return msgspec.json.decode(data, type=Visible)
+    return msgspec.json.decode(data, type=VisibleObjects)
 
 
-def scope_of(catalog: Catalog, schema: str, visible: Visible | None) -> Scope:
-    """Give what a role may use of a schema (`visible` None: everything in it)."""
+def scope_of(catalog: Catalog, schema: str, visible: VisibleObjects | None) -> DescribedScope:
+    """Return what a role may use of a schema (`visible` None: everything in it)."""
     relations = [relation for (space, _), relation in sorted(catalog.relations.items()) if space == schema]
     functions = [overloads for (space, _), overloads in sorted(catalog.functions.items()) if space == schema]
     if visible is not None:
-        relations = [_narrowed(each, visible) for each in relations if each.name in visible.relations]
+        relations = [_narrowed(item, visible) for item in relations if item.name in visible.relations]
         functions = [tuple(filter(visible.may_call, overloads)) for overloads in functions]
-    return Scope(schema, relations, [overloads for overloads in functions if overloads])
+    return DescribedScope(schema, relations, [overloads for overloads in functions if overloads])
 
 
-def described(catalog: Catalog, scope: Scope) -> Catalog:
+def described(catalog: Catalog, scope: DescribedScope) -> Catalog:
     """Return a catalog whose relations and relationships are those of a scope: what else there is stays unsaid."""
-    relations = {(each.schema, each.name): each for each in scope.relations}
+    relations = {(relation.schema, relation.name): relation for relation in scope.relations}
     relationships = {
-        name: tuple(each for each in catalog.relationships.get(name, ()) if _is_seen(each, relations))
+        name: tuple(
+            relationship
+            for relationship in catalog.relationships.get(name, ())
+            if _is_seen(relationship, relations)
+        )
         for name in relations
     }
     return replace(catalog, relations=relations, relationships=relationships)
 
 
-def _narrowed(relation: Relation, visible: Visible) -> Relation:
+def _narrowed(relation: CatalogRelation, visible: VisibleObjects) -> CatalogRelation:
     """Return a relation with the columns that the role has some right to."""
     names = visible.relations[relation.name]
     if names >= relation.columns.keys():
@@ -116,7 +120,7 @@ def _narrowed(relation: Relation, visible: Visible) -> Relation:
     return replace(relation, columns=columns, primary_key=key)
 
 
-def _is_seen(each: Relationship | ComputedRelationship, relations: Mapping[Name, Relation]) -> bool:
+def _is_seen(each: Relationship | ComputedRelationship, relations: Mapping[Name, CatalogRelation]) -> bool:
     target = relations.get(each.target)
     if target is None or not isinstance(each, Relationship):
         return target is not None

@@ -1,13 +1,13 @@
 """Postgres types, defaults and comments as members of a Swagger 2.0 document. Pure.
 
-Source: reference page "rest", section 17 ("Types", "Default", "Column description").
+Source: docs/reference/rest.md, section 17 ("Types", "Default", "Column description").
 """
 
 import re
 
 import msgspec
 
-from workers.database.catalog import Argument, Catalog, Column, Relation, Relationship
+from workers.database.schema_cache.catalog import CatalogArgument, Catalog, CatalogColumn, CatalogRelation, Relationship
 
 _STRING = frozenset({"character varying", "character", "text"})
 _INTEGER = {"smallint": "int32", "integer": "int32", "bigint": "int64"}
@@ -17,7 +17,7 @@ _LITERAL = re.compile(r"'((?:[^']|'')*)'(?:::.*)?", re.DOTALL)
 
 
 def swagger_type(name: str) -> str | None:
-    """Give the JSON type of a Postgres type; json may be any."""
+    """Return the JSON type of a Postgres type; json may be any."""
     if name.endswith("[]"):
         return "array"
     if name in _INTEGER:
@@ -30,7 +30,7 @@ def swagger_type(name: str) -> str | None:
 
 
 def typed(name: str) -> dict[str, object]:
-    """Give `format`, `type` and, of an array, `items`."""
+    """Return `format`, `type` and, of an array, `items`."""
     shape: dict[str, object] = {"format": _INTEGER.get(name, name)}
     kind = swagger_type(name)
     if kind is not None:
@@ -41,8 +41,8 @@ def typed(name: str) -> dict[str, object]:
     return shape
 
 
-def column_property(catalog: Catalog, relation: Relation, column: Column) -> dict[str, object]:
-    """Give the property of a column in the definition of its relation."""
+def column_property(catalog: Catalog, relation: CatalogRelation, column: CatalogColumn) -> dict[str, object]:
+    """Return the property of a column in the definition of its relation."""
     shape = typed(column.type)
     if column.base_type and column.base_type != column.type:
         kind = swagger_type(column.base_type)
@@ -60,10 +60,10 @@ def column_property(catalog: Catalog, relation: Relation, column: Column) -> dic
     return shape
 
 
-def _default(column: Column) -> object:
-    """Give a default as a JSON value: a quoted literal loses its quotes, other expressions of texts stand as they are.
+def _default(column: CatalogColumn) -> object:
+    """Return a default as a JSON value: a quoted literal loses its quotes, other expressions of texts stand as they are.
 
-    Of other types an expression (`nextval('s')`) is no value, and not shown.
+    For other types an expression (`nextval('s')`) is not a value and is left out.
     """
     if column.default is None:
         return None
@@ -77,8 +77,8 @@ def _default(column: Column) -> object:
     return text
 
 
-def column_description(catalog: Catalog, relation: Relation, column: Column) -> str | None:
-    """Give a column's comment, with a note of the keys it belongs to."""
+def column_description(catalog: Catalog, relation: CatalogRelation, column: CatalogColumn) -> str | None:
+    """Return a column's comment, with a note of the keys it belongs to."""
     notes = []
     if column.name in relation.primary_key:
         notes.append("This is a Primary Key.<pk/>")
@@ -92,21 +92,21 @@ def column_description(catalog: Catalog, relation: Relation, column: Column) -> 
     return f"{column.comment}\n\n{noted}" if column.comment else noted
 
 
-def _foreign_key(catalog: Catalog, relation: Relation, column: str) -> tuple[str, str] | None:
+def _foreign_key(catalog: Catalog, relation: CatalogRelation, column: str) -> tuple[str, str] | None:
     """Find what a column of a foreign key refers to; a key of one column before those of several."""
-    found = [
-        (len(each.columns), each.target[1], theirs)
-        for each in catalog.relationships.get((relation.schema, relation.name), ())
-        if isinstance(each, Relationship)
-        and each.is_to_one
-        and not each.is_parent
-        and not each.target_is_view
-        for own, theirs in each.columns
-        if own == column
+    references = [
+        (len(relationship.columns), relationship.target[1], theirs)
+        for relationship in catalog.relationships.get((relation.schema, relation.name), ())
+        if isinstance(relationship, Relationship)
+        and relationship.is_to_one
+        and not relationship.is_parent
+        and not relationship.target_is_view
+        for column_name, theirs in relationship.columns
+        if column_name == column
     ]
-    return min(found)[1:] if found else None
+    return min(references)[1:] if references else None
 
 
-def argument_property(argument: Argument, schema: str) -> dict[str, object]:
-    """Give the property of a function's argument; types of the request's schema go by their bare name."""
+def argument_property(argument: CatalogArgument, schema: str) -> dict[str, object]:
+    """Return the property of a function's argument; types of the request's schema go by their bare name."""
     return typed(argument.type.removeprefix(f"{schema}."))

@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from workers.database.catalog import Catalog, Column, Relation
-from workers.rest.openapi.names import Named, NamedType
+from workers.database.schema_cache.catalog import Catalog, CatalogColumn, CatalogRelation
+from workers.rest.openapi.named_types import NamedType, NamedTypes
 from workers.rest.openapi.scope import Object
 from workers.rest.openapi.types import column_description
 
@@ -46,59 +46,59 @@ _KINDS: dict[object, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-class Types:
+class TypeSchemas:
     """The schemas of one document's types. Composites become components, which `composites` holds by key."""
 
-    def __init__(self, catalog: Catalog, named: Named, relations: frozenset[tuple[str, str]]) -> None:
+    def __init__(self, catalog: Catalog, named: NamedTypes, relations: frozenset[tuple[str, str]]) -> None:
         self._catalog, self._named, self._relations = catalog, named, relations
         self.composites: Object = {}
 
     def of(self, name: str) -> Object:
-        """Give the schema of a type, by the catalog's name for it."""
+        """Return the schema of a type, by the catalog's name for it."""
         if name.endswith("[]"):
             return {"type": "array", "items": self.of(name.removesuffix("[]"))}
-        found = self._named.types.get(name)
-        if found is not None:
-            return self._of_named(name, found)
+        named_type = self._named.types.get(name)
+        if named_type is not None:
+            return self._of_named(name, named_type)
         if name in _BUILT_IN:
             return dict(_BUILT_IN[name])
         return {} if name in _ANY else {"type": "string", "format": name}
 
-    def _of_named(self, name: str, found: NamedType) -> Object:
-        if found.has_json_form:
+    def _of_named(self, name: str, named_type: NamedType) -> Object:
+        if named_type.has_json_form:
             return {"format": name}
-        match found.kind:
+        match named_type.kind:
             case "d":
-                shape = {"format": name} | self.of(found.base or "text")
-                if found.max_length is not None:
-                    shape["maxLength"] = found.max_length
+                shape = {"format": name} | self.of(named_type.base or "text")
+                if named_type.max_length is not None:
+                    shape["maxLength"] = named_type.max_length
             case "e":
-                shape = {"type": "string", "format": name, "enum": list(found.labels or ())}
+                shape = {"type": "string", "format": name, "enum": list(named_type.labels or ())}
             case "c":
-                return self._reference(found)
+                return self._reference(named_type)
             case _:
                 shape = {"type": "string", "format": name}
-        return shape | ({"description": found.comment} if found.comment else {})
+        return shape | ({"description": named_type.comment} if named_type.comment else {})
 
-    def _reference(self, found: NamedType) -> Object:
-        if (found.schema, found.name) in self._relations:
-            return reference(component_key(found.name))
-        key = f"type.{component_key(found.schema)}.{component_key(found.name)}"
+    def _reference(self, named_type: NamedType) -> Object:
+        if (named_type.schema, named_type.name) in self._relations:
+            return reference(component_key(named_type.name))
+        key = f"type.{component_key(named_type.schema)}.{component_key(named_type.name)}"
         if key not in self.composites:
             self.composites[key] = None  # its place; a type of this name within it refers to it
-            about = {"description": found.comment} if found.comment else {}
+            about = {"description": named_type.comment} if named_type.comment else {}
             properties = {
-                each.name: nullable(self.of(each.type))
-                | ({"description": each.comment} if each.comment else {})
-                for each in found.columns or ()
+                item.name: nullable(self.of(item.type))
+                | ({"description": item.comment} if item.comment else {})
+                for item in named_type.columns or ()
             }
             self.composites[key] = {"type": "object", **about, "properties": properties}
         return reference(key)
 
-    def of_column(self, relation: Relation, column: Column) -> Object:
-        """Give the schema of a column, with its default, length, labels and comment."""
-        known = column.type in self._named.types or not column.base_type
-        shape = self.of(column.type if known else column.base_type)
+    def of_column(self, relation: CatalogRelation, column: CatalogColumn) -> Object:
+        """Return the schema of a column, with its default, length, labels and comment."""
+        is_named = column.type in self._named.types or not column.base_type
+        shape = self.of(column.type if is_named else column.base_type)
         if column.enum and "$ref" not in shape:
             shape["enum"] = list(column.enum)
         if column.max_length is not None:
@@ -114,7 +114,7 @@ class Types:
 
 
 def component_key(name: str) -> str:
-    """Spell any name in letters, digits and `_`; every other sign is its number between dashes, so no two names meet."""
+    """Encode a name in `A-Za-z0-9_`; every other character becomes its code point between dashes, so that names stay distinct."""
     return re.sub(r"[^A-Za-z0-9_]", lambda sign: f"-{ord(sign[0]):x}-", name)
 
 
@@ -124,18 +124,18 @@ def reference(key: str) -> Object:
 
 
 def nullable(shape: Object) -> Object:
-    """Let a schema take null as well."""
+    """Return a schema that accepts null as well."""
     if "$ref" in shape:
         return {"anyOf": [shape, {"type": "null"}]}
     if "type" not in shape:
         return shape
     labels = shape.get("enum")
-    own: Object = {"enum": [*labels, None]} if isinstance(labels, list) else {}
-    return shape | {"type": [shape["type"], "null"]} | own
+    labels_or_null: Object = {"enum": [*labels, None]} if isinstance(labels, list) else {}
+    return shape | {"type": [shape["type"], "null"]} | labels_or_null
 
 
 def _default(expression: str, shape: Object) -> Object:
-    """Give `default` when the expression is a literal of the column's type, else the expression as it stands."""
+    """Return `default` when the expression is a literal of the column's type, else the expression as it stands."""
     kind = shape.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     for value in _literals(expression, kinds):

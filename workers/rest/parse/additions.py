@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import msgspec
 
-from workers.rest.errors import BadQuery
-from workers.rest.model import Condition, Cursor, Field, Filter
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import Condition, FieldFilter, FieldPath, PageCursor
 from workers.rest.parse.filters import parse_group, parse_operation
 from workers.rest.parse.lexer import Scanner, parse_cast_field, parse_name
 from workers.rest.parse.select import parse_aggregate
@@ -21,7 +21,7 @@ ADDED = frozenset({"distinct", "having", "key", "cursor", "nested"})
 _cursor = msgspec.json.Decoder(tuple[bool, list[str | None]])
 
 
-def parse_distinct(text: str) -> tuple[Field, ...]:
+def parse_distinct(text: str) -> tuple[FieldPath, ...]:
     """Read `true` (whole rows, given as no fields) or the fields in which the rows must differ. Raises: BadQuery."""
     if text == "true":
         return ()
@@ -29,7 +29,7 @@ def parse_distinct(text: str) -> tuple[Field, ...]:
     fields = []
     while True:
         scan.blanks()
-        fields.append(Field(parse_name(scan)))
+        fields.append(FieldPath(parse_name(scan)))
         scan.blanks()
         if not scan.accept(","):
             break
@@ -45,7 +45,7 @@ def parse_nested(text: str | None) -> bool:
     return text == "true"
 
 
-def parse_cursor(text: str) -> Cursor:
+def parse_cursor(text: str) -> PageCursor:
     """Read a cursor as `respond/pages.py` writes it. Raises: BadQuery."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -54,7 +54,7 @@ def parse_cursor(text: str) -> Cursor:
         raise BadQuery(
             "The cursor is not one of ours", "Take it from the Link header of the page before, unchanged"
         ) from None
-    return Cursor(tuple(values), is_backward)
+    return PageCursor(tuple(values), is_backward)
 
 
 def parse_having(text: str) -> Condition:
@@ -70,26 +70,26 @@ def parse_having(text: str) -> Condition:
     return replace(test, negated=not test.negated) if negated else test
 
 
-def _leaf(scan: Scanner) -> Filter:
+def _leaf(scan: Scanner) -> FieldFilter:
     negated = scan.accept("not.")
     test = _condition(scan, in_tree=True)
     return replace(test, negated=not test.negated) if negated else test
 
 
-def _condition(scan: Scanner, *, in_tree: bool) -> Filter:
+def _condition(scan: Scanner, *, in_tree: bool) -> FieldFilter:
     if scan.accept("count()"):
-        field, aggregate = Field("*"), "count"
+        field, aggregate = FieldPath("*"), "count"
     else:
         field = parse_cast_field(scan)
-        found = parse_aggregate(scan)
-        if found is None:
+        values = parse_aggregate(scan)
+        if values is None:
             raise BadQuery(
                 f'"failed to parse having parameter ({scan.text})"',
                 "having compares aggregates: count(), amount.sum(), amount.avg(), amount.min(), amount.max()",
             )
-        aggregate = found
+        aggregate = values
     scan.expect(".")
     test = parse_operation(scan, field, in_tree=in_tree)
-    return Filter(
+    return FieldFilter(
         test.field, test.operator, test.operand, test.negated, test.quantifier, test.config, aggregate
     )

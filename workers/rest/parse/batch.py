@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from schemas.http import Headers
 from schemas.numbers import parse_whole_number
-from workers.rest.errors import BadBody
+from workers.rest.errors.parse import BadBody
 
 MOST_OPERATIONS = 100
 METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE")
@@ -25,7 +25,7 @@ _OWN_HEADERS = frozenset({
 """Headers that an operation sets for itself; the others are those of the request around it."""
 
 
-class Operation(Struct, frozen=True, forbid_unknown_fields=True):
+class BatchOperation(Struct, frozen=True, forbid_unknown_fields=True):
     """One operation as it is sent. `as_` names its result; without one, its number does."""
 
     method: str
@@ -35,7 +35,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     as_: str | None = msgspec.field(default=None, name="as")
 
 
-class Ready(Struct, frozen=True):
+class ResolvedOperation(Struct, frozen=True):
     """An operation with its references resolved."""
 
     method: str
@@ -48,11 +48,11 @@ class Ready(Struct, frozen=True):
 Results = Mapping[str, object]
 """What operations have given, by name: bodies as JSON values."""
 
-_operations = msgspec.json.Decoder(list[Operation])
+_operations = msgspec.json.Decoder(list[BatchOperation])
 _any = msgspec.json.Decoder()
 
 
-def parse_batch(data: bytes) -> list[Operation]:
+def parse_batch(data: bytes) -> list[BatchOperation]:
     """Read the operations of a body. Raises: BadBody."""
     try:
         operations = _operations.decode(data)
@@ -62,21 +62,21 @@ def parse_batch(data: bytes) -> list[Operation]:
         raise BadBody("Empty or invalid json") from None
     if not 1 <= len(operations) <= MOST_OPERATIONS:
         raise _refused(f"there must be 1 to {MOST_OPERATIONS} operations")
-    for number, each in enumerate(operations):
-        _check(number, each)
-    names = [name_of(number, each) for number, each in enumerate(operations)]
+    for number, operation in enumerate(operations):
+        _check(number, operation)
+    names = [name_of(number, operation) for number, operation in enumerate(operations)]
     if len(set(names)) < len(names):
         raise _refused("two operations have the same name")
     return operations
 
 
-def name_of(number: int, operation: Operation) -> str:
-    """Give the name under which later operations find the result of this one."""
+def name_of(number: int, operation: BatchOperation) -> str:
+    """Return the name under which later operations find the result of this one."""
     return operation.as_ if operation.as_ is not None else str(number)
 
 
-def resolved(operation: Operation, results: Results, most: int) -> Ready:
-    """Put the results of earlier operations in the place of references to them, `most` bytes of them at most.
+def resolved(operation: BatchOperation, results: Results, most: int) -> ResolvedOperation:
+    """Insert the results of earlier operations in the place of references to them, `most` bytes of them at most.
 
     Raises: BadBody.
     """
@@ -85,10 +85,10 @@ def resolved(operation: Operation, results: Results, most: int) -> Ready:
     body = bytes(operation.body)
     if _REFERENCE.encode() in body:
         try:
-            body = msgspec.json.encode(_replaced(_any.decode(body), results, _Room(most - len(body))))
+            body = msgspec.json.encode(_replaced(_any.decode(body), results, _SizeBudget(most - len(body))))
         except RecursionError:
             raise _refused("values lie too deep inside one another") from None
-    return Ready(
+    return ResolvedOperation(
         operation.method,
         _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), path),
         _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), query),
@@ -97,7 +97,7 @@ def resolved(operation: Operation, results: Results, most: int) -> Ready:
     )
 
 
-def _check(number: int, operation: Operation) -> None:
+def _check(number: int, operation: BatchOperation) -> None:
     if operation.method not in METHODS:
         raise _refused(f"operation {number} has a method that is none of {', '.join(METHODS)}")
     if not operation.path.startswith("/") or operation.path.partition("?")[0] == "/":
@@ -107,7 +107,7 @@ def _check(number: int, operation: Operation) -> None:
         raise _refused(f"operation {number} cannot set the header {unknown[0]}")
 
 
-class _Room:
+class _SizeBudget:
     """Bytes that references may still put into a body: results of results grow without end otherwise."""
 
     def __init__(self, left: int) -> None:
@@ -121,7 +121,7 @@ class _Room:
         return value
 
 
-def _replaced(value: object, results: Results, room: _Room) -> object:
+def _replaced(value: object, results: Results, room: _SizeBudget) -> object:
     if isinstance(value, dict):
         if value.keys() == {_REFERENCE}:
             return room.take(_found(value[_REFERENCE], results))
@@ -132,12 +132,12 @@ def _replaced(value: object, results: Results, room: _Room) -> object:
 
 
 def _inserted(reference: str, results: Results) -> str:
-    found = _found(reference, results)
-    if isinstance(found, str):
-        return quote(found, safe="")
-    if isinstance(found, dict | list):
+    value = _found(reference, results)
+    if isinstance(value, str):
+        return quote(value, safe="")
+    if isinstance(value, dict | list):
         raise _refused(f"{reference} is no single value, so it cannot stand in a path")
-    return quote(msgspec.json.encode(found).decode(), safe="")
+    return quote(msgspec.json.encode(value).decode(), safe="")
 
 
 def _found(reference: object, results: Results) -> object:

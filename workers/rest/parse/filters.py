@@ -1,14 +1,14 @@
 """Filters and logic trees: `op.value`, `and=(...)`, `or=(...)`.
 
-Source: reference page "rest", sections 6 and 7. Which operators there are is the business of `workers/sql/operators.py`.
+Source: docs/reference/rest.md, sections 6 and 7. Which operators there are is the business of `workers/sql/operators.py`.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from workers.rest.errors import BadQuery
-from workers.rest.model import Condition, Field, Filter, Logic, Path, Related
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import Condition, FieldFilter, FieldPath, Logic, Path, RelatedTest
 from workers.rest.parse.lexer import (
     Scanner,
     parse_cast,
@@ -17,13 +17,13 @@ from workers.rest.parse.lexer import (
     parse_name,
     parse_quoted,
 )
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 from workers.sql.operators import IS_WORDS, OPERATORS, Operator, array_literal, like_pattern
 
 MAX_DEPTH = 100
 """Logic trees inside one another."""
 
-Leaf = Callable[[Scanner], Filter]
+Leaf = Callable[[Scanner], FieldFilter]
 
 _SEARCH = re.compile(r"([a-z]+)(?:\(([^)]*)\))?\.")
 _UNQUOTED = re.compile(r"[^,)]*")
@@ -36,7 +36,7 @@ _COLUMN = "col"
 _OPERATOR = "operator (eq, gt, ...)"
 
 
-def parse_filter(field: Field, text: str, slot: Slot | None = None) -> Filter:
+def parse_filter(field: FieldPath, text: str, slot: ParameterSlot | None = None) -> FieldFilter:
     """Read `[not.]op.value`; with a slot the value is left to each request.
 
     Raises: BadQuery.
@@ -46,15 +46,15 @@ def parse_filter(field: Field, text: str, slot: Slot | None = None) -> Filter:
 
 
 def is_filter(text: str) -> bool:
-    """Tell whether a value has the form of a filter (reads of functions: else it is an argument)."""
+    """Return whether a value has the form of a filter (reads of functions: else it is an argument)."""
     rest = text[4:] if text.startswith("not.") else text
-    found = _SEARCH.match(rest)
-    operator = OPERATORS.get(found[1]) if found else None
-    return operator is not None and found is not None and _takes_modifier(operator, found[2])
+    match = _SEARCH.match(rest)
+    operator = OPERATORS.get(match[1]) if match else None
+    return operator is not None and match is not None and _takes_modifier(operator, match[2])
 
 
 def _takes_modifier(operator: Operator, modifier: str | None) -> bool:
-    """Tell whether an operator knows what stands in parentheses behind it; nothing is always right."""
+    """Return whether an operator knows what stands in parentheses behind it; nothing is always right."""
     if modifier is None or operator.takes_config:
         return True
     if modifier == _COLUMN:
@@ -62,14 +62,14 @@ def _takes_modifier(operator: Operator, modifier: str | None) -> bool:
     return operator.quantifiable and modifier in ("any", "all")
 
 
-def parse_tree_path(key: str) -> tuple[Path, Field]:
+def parse_tree_path(key: str) -> tuple[Path, FieldPath]:
     """Read `a.b.column->x` as the path `(a, b)` and the field."""
     scan = Scanner(key, "tree path")
     names = [parse_name(scan)]
     while scan.accept("."):
         names.append(parse_name(scan))
     steps = parse_json_path(scan)
-    return tuple(names[:-1]), Field(names[-1], steps, parse_cast(scan))
+    return tuple(names[:-1]), FieldPath(names[-1], steps, parse_cast(scan))
 
 
 def parse_logic_path(key: str) -> tuple[Path, str, bool]:
@@ -97,7 +97,7 @@ def parse_logic(operator: str, negated: bool, text: str) -> Logic:
 
 
 def parse_branches(scan: Scanner, depth: int, leaf: Leaf) -> tuple[Condition, ...]:
-    """Read `(branch,branch,...)`; `leaf` reads what is no group."""
+    """Read `(branch,branch,...)`; `leaf` reads a branch that is not a group."""
     if depth > MAX_DEPTH:
         scan.fail(f"at most {MAX_DEPTH} groups inside one another")
     scan.blanks()
@@ -129,12 +129,12 @@ def _branch(scan: Scanner, depth: int, leaf: Leaf) -> Condition:
             raise
     scan.position = start + len("not.")
     try:
-        found = leaf(scan)
+        match = leaf(scan)
     except BadQuery:
         scan.position = start + len("not.")
         _refuse_unopened(scan, scan.position)
         scan.fail(_GROUPS)
-    return replace(found, negated=not found.negated)
+    return replace(match, negated=not match.negated)
 
 
 def _refuse_unopened(scan: Scanner, start: int) -> None:
@@ -156,11 +156,11 @@ def parse_group(scan: Scanner, depth: int, leaf: Leaf, *, negated: bool) -> Cond
     otherwise = _no_group(scan, negated)
     name = parse_name(scan)
     hint = parse_name(scan) if scan.accept("!") else None
-    return Related(name, hint, negated, parse_branches(scan, depth + 1, leaf), otherwise)
+    return RelatedTest(name, hint, negated, parse_branches(scan, depth + 1, leaf), otherwise)
 
 
 def _no_group(scan: Scanner, negated: bool) -> tuple[str, str] | None:
-    """Give the refusal (message, details) of a misspelled `and` or `or`, for a name that turns out to mean nothing."""
+    """Return the refusal (message, details) of a misspelled `and` or `or`, for a name that turns out to mean nothing."""
     start = scan.position
     try:
         _refuse_unopened(scan, start)
@@ -172,50 +172,52 @@ def _no_group(scan: Scanner, negated: bool) -> tuple[str, str] | None:
     return None
 
 
-def _leaf(scan: Scanner) -> Filter:
+def _leaf(scan: Scanner) -> FieldFilter:
     field = parse_cast_field(scan, "negation operator (not)", _GROUPS)
     scan.expect(".")
     return parse_operation(scan, field, in_tree=True)
 
 
-def parse_operation(scan: Scanner, field: Field, *, in_tree: bool, slot: Slot | None = None) -> Filter:
+def parse_operation(
+    scan: Scanner, field: FieldPath, *, in_tree: bool, slot: ParameterSlot | None = None
+) -> FieldFilter:
     """Read `[not.]op.value` on a field."""
     negated = scan.accept("not.")
-    found = _SEARCH.match(scan.text, scan.position)
-    operator = OPERATORS.get(found[1]) if found else None
-    if found is None or operator is None:
+    match = _SEARCH.match(scan.text, scan.position)
+    operator = OPERATORS.get(match[1]) if match else None
+    if match is None or operator is None:
         scan.fail(*(() if negated else ('"not"',)), _OPERATOR)
-    modifier = found[2]
+    modifier = match[2]
     if not _takes_modifier(operator, modifier):
-        scan.position += len(found[1])
+        scan.position += len(match[1])
         scan.fail('"."')
-    scan.position = found.end()
+    scan.position = match.end()
     if modifier == _COLUMN and operator.compares:
-        return Filter(field, operator.name, _other_column(scan, in_tree), negated)
+        return FieldFilter(field, operator.name, _other_column(scan, in_tree), negated)
     name = operator.name
     if name == "in":
-        return Filter(field, name, _slotted(slot, in_list) or tuple(_list(scan)), negated)
+        return FieldFilter(field, name, _slotted(slot, in_list) or tuple(_list(scan)), negated)
     if name == "is":
-        return Filter(field, name, _is_word(scan, in_tree), negated)
+        return FieldFilter(field, name, _is_word(scan, in_tree), negated)
     value = _slotted(slot, like_pattern if operator.is_pattern and not modifier else None) or _value(
         scan, in_tree
     )
     if operator.is_pattern and isinstance(value, str):
         value = value.replace("*", "%")
     if operator.takes_config:
-        return Filter(field, name, value, negated, config=modifier)
-    return Filter(field, name, value, negated, quantifier=modifier)
+        return FieldFilter(field, name, value, negated, config=modifier)
+    return FieldFilter(field, name, value, negated, quantifier=modifier)
 
 
-def _other_column(scan: Scanner, in_tree: bool) -> Field:
+def _other_column(scan: Scanner, in_tree: bool) -> FieldPath:
     other = parse_cast_field(scan)
     if not in_tree and not scan.at_end:
         scan.fail("end of input")
     return other
 
 
-def _slotted(slot: Slot | None, convert: object) -> Slot | None:
-    return None if slot is None else Slot(slot.index, convert)  # type: ignore[arg-type]  # one of the converters below
+def _slotted(slot: ParameterSlot | None, convert: object) -> ParameterSlot | None:
+    return None if slot is None else ParameterSlot(slot.index, convert)  # type: ignore[arg-type]  # one of the converters below
 
 
 def _is_word(scan: Scanner, in_tree: bool) -> str:

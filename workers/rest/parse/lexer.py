@@ -3,7 +3,7 @@
 A parser asks the scanner for what may stand next; what does not fit raises `BadQuery` with the place and with what
 was expected, in the form the original gives ("failed to parse order (x)" (line 1, column 3)).
 Theory: recursive descent without backtracking over more than one item; `mark` and `reset` serve the few places where
-two forms begin alike. Source: reference page "rest", section 6.
+two forms begin alike. Source: docs/reference/rest.md, section 6.
 """
 
 import re
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from schemas.numbers import parse_whole_number
-from workers.rest.errors import BadQuery
-from workers.rest.model import Field, JsonStep
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import FieldPath, JsonStep
 from workers.rest.parse.cast_types import is_closed
 
 FIELD_NAME = "field name (* or [a..z0..9_$])"
@@ -55,10 +55,10 @@ class Scanner:
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Step over what a pattern matches here."""
-        found = pattern.match(self.text, self.position)
-        if found:
-            self.position = found.end()
-        return found
+        match = pattern.match(self.text, self.position)
+        if match:
+            self.position = match.end()
+        return match
 
     def blanks(self) -> None:
         """Step over blanks."""
@@ -75,26 +75,26 @@ class Scanner:
         Raises: BadQuery, always.
         """
         sent = self.text[self.position :]
-        wrong = next((mark for mark, wanted in zip(sent, words[0], strict=False) if mark != wanted), None)
+        wrong = next((mark for mark, expected in zip(sent, words[0], strict=False) if mark != expected), None)
         self._refuse("" if wrong is None else f'"{wrong}"', tuple(f'"{word}"' for word in words))
 
     def _refuse(self, unexpected: str, expecting: tuple[str, ...]) -> NoReturn:
         listed = expecting[0] if len(expecting) == 1 else ", ".join(expecting[:-1]) + f" or {expecting[-1]}"
-        shown = self.text if self.shown is None else self.shown
-        place = f'"failed to parse {self.what} ({shown})" (line 1, column {self.position + 1})'
+        text = self.text if self.shown is None else self.shown
+        place = f'"failed to parse {self.what} ({text})" (line 1, column {self.position + 1})'
         raise BadQuery(place, f"unexpected {unexpected or 'end of input'} expecting {listed}")
 
 
 def parse_name(scan: Scanner, *also: str) -> str:
-    """Read a name: quoted, or words of letters, digits, `_`, `$` and blanks joined by `-`."""
+    """Read a name: quoted, or words of `A-Z a-z 0-9 _ $` and blanks joined by `-`."""
     if scan.peek() == '"':
         return parse_quoted(scan)
     words = []
     while True:
-        found = scan.match(_NAME_CHARACTERS)
-        if not found:
+        match = scan.match(_NAME_CHARACTERS)
+        if not match:
             scan.fail(FIELD_NAME, *also)
-        words.append(found[0].strip())
+        words.append(match[0].strip())
         if scan.peek() == "-" and scan.peek(2) != "->":
             scan.position += 1
             continue
@@ -103,23 +103,23 @@ def parse_name(scan: Scanner, *also: str) -> str:
 
 def parse_quoted(scan: Scanner) -> str:
     """Read text between double quotes, with backslash escapes."""
-    found = scan.match(_QUOTED)
-    if not found:
+    match = scan.match(_QUOTED)
+    if not match:
         scan.position = len(scan.text)
         scan.fail("closing quote")
-    if "\0" in found[1]:
-        scan.position = scan.text.index("\0", found.start())
+    if "\0" in match[1]:
+        scan.position = scan.text.index("\0", match.start())
         scan.fail("text without NUL")
-    return _ESCAPE.sub(r"\1", found[1])
+    return _ESCAPE.sub(r"\1", match[1])
 
 
 def parse_type(scan: Scanner) -> str:
     """Read the type of a cast: a bare identifier. Raises: BadQuery, also for a type that casts may not name."""
     scan.blanks()
-    found = scan.match(_NAME_CHARACTERS)
-    if not found:
+    match = scan.match(_NAME_CHARACTERS)
+    if not match:
         scan.fail(FIELD_NAME)
-    name = found[0].strip()
+    name = match[0].strip()
     if is_closed(name):
         raise BadQuery(
             f"A cast to the type {name} is not allowed",
@@ -128,16 +128,16 @@ def parse_type(scan: Scanner) -> str:
     return name
 
 
-def parse_field(scan: Scanner, *also: str) -> Field:
+def parse_field(scan: Scanner, *also: str) -> FieldPath:
     """Read a name with the JSON path behind it."""
     name = parse_name(scan, *also)
-    return Field(name, parse_json_path(scan))
+    return FieldPath(name, parse_json_path(scan))
 
 
-def parse_cast_field(scan: Scanner, *also: str) -> Field:
+def parse_cast_field(scan: Scanner, *also: str) -> FieldPath:
     """Read a field and the cast that a filter may put behind it: `data->>age::int`."""
     field = parse_field(scan, *also)
-    return Field(field.name, field.path, parse_cast(scan))
+    return FieldPath(field.name, field.path, parse_cast(scan))
 
 
 def parse_cast(scan: Scanner) -> str | None:
@@ -171,10 +171,10 @@ def _json_operand(scan: Scanner) -> str | int:
         return parse_quoted(scan)
     words = []
     while True:
-        found = scan.match(_JSON_KEY_CHARACTERS)
-        if not found:
+        match = scan.match(_JSON_KEY_CHARACTERS)
+        if not match:
             scan.fail('"-"', "digit", "any non reserved character different from: .,>()")
-        words.append(found[0].strip())
+        words.append(match[0].strip())
         if scan.peek() == "-" and scan.peek(2) != "->":
             scan.position += 1
             continue

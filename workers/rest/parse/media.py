@@ -1,4 +1,4 @@
-"""The `Accept` header. Source: reference page "rest", section 15; RFC 9110, 12.5.1."""
+"""The `Accept` header. Source: docs/reference/rest.md, section 15; RFC 9110, 12.5.1."""
 
 import math
 import re

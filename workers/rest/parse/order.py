@@ -1,4 +1,4 @@
-"""The `order` parameter. Source: reference page "rest", sections 6, 9.5, 11."""
+"""The `order` parameter. Source: docs/reference/rest.md, sections 6, 9.5, 11."""
 
 from typing import NoReturn
 

@@ -1,7 +1,7 @@
 """Bodies: JSON, CSV, forms and raw arguments, made ready for the database.
 
 Postgres converts the values; here only the names of the columns are read, and the shape is checked.
-Source: reference page "rest", sections 13.1 and 14.
+Source: docs/reference/rest.md, sections 13.1 and 14.
 """
 
 import csv
@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from workers.rest.errors import BadBody
-from workers.rest.model import Action, ApiRequest, Payload
+from workers.rest.errors.parse import BadBody
+from workers.rest.model import ApiRequest, Payload, RequestAction
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -36,14 +36,14 @@ def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) 
     raise BadBody(f"Content-Type not acceptable: {content_type}")
 
 
-def parse_payload(asked: ApiRequest, data: bytes) -> Payload:
+def parse_payload(request: ApiRequest, data: bytes) -> Payload:
     """Read the body of a write or a call. Raises: BadBody."""
-    if asked.query.nested and asked.action is Action.CREATE:
+    if request.query.nested and request.action is RequestAction.CREATE:
         return Payload("json", data)  # it is taken apart against the catalog
-    parse = parse_arguments if asked.action is Action.CALL else parse_rows
-    payload = parse(asked.content_type, data, asked.query.columns)
-    if asked.query.key is not None and asked.action is Action.UPDATE:
-        check_keys(payload, asked.query.key)
+    parse = parse_arguments if request.action is RequestAction.CALL else parse_rows
+    payload = parse(request.content_type, data, request.query.columns)
+    if request.query.key is not None and request.action is RequestAction.UPDATE:
+        check_keys(payload, request.query.key)
     return payload
 
 
@@ -53,7 +53,7 @@ def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
     try:
         rows = _objects.decode(payload.data) if payload.is_array else [_object.decode(payload.data)]
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise BadBody("Empty or invalid json") from None  # with `columns` nobody has looked into it yet
+        raise BadBody("Empty or invalid json") from None  # with `columns` the body has not been decoded yet
     for number, row in enumerate(rows, start=1):
         values = tuple(_key_text(row[name]) if name in row else None for name in key)
         if None in values:
@@ -64,7 +64,7 @@ def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
 
 
 def _key_text(raw: msgspec.Raw) -> str | None:
-    """Give a key's value as the text that Postgres converts: 1 and "1" name the same row."""
+    """Return a key's value as the text that Postgres converts: 1 and "1" name the same row."""
     value = _any.decode(raw)
     return value if value is None or isinstance(value, str) else bytes(raw).decode()
 

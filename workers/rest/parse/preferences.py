@@ -1,4 +1,4 @@
-"""The `Prefer` header. Source: reference page "rest", section 12; RFC 7240."""
+"""The `Prefer` header. Source: docs/reference/rest.md, section 12; RFC 7240."""
 
 from collections.abc import Sequence
 
@@ -20,18 +20,18 @@ _MOST = 2**63 - 1
 
 def parse_preferences(headers: Sequence[str]) -> Preferences:
     """Read all `Prefer` headers of a request; the first of each kind counts, unknown ones are listed as invalid."""
-    found: dict[str, str | int] = {}
+    values: dict[str, str | int] = {}
     invalid: list[str] = []
     for directive in (part.strip() for header in headers for part in header.split(",")):
         if not directive:
             continue
         kind, _, value = directive.partition("=")
         if value in _CHOICES.get(kind, ()):
-            found.setdefault(_FIELDS.get(kind, kind), value)
+            values.setdefault(_FIELDS.get(kind, kind), value)
         elif kind == "timezone" and value:
-            found.setdefault(kind, value)
+            values.setdefault(kind, value)
         elif kind == "max-affected" and (most := clamp_whole_number(value, most=_MOST)) is not None:
-            found.setdefault("max_affected", most)
+            values.setdefault("max_affected", most)
         else:
             invalid.append(directive)
-    return Preferences(**found, invalid=tuple(invalid))  # type: ignore[arg-type]  # keys and values are paired above
+    return Preferences(**values, invalid=tuple(invalid))  # type: ignore[arg-type]  # keys and values are paired above

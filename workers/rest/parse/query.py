@@ -3,14 +3,14 @@
 The shape of a URL is its query string with the values of plain filters left out. Requests of one shape share one plan
 (architecture, decision 11), so the values come beside it and fill the plan's slots. A value with any syntax of its own
 (logic trees, `is`, arrays of any/all, full-text) stays part of the shape.
-Source: reference page "rest", section 6.
+Source: docs/reference/rest.md, section 6.
 """
 
 import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote_plus
 
-from workers.rest.model import Filter, Logic, Operand, Path, Query, Range
+from workers.rest.model import FieldFilter, Logic, Operand, Path, RestQuery, RowRange
 from workers.rest.parse.additions import (
     ADDED,
     ADDED_ANYWHERE,
@@ -24,7 +24,7 @@ from workers.rest.parse.lexer import Scanner, parse_name
 from workers.rest.parse.order import parse_order
 from workers.rest.parse.ranges import parse_limit, parse_offset
 from workers.rest.parse.select import parse_select
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 
 HOLE = "\x00"
 """Stands in a shape for a value that each request brings."""
@@ -48,18 +48,18 @@ Parameters = list[Parameter]
 def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
     """Split a raw query string into its shape and the values left out of it, in order.
 
-    `is_call`: what is no filter is an argument, and left out as well.
+    `is_call`: a parameter that is not a filter is an argument; its value is left out as well.
     """
     if not query:
         return "", []
     shape, values = [], []
     for part in query.split("&"):
         key, equals, value = part.partition("=")
-        found = _PLAIN.fullmatch(value) if equals else None
+        match = _PLAIN.fullmatch(value) if equals else None
         if not equals or HOLE in part or not _is_column(key):
             shape.append(part.replace(HOLE, "%00"))
             continue
-        if found is None:
+        if match is None:
             argument = unquote_plus(value)
             if is_call and not is_filter(argument):
                 shape.append(f"{key}={HOLE}")
@@ -67,11 +67,11 @@ def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
             else:
                 shape.append(part)
             continue
-        operand = unquote_plus(found[2])
-        if found[1].endswith("in.") and not (operand.startswith("(") and operand.endswith(")")):
+        operand = unquote_plus(match[2])
+        if match[1].endswith("in.") and not (operand.startswith("(") and operand.endswith(")")):
             shape.append(part)
             continue
-        shape.append(f"{key}={found[1]}{HOLE}")
+        shape.append(f"{key}={match[1]}{HOLE}")
         values.append(operand)
     return "&".join(shape), values
 
@@ -82,10 +82,10 @@ def _is_column(key: str) -> bool:
     return key.rpartition(".")[2] not in _EMBEDDABLE
 
 
-def parse_query(shape: str, *, is_call: bool = False) -> Query:
+def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
     """Read a shape (or a whole query string, which is a shape without holes).
 
-    `is_call`: reads of functions take what is no filter as an argument.
+    `is_call`: for reads of functions, a parameter that is not a filter is an argument.
     Raises: BadQuery, RangeNotSatisfiable.
     """
     pairs = [
@@ -101,9 +101,9 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
     select = parse_select(_first(pairs, "select") or "*")
     filters, arguments = _filters(pairs, is_call)
     on_conflict = _names(_first(pairs, "on_conflict"), "on_conflict parameter")
-    added = [] if is_call else [each for each in pairs if _is_added(each)]
+    added = [] if is_call else [parameter for parameter in pairs if _is_added(parameter)]
     cursor = _first(added, "cursor")
-    return Query(
+    return RestQuery(
         select=select,
         filters=filters,
         logic=logic,
@@ -120,27 +120,33 @@ def parse_query(shape: str, *, is_call: bool = False) -> Query:
         cursor=None if cursor is None else parse_cursor(cursor),
         arguments=arguments,
         canonical=_canonical(pairs),
-        without_cursor=() if cursor is None else _canonical([each for each in pairs if each.key != "cursor"]),
+        without_cursor=()
+        if cursor is None
+        else _canonical([parameter for parameter in pairs if parameter.key != "cursor"]),
     )
 
 
 def _is_added(each: Parameter) -> bool:
-    """Tell whether a parameter is one beyond the standard grammar; a filter on a column of that name is not."""
+    """Return whether a parameter is one beyond the standard grammar; a filter on a column of that name is not."""
     word = each.key.rpartition(".")[2]
     is_named = each.key in ADDED or word in ADDED_ANYWHERE
     return is_named and not is_filter(each.value)
 
 
 def _last(pairs: Parameters, word: str) -> Parameters:
-    return [each for each in pairs if each.key.rpartition(".")[2] == word]
+    return [parameter for parameter in pairs if parameter.key.rpartition(".")[2] == word]
 
 
 def _ending(pairs: Parameters, *words: str) -> Parameters:
-    return [each for each in pairs if each.key not in _RESERVED and each.key.rpartition(".")[2] in words]
+    return [
+        parameter
+        for parameter in pairs
+        if parameter.key not in _RESERVED and parameter.key.rpartition(".")[2] in words
+    ]
 
 
 def _first(pairs: Parameters, name: str) -> str | None:
-    return next((each.value for each in pairs if each.key == name), None)
+    return next((parameter.value for parameter in pairs if parameter.key == name), None)
 
 
 def _parent(key: str, word: str) -> Path:
@@ -174,8 +180,8 @@ def _names(text: str | None, what: str) -> tuple[str, ...] | None:
 
 def _filters(
     pairs: Parameters, is_call: bool
-) -> tuple[tuple[tuple[Path, Filter], ...], tuple[tuple[str, Operand], ...]]:
-    filters: list[tuple[Path, Filter]] = []
+) -> tuple[tuple[tuple[Path, FieldFilter], ...], tuple[tuple[str, Operand], ...]]:
+    filters: list[tuple[Path, FieldFilter]] = []
     arguments: list[tuple[str, Operand]] = []
     holes = 0
     for key, value, has_hole in pairs:
@@ -183,7 +189,7 @@ def _filters(
             continue
         if not is_call and _is_added(Parameter(key, value, has_hole)):
             continue
-        slot = Slot(holes) if has_hole else None
+        slot = ParameterSlot(holes) if has_hole else None
         holes += has_hole
         if is_call and not is_filter(value):
             arguments.append((key, slot or value))
@@ -193,23 +199,23 @@ def _filters(
     return tuple(filters), tuple(arguments)
 
 
-def _ranges(pairs: Parameters) -> tuple[tuple[Path, Range], ...]:
+def _ranges(pairs: Parameters) -> tuple[tuple[Path, RowRange], ...]:
     limits: dict[Path, int | None] = {}
     offsets: dict[Path, int] = {}
     for key, value, _ in _ending(pairs, "limit"):
         limits.setdefault(_parent(key, "limit"), parse_limit(value))
     for key, value, _ in _ending(pairs, "offset"):
         offsets.setdefault(_parent(key, "offset"), parse_offset(value))
-    return tuple((path, Range(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets})
+    return tuple((path, RowRange(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets})
 
 
 def _canonical(pairs: Parameters) -> tuple[str | tuple[str, int], ...]:
-    """Give the parameters sorted by key as pieces; `(prefix, n)` is a value whose prefix stands and whose rest is hole n."""
+    """Return the parameters sorted by key as pieces; `(prefix, n)` is a value whose prefix stands and whose rest is hole n."""
     numbered = []
     holes = 0
-    for each in pairs:
-        numbered.append((each, holes))
-        holes += each.has_hole
+    for parameter in pairs:
+        numbered.append((parameter, holes))
+        holes += parameter.has_hole
     pieces: list[str | tuple[str, int]] = []
     for (key, value, has_hole), hole in sorted(numbered, key=lambda entry: entry[0].key):
         pieces.append(f"{'&' if pieces else ''}{quote(key, safe='')}=")

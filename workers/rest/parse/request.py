@@ -1,14 +1,14 @@
 """Step one: what the request asks for, without knowing the database.
 
 The order of checks is the order in which refusals win: path, schema, method, query string, ranges.
-Source: reference page "rest", sections 1 and 16.
+Source: docs/reference/rest.md, sections 1 and 16.
 """
 
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from schemas.http import Headers
-from workers.rest.errors import (
+from workers.rest.errors.parse import (
     BadPath,
     LimitOnUpsert,
     MethodNotForFunctions,
@@ -16,25 +16,25 @@ from workers.rest.errors import (
     SchemaNotExposed,
     UnsupportedMethod,
 )
-from workers.rest.model import Action, ApiRequest, Options, Range
+from workers.rest.model import ApiRequest, RequestAction, RestOptions, RowRange
 from workers.rest.parse.media import parse_accept
 from workers.rest.parse.preferences import parse_preferences
 from workers.rest.parse.query import parse_query
 from workers.rest.parse.ranges import intersection, parse_range_header
 
 _RELATION_METHODS = {
-    "GET": Action.READ,
-    "HEAD": Action.READ,
-    "POST": Action.CREATE,
-    "PATCH": Action.UPDATE,
-    "PUT": Action.UPSERT,
-    "DELETE": Action.DELETE,
-    "OPTIONS": Action.OPTIONS,
+    "GET": RequestAction.READ,
+    "HEAD": RequestAction.READ,
+    "POST": RequestAction.CREATE,
+    "PATCH": RequestAction.UPDATE,
+    "PUT": RequestAction.UPSERT,
+    "DELETE": RequestAction.DELETE,
+    "OPTIONS": RequestAction.OPTIONS,
 }
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class Wanted(NamedTuple):
+class PlanHeaders(NamedTuple):
     """The headers that decide what is done; requests that agree in them and in their URL's shape share a plan."""
 
     accept: str | None = None
@@ -50,37 +50,39 @@ _WANTED = {
 }  # fmt: skip
 
 
-def wanted_headers(headers: Headers) -> Wanted:
+def plan_headers(headers: Headers) -> PlanHeaders:
     """Pick the headers that decide what is done."""
-    found: list[str | None] = [None] * 6
+    values: list[str | None] = [None] * 6
     prefer: list[str] = []
     for name, value in headers:
-        place = _WANTED.get(name)
-        if place is not None:
-            if found[place] is None:
-                found[place] = value
+        position = _WANTED.get(name)
+        if position is not None:
+            if values[position] is None:
+                values[position] = value
         elif name == "prefer":
             prefer.append(value)
-    return Wanted(found[0], tuple(prefer), found[2], found[3], found[4], found[5])
+    return PlanHeaders(values[0], tuple(prefer), values[2], values[3], values[4], values[5])
 
 
 def is_call_path(path: str) -> bool:
-    """Tell whether a path names a function."""
+    """Return whether a path names a function."""
     return path.startswith("/rpc/")
 
 
-def parse_request(method: str, path: str, shape: str, wanted: Wanted, options: Options) -> ApiRequest:
+def parse_request(
+    method: str, path: str, shape: str, headers: PlanHeaders, options: RestOptions
+) -> ApiRequest:
     """Read everything of a request but its body.
 
     Raises: the 1xx refusals of `errors.py`.
     """
     target, is_call = _resource(path, options)
-    schema, negotiated = _schema(method, wanted, options)
+    schema, negotiated = _schema(method, headers, options)
     action = _action(method, target, is_call)
     query = parse_query(shape, is_call=is_call and method in _READS)
-    header_range = parse_range_header(wanted.range) if method == "GET" else Range()
-    root = dict(query.ranges).get((), Range())
-    if action is Action.UPSERT and root != Range():
+    header_range = parse_range_header(headers.range) if method == "GET" else RowRange()
+    root = dict(query.ranges).get((), RowRange())
+    if action is RequestAction.UPSERT and root != RowRange():
         raise LimitOnUpsert
     return ApiRequest(
         action=action,
@@ -88,15 +90,15 @@ def parse_request(method: str, path: str, shape: str, wanted: Wanted, options: O
         schema=schema,
         target=target,
         query=query,
-        preferences=parse_preferences(wanted.prefer),
-        accept=parse_accept(wanted.accept),
+        preferences=parse_preferences(headers.prefer),
+        accept=parse_accept(headers.accept),
         range=intersection(root, header_range),
-        content_type=_content_type(wanted.content_type),
+        content_type=_content_type(headers.content_type),
         negotiated_schema=negotiated,
     )
 
 
-def _resource(path: str, options: Options) -> tuple[str, bool]:
+def _resource(path: str, options: RestOptions) -> tuple[str, bool]:
     segments = [unquote(part) for part in path.split("/")[1:]]
     match segments:
         case [] | [""]:
@@ -110,28 +112,28 @@ def _resource(path: str, options: Options) -> tuple[str, bool]:
     raise BadPath
 
 
-def _schema(method: str, wanted: Wanted, options: Options) -> tuple[str, bool]:
-    asked = wanted.accept_profile if method in _READS else wanted.content_profile
-    if asked is None:
+def _schema(method: str, headers: PlanHeaders, options: RestOptions) -> tuple[str, bool]:
+    profile = headers.accept_profile if method in _READS else headers.content_profile
+    if profile is None:
         return options.schemas[0], len(options.schemas) > 1
-    if asked not in options.schemas:
-        raise SchemaNotExposed(asked, options.schemas)
-    return asked, True
+    if profile not in options.schemas:
+        raise SchemaNotExposed(profile, options.schemas)
+    return profile, True
 
 
-def _action(method: str, target: str, is_call: bool) -> Action:
+def _action(method: str, target: str, is_call: bool) -> RequestAction:
     if is_call:
         if method == "OPTIONS":
-            return Action.OPTIONS
+            return RequestAction.OPTIONS
         if method not in ("GET", "HEAD", "POST"):
             raise MethodNotForFunctions(method)
-        return Action.CALL
+        return RequestAction.CALL
     if not target:
         if method == "OPTIONS":
-            return Action.OPTIONS
+            return RequestAction.OPTIONS
         if method not in ("GET", "HEAD"):
             raise UnsupportedMethod(method)
-        return Action.DESCRIBE
+        return RequestAction.DESCRIBE
     if method not in _RELATION_METHODS:
         raise UnsupportedMethod(method)
     return _RELATION_METHODS[method]

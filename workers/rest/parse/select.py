@@ -1,11 +1,11 @@
 """The `select` parameter: columns, casts, aggregates, embeds and spreads.
 
-Source: reference page "rest", sections 6 (grammar), 8, 9, 10.
+Source: docs/reference/rest.md, section 6 (grammar), 8, 9, 10.
 """
 
 import re
 
-from workers.rest.model import STAR, Field, SelectColumn, SelectEmbed, SelectItem
+from workers.rest.model import STAR, FieldPath, SelectColumn, SelectEmbed, SelectItem
 from workers.rest.parse.lexer import Scanner, parse_field, parse_name, parse_type
 
 MAX_DEPTH = 60
@@ -55,7 +55,7 @@ def _item(scan: Scanner, depth: int) -> SelectItem:
     start = scan.position
     alias = _alias(scan)
     if scan.accept("count()"):
-        return _column(scan, Field("*"), alias, aggregate="count")
+        return _column(scan, FieldPath("*"), alias, aggregate="count")
     name_start = scan.position
     field = parse_field(scan, *(() if alias or start != name_start else ('"..."',)))
     if not field.path and scan.peek() in ("!", "("):
@@ -64,7 +64,7 @@ def _item(scan: Scanner, depth: int) -> SelectItem:
 
 
 def _alias(scan: Scanner) -> str | None:
-    """Read `alias:` if it stands here; `name::type` is no alias."""
+    """Read `alias:` if it stands here; `name::type` is a cast."""
     if not _ALIAS.match(scan.text, scan.position):
         return None
     name = parse_name(scan)
@@ -88,7 +88,7 @@ def _embed(scan: Scanner, name: str, alias: str | None, depth: int, *, is_spread
     return SelectEmbed(name, select, alias, hint, join, is_spread)
 
 
-def _column(scan: Scanner, field: Field, alias: str | None, aggregate: str | None = None) -> SelectColumn:
+def _column(scan: Scanner, field: FieldPath, alias: str | None, aggregate: str | None = None) -> SelectColumn:
     cast = None
     if aggregate is None:
         cast = parse_type(scan) if scan.accept("::") else None

@@ -1,41 +1,41 @@
 """Which relationship joins two relations: by name, constraint or column, narrowed by a hint.
 
-Source: reference page "rest", sections 9.1, 9.3 and 22 ("Resolution").
+Source: docs/reference/rest.md, sections 9.1, 9.3 and 22 ("Resolution").
 """
 
-from workers.database.catalog import Cardinality, Catalog, ComputedRelationship, Relationship
-from workers.rest.errors import AmbiguousRelationship, NoRelationship
-from workers.rest.model import Options
+from workers.database.schema_cache.catalog import Cardinality, Catalog, ComputedRelationship, Relationship
+from workers.rest.errors.plan import AmbiguousRelationship, NoRelationship
+from workers.rest.model import RestOptions
 
 _SCORE = 0.33
 
 
 def find_relationship(
-    catalog: Catalog, options: Options, schema: str, origin: str, target: str, hint: str | None
+    catalog: Catalog, options: RestOptions, schema: str, origin: str, target: str, hint: str | None
 ) -> Relationship | ComputedRelationship:
     """Find the one relationship that `target!hint` means, seen from `origin`.
 
     Raises: NoRelationship, AmbiguousRelationship.
     """
     candidates = [
-        each
-        for each in catalog.relationships.get((schema, origin), ())
-        if each.target[0] == schema or _is_computed(each)
+        relationship
+        for relationship in catalog.relationships.get((schema, origin), ())
+        if relationship.target[0] == schema or _is_computed(relationship)
     ]
-    found = [each for each in candidates if _matches(each, target, hint)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matching = [candidate for candidate in candidates if _matches(candidate, target, hint)]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
         suggestion = _suggestion(catalog, options, schema, origin, target)
         raise NoRelationship(origin, target, hint, schema, suggestion)
-    detected = [each for each in found if isinstance(each, Relationship)]
-    if len(detected) < len(found):
-        return next(each for each in found if not isinstance(each, Relationship))
+    detected = [relationship for relationship in matching if isinstance(relationship, Relationship)]
+    if len(detected) < len(matching):
+        return next(relationship for relationship in matching if not isinstance(relationship, Relationship))
     raise AmbiguousRelationship(
         origin,
         target,
-        [_details(each) for each in detected],
-        [f"{target}!{_hint_of(each)}" for each in detected],
+        [_details(relationship) for relationship in detected],
+        [f"{target}!{_hint_of(relationship)}" for relationship in detected],
     )
 
 
@@ -68,7 +68,7 @@ def _matches(each: Relationship | ComputedRelationship, target: str, hint: str |
 
 
 def _is_child(each: Relationship) -> bool:
-    """Tell whether the foreign key lies on the origin."""
+    """Return whether the foreign key lies on the origin."""
     return each.cardinality is Cardinality.MANY_TO_ONE or (
         each.cardinality is Cardinality.ONE_TO_ONE and not each.is_parent
     )
@@ -98,9 +98,9 @@ def _details(each: Relationship) -> dict[str, str]:
             f"{between.relation[1]} using {between.constraint1}({first}) and {between.constraint2}({second})"
         )
     else:
-        own = ", ".join(column for column, _ in each.columns)
+        relationships = ", ".join(column for column, _ in each.columns)
         other = ", ".join(column for _, column in each.columns)
-        text = f"{each.constraint} using {origin}({own}) and {target}({other})"
+        text = f"{each.constraint} using {origin}({relationships}) and {target}({other})"
     return {
         "cardinality": each.cardinality.value,
         "embedding": f"{origin} with {target}",
@@ -108,11 +108,11 @@ def _details(each: Relationship) -> dict[str, str]:
     }
 
 
-def _suggestion(catalog: Catalog, options: Options, schema: str, origin: str, target: str) -> str | None:
+def _suggestion(catalog: Catalog, options: RestOptions, schema: str, origin: str, target: str) -> str | None:
     """Suggest the parent if it has no relationships at all, else a child; nothing if both exist."""
-    own = catalog.relationships.get((schema, origin))
-    if own:
-        children = sorted({each.target[1] for each in own})
+    relationships = catalog.relationships.get((schema, origin))
+    if relationships:
+        children = sorted({relationship.target[1] for relationship in relationships})
         near = None if target in children else options.similar(target, children, _SCORE)
         return f"Perhaps you meant '{near}' instead of '{target}'." if near else None
     if (schema, origin) in catalog.relations and (schema, target) in catalog.relations:

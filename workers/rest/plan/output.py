@@ -1,8 +1,17 @@
-"""Content negotiation: which media type the rows become. Source: reference page "rest", section 15."""
+"""Content negotiation: which media type the rows become. Source: docs/reference/rest.md, section 15."""
 
-from workers.database.catalog import Catalog, Function, MediaHandler, Relation
-from workers.rest.errors import NotAcceptable
-from workers.rest.model import STAR, Action, ApiRequest, Explain, MediaType, Options, Output, Shape
+from workers.database.schema_cache.catalog import Catalog, CatalogFunction, MediaHandler, CatalogRelation
+from workers.rest.errors.plan import NotAcceptable
+from workers.rest.model import (
+    STAR,
+    ApiRequest,
+    BodyShape,
+    ExplainOptions,
+    MediaOutput,
+    MediaType,
+    RequestAction,
+    RestOptions,
+)
 
 JSON = "application/json; charset=utf-8"
 OPENAPI = "application/openapi+json; charset=utf-8"
@@ -14,103 +23,103 @@ _TEXTUAL = frozenset({"text/plain", "text/xml", "text/csv", "application/json", 
 
 
 def negotiate(
-    asked: ApiRequest,
+    request: ApiRequest,
     catalog: Catalog,
-    options: Options,
-    relation: Relation | None,
-    function: Function | None,
-) -> Output:
-    """Give the first type of `Accept` that can be produced.
+    options: RestOptions,
+    relation: CatalogRelation | None,
+    function: CatalogFunction | None,
+) -> MediaOutput:
+    """Return the first type of `Accept` that can be produced.
 
     Raises: NotAcceptable.
     """
-    for media in asked.accept:
-        output = _output(asked, catalog, options, relation, function, media)
+    for media in request.accept:
+        output = _output(request, catalog, options, relation, function, media)
         if output is not None:
             return output
-    raise NotAcceptable([_spelled(media) for media in asked.accept])
+    raise NotAcceptable([_spelled(media) for media in request.accept])
 
 
-def negotiate_root(asked: ApiRequest) -> str:
-    """Give the content type of the first description that the caller takes. Raises: NotAcceptable."""
-    for media in asked.accept:
+def negotiate_root(request: ApiRequest) -> str:
+    """Return the content type of the first description that the caller takes. Raises: NotAcceptable."""
+    for media in request.accept:
         is_31 = media.parameter("version") == "3.1"
         if is_31 and media.name in ("application/vnd.oai.openapi+json", "application/openapi+json"):
             return OPENAPI_31
         if media.name in ("application/openapi+json", "application/json", "*/*"):
             return OPENAPI
-    raise NotAcceptable([_spelled(media) for media in asked.accept])
+    raise NotAcceptable([_spelled(media) for media in request.accept])
 
 
 def _output(
-    asked: ApiRequest,
+    request: ApiRequest,
     catalog: Catalog,
-    options: Options,
-    relation: Relation | None,
-    function: Function | None,
+    options: RestOptions,
+    relation: CatalogRelation | None,
+    function: CatalogFunction | None,
     media: MediaType,
-) -> Output | None:
+) -> MediaOutput | None:
     strips = media.parameter("nulls") == "stripped"
     suffix = ";nulls=stripped" if strips else ""
     match media.name.removeprefix(_VENDOR) if media.name.startswith(_VENDOR) else None:
         case "object" | "object+json":
             name = f"{_VENDOR}object+json{suffix}{_CHARSET}"
-            return Output(Shape.SINGLE, name, strips_nulls=strips, is_singular=True)
+            return MediaOutput(BodyShape.SINGLE, name, strips_nulls=strips, is_singular=True)
         case "array" | "array+json" if strips:
-            return Output(Shape.ARRAY, f"{_VENDOR}array+json{suffix}{_CHARSET}", strips_nulls=True)
+            return MediaOutput(BodyShape.ARRAY, f"{_VENDOR}array+json{suffix}{_CHARSET}", strips_nulls=True)
         case "array" | "array+json":
             media = MediaType("application/json")
         case "plan" | "plan+text" | "plan+json":
-            return _plan(asked, catalog, options, relation, function, media)
+            return _plan(request, catalog, options, relation, function, media)
         case None:
             pass
         case _:
             return None
-    handler = _handler(asked, catalog, relation, function, media.name)
+    handler = _handler(request, catalog, relation, function, media.name)
     if handler is not None:
-        return Output(Shape.HANDLER, _handled_type(handler), handler=handler)
+        return MediaOutput(BodyShape.HANDLER, _handled_type(handler), handler=handler)
     match media.name:
         case "application/json" | "*/*":
-            return Output(Shape.ARRAY, JSON)
+            return MediaOutput(BodyShape.ARRAY, JSON)
         case "text/csv":
-            return Output(Shape.CSV, "text/csv" + _CHARSET)
+            return MediaOutput(BodyShape.CSV, "text/csv" + _CHARSET)
         case "application/geo+json" if ("extensions", "st_asgeojson") in catalog.functions:
-            return Output(Shape.GEOJSON, "application/geo+json" + _CHARSET)
+            return MediaOutput(BodyShape.GEOJSON, "application/geo+json" + _CHARSET)
     return None
 
 
 def _plan(
-    asked: ApiRequest,
+    request: ApiRequest,
     catalog: Catalog,
-    options: Options,
-    relation: Relation | None,
-    function: Function | None,
+    options: RestOptions,
+    relation: CatalogRelation | None,
+    function: CatalogFunction | None,
     media: MediaType,
-) -> Output | None:
+) -> MediaOutput | None:
     if not options.plan_enabled:
         return None
     inner_name, *parameters = (
         (media.parameter("for") or "application/json").replace("application/vnd.rest.", _VENDOR, 1).split(";")
     )
-    inner = MediaType(inner_name.strip(), tuple(_pair(each) for each in parameters))
+    inner = MediaType(inner_name.strip(), tuple(_pair(parameter) for parameter in parameters))
     if inner.name.startswith(f"{_VENDOR}plan"):
         return None
-    output = _output(asked, catalog, options, relation, function, inner)
+    output = _output(request, catalog, options, relation, function, inner)
     if output is None:
         return None
-    wanted = (media.parameter("options") or "").split("|")
-    chosen = tuple(option for option in _EXPLAIN_OPTIONS if option in wanted)
+    media_type = (media.parameter("options") or "").split("|")
+    chosen = tuple(option for option in _EXPLAIN_OPTIONS if option in media_type)
     form = "json" if media.name.endswith("+json") else "text"
     name = inner.name + ("+json" if inner.name in (f"{_VENDOR}object", f"{_VENDOR}array") else "")
     kind = _spelled(MediaType(name, inner.parameters))
     suffix = f"; options={'|'.join(chosen)}" if chosen else ""
-    shown = f'{_VENDOR}plan+{form}; for="{kind}"{suffix}{_CHARSET}'
-    return Output(
+    content_type = f'{_VENDOR}plan+{form}; for="{kind}"{suffix}{_CHARSET}'
+    return MediaOutput(
         output.shape,
-        shown,
+        content_type,
         strips_nulls=output.strips_nulls,
         handler=output.handler,
-        explain=Explain(form, chosen),
+        explain=ExplainOptions(form, chosen),
     )
 
 
@@ -120,27 +129,37 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _handler(
-    asked: ApiRequest, catalog: Catalog, relation: Relation | None, function: Function | None, wanted: str
+    request: ApiRequest,
+    catalog: Catalog,
+    relation: CatalogRelation | None,
+    function: CatalogFunction | None,
+    media_type: str,
 ) -> MediaHandler | None:
     """Find the handler: of the function or relation for any type, then for this type, then of any element."""
     if function is not None:
-        own = [
-            each
-            for each in catalog.media_handlers
-            if each.is_scalar
-            and each.function == (function.schema, function.name)
+        specific = [
+            handler
+            for handler in catalog.media_handlers
+            if handler.is_scalar
+            and handler.function == (function.schema, function.name)
             and not function.returns_set
         ]
     else:
-        own = []
-    is_whole = asked.query.select == (STAR,)
+        specific = []
+    is_whole = request.query.select == (STAR,)
     if relation is not None and is_whole:
-        own += [each for each in catalog.media_handlers if each.relation == (relation.schema, relation.name)]
-    general = [each for each in catalog.media_handlers if each.relation is None and not each.is_scalar]
-    for handlers, name in ((own, "*/*"), (own, wanted), (general, wanted)):
-        for each in handlers:
-            if each.media_type == name:
-                return each
+        specific += [
+            handler
+            for handler in catalog.media_handlers
+            if handler.relation == (relation.schema, relation.name)
+        ]
+    general = [
+        handler for handler in catalog.media_handlers if handler.relation is None and not handler.is_scalar
+    ]
+    for handlers, name in ((specific, "*/*"), (specific, media_type), (general, media_type)):
+        for handler in handlers:
+            if handler.media_type == name:
+                return handler
     return None
 
 
@@ -153,8 +172,8 @@ def _spelled(media: MediaType) -> str:
     return media.name + "".join(f";{key}={value}" for key, value in media.parameters)
 
 
-def shows_rows(asked: ApiRequest) -> bool:
-    """Tell whether rows are shown at all: reads with a body, and writes that ask for a representation."""
-    if asked.action in (Action.READ, Action.CALL):
-        return not asked.is_head
-    return asked.preferences.representation == "representation"
+def shows_rows(request: ApiRequest) -> bool:
+    """Return whether rows are shown at all: reads with a body, and writes that ask for a representation."""
+    if request.action in (RequestAction.READ, RequestAction.CALL):
+        return not request.is_head
+    return request.preferences.representation == "representation"

@@ -6,18 +6,20 @@ a page's end by the values it is ordered by, so the next page begins behind that
 
 from dataclasses import replace
 
-from workers.database.catalog import Relation
-from workers.rest.errors import BadQuery
-from workers.rest.model import ApiRequest, Field, Output, PlannedOrder, Read, Shape
-from workers.rest.plan.fields import Scope, planned
+from workers.database.schema_cache.catalog import CatalogRelation
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import ApiRequest, BodyShape, FieldPath, MediaOutput, PlannedOrder, RelationRead
+from workers.rest.plan.fields import FieldScope, resolve_field
 
 
-def wants_pages(asked: ApiRequest) -> bool:
-    """Tell whether a request asks for pages by cursor."""
-    return asked.preferences.pagination == "cursor" or asked.query.cursor is not None
+def wants_pages(request: ApiRequest) -> bool:
+    """Return whether a request asks for pages by cursor."""
+    return request.preferences.pagination == "cursor" or request.query.cursor is not None
 
 
-def paged(asked: ApiRequest, read: Read, relation: Relation, scope: Scope, output: Output) -> Read:
+def paged(
+    request: ApiRequest, read: RelationRead, relation: CatalogRelation, scope: FieldScope, output: MediaOutput
+) -> RelationRead:
     """Make a read one page: in an order in which no two rows are equal. Raises: BadQuery."""
     if read.groups or read.distinct is not None:
         raise _refused("it does not go with aggregates or distinct")
@@ -25,26 +27,28 @@ def paged(asked: ApiRequest, read: Read, relation: Relation, scope: Scope, outpu
         raise _refused("it does not go with an offset")
     if not isinstance(read.range.limit, int):
         raise _refused("it needs a limit")
-    if output.shape is not Shape.ARRAY or output.explain is not None:
+    if output.shape is not BodyShape.ARRAY or output.explain is not None:
         raise _refused("its answers are JSON arrays")
     if not relation.primary_key:
         raise _refused(f"{relation.name} has no primary key that would make the order of its rows certain")
     order = _total(read.order, relation, scope)
-    cursor = asked.query.cursor
+    cursor = request.query.cursor
     if cursor is not None and len(cursor.values) != len(order):
         raise _refused("the cursor belongs to another order")
     return replace(read, order=order, is_paged=True, cursor=cursor)
 
 
-def _total(order: tuple[PlannedOrder, ...], relation: Relation, scope: Scope) -> tuple[PlannedOrder, ...]:
+def _total(
+    order: tuple[PlannedOrder, ...], relation: CatalogRelation, scope: FieldScope
+) -> tuple[PlannedOrder, ...]:
     """Add the columns of the primary key that the order does not have yet."""
     named = {term.field.name for term in order if _is_column(term)}
     missing = [name for name in relation.primary_key if name not in named]
-    added = (PlannedOrder(planned(scope, Field(name)), None, None) for name in missing)
+    added = (PlannedOrder(resolve_field(scope, FieldPath(name)), None, None) for name in missing)
     return tuple(replace(term, may_be_null=_may_be_null(term, relation)) for term in (*order, *added))
 
 
-def _may_be_null(term: PlannedOrder, relation: Relation) -> bool:
+def _may_be_null(term: PlannedOrder, relation: CatalogRelation) -> bool:
     column = relation.columns.get(term.field.name) if _is_column(term) else None
     return column is None or (column.nullable and column.name not in relation.primary_key)
 

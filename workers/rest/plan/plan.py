@@ -1,27 +1,31 @@
-"""Step two: what the request does, decided against the catalog. Pure.
+"""Step two: ApiRequest + catalog -> ReadPlan | WritePlan | CallPlan. Pure.
 
 The order of checks is the order in which refusals win: relation or function, relationships, columns, media type,
-preferences. Source: reference page "rest", sections 1 (precedence), 4, 12, 13, 14.
+preferences. Source: docs/reference/rest.md, section 1 (precedence), 4, 12, 13, 14.
 """
 
 from dataclasses import replace
 
-from workers.database.catalog import Catalog, Relation, Returns
-from workers.database.session import End
-from workers.rest.errors import BadPreferences, BadQuery, MaxAffectedNeedsSet, NoRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation, Returns
+from workers.database.transactions.model import TransactionEnd
+from workers.rest.errors.parse import BadQuery
+from workers.rest.errors.plan import BadPreferences, MaxAffectedNeedsSet, RelationNotFound
 from workers.rest.model import (
-    Action,
     ApiRequest,
-    NestedInsert,
-    Options,
+    CallPlan,
     Payload,
-    Plan,
     Preferences,
-    Read,
-    Write,
+    ReadPlan,
+    RelationInsert,
+    RelationRead,
+    RelationWrite,
+    RequestAction,
+    RestOptions,
+    RestPlan,
+    WritePlan,
 )
 from workers.rest.plan.call import plan_call
-from workers.rest.plan.fields import Scope
+from workers.rest.plan.fields import FieldScope
 from workers.rest.plan.nested import numbered, plan_nested
 from workers.rest.plan.output import negotiate, shows_rows
 from workers.rest.plan.paging import paged, wants_pages
@@ -35,48 +39,50 @@ _NAME_SCORE = 0.75
 _MANY_RELATIONS = 500
 
 
-def make_plan(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
+def make_plan(
+    request: ApiRequest, payload: Payload | None, catalog: Catalog, options: RestOptions
+) -> RestPlan:
     """Plan a read, write or call. Raises: the refusals of `errors.py`, mostly 2xx."""
-    match asked.action:
-        case Action.READ:
-            plan = _read(asked, catalog, options)
-        case Action.CALL:
-            plan = _call(asked, payload, catalog, options)
+    match request.action:
+        case RequestAction.READ:
+            plan: RestPlan = _read(request, catalog, options)
+        case RequestAction.CALL:
+            plan = _call(request, payload, catalog, options)
         case _:
-            plan = _write(asked, payload, catalog, options)
+            plan = _write(request, payload, catalog, options)
     return _with_preferences(plan, options)
 
 
-def find_relation(asked: ApiRequest, catalog: Catalog, options: Options) -> Relation:
+def find_relation(request: ApiRequest, catalog: Catalog, options: RestOptions) -> CatalogRelation:
     """Find the relation a path names. Raises: NoRelation."""
-    relation = catalog.relations.get((asked.schema, asked.target))
+    relation = catalog.relations.get((request.schema, request.target))
     if relation is not None:
         return relation
-    names = sorted(name for schema, name in catalog.relations if schema == asked.schema)
-    near = options.similar(asked.target, names, _NAME_SCORE) if len(names) < _MANY_RELATIONS else None
-    raise NoRelation(asked.schema, asked.target, near)
+    names = sorted(name for schema, name in catalog.relations if schema == request.schema)
+    near = options.similar(request.target, names, _NAME_SCORE) if len(names) < _MANY_RELATIONS else None
+    raise RelationNotFound(request.schema, request.target, near)
 
 
 _COUNTED = 10_000
 """Rows that a planned count counts where the planner's figure would tell of hidden rows."""
 
 
-def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
-    relation = find_relation(asked, catalog, options)
-    if asked.query.key is not None or asked.query.nested:
+def _read(request: ApiRequest, catalog: Catalog, options: RestOptions) -> ReadPlan:
+    relation = find_relation(request, catalog, options)
+    if request.query.key is not None or request.query.nested:
         raise BadQuery(
             "The parameters key and nested go with writes",
             "key names the columns by which PATCH finds rows; nested lets POST insert related rows",
         )
-    read, warnings = plan_read(asked, catalog, options, relation, relation.name)
-    output = negotiate(asked, catalog, options, relation, None)
-    if asked.preferences.handling == "strict" and asked.preferences.invalid:
-        raise BadPreferences(asked.preferences.invalid)
-    if wants_pages(asked):
-        read = paged(asked, read, relation, Scope(catalog, options, relation), output)
-    count = asked.preferences.count
-    return Plan(
-        request=asked,
+    read, warnings = plan_read(request, catalog, options, relation, relation.name)
+    output = negotiate(request, catalog, options, relation, None)
+    if request.preferences.handling == "strict" and request.preferences.invalid:
+        raise BadPreferences(request.preferences.invalid)
+    if wants_pages(request):
+        read = paged(request, read, relation, FieldScope(catalog, options, relation), output)
+    count = request.preferences.count
+    return ReadPlan(
+        request=request,
         read=read,
         relation=relation,
         output=output,
@@ -85,51 +91,50 @@ def _read(asked: ApiRequest, catalog: Catalog, options: Options) -> Plan:
         count_limit=options.max_rows if count == "estimated" else None,
         guarded_limit=options.max_rows if count == "estimated" else _COUNTED,
         warnings=warnings,
-        returns_rows=shows_rows(asked),
+        returns_rows=shows_rows(request),
     )
 
 
-def _write(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
-    relation = find_relation(asked, catalog, options)
-    if asked.query.nested and asked.action is not Action.CREATE:
+def _write(request: ApiRequest, payload: Payload | None, catalog: Catalog, options: RestOptions) -> WritePlan:
+    relation = find_relation(request, catalog, options)
+    if request.query.nested and request.action is not RequestAction.CREATE:
         raise BadQuery("nested goes with POST only", "It inserts rows together with the rows related to them")
-    if asked.query.distinct or asked.query.having:
+    if request.query.distinct or request.query.having:
         raise BadQuery("distinct and having go with reads only", "Read the rows after they were written")
-    planned, warnings = plan_read(asked, catalog, options, relation, SOURCE)
+    planned, warnings = plan_read(request, catalog, options, relation, SOURCE)
     read = replace(planned, source=("", SOURCE))
-    shown = shows_rows(asked)
-    plain = None if asked.query.nested else payload
-    write = plan_write(asked, plain, relation, catalog, options, read if shown else None)
-    nested: tuple[NestedInsert, ...] = ()
+    has_rows = shows_rows(request)
+    plain = None if request.query.nested else payload
+    write = plan_write(request, plain, relation, catalog, options, read if has_rows else None)
+    nested: tuple[RelationInsert, ...] = ()
     root = 0
-    if asked.query.nested:
-        nested, root = _nested(asked, payload, relation, catalog, options, write)
-        read = numbered(read, Scope(catalog, options, relation), relation)
-    if asked.preferences.handling == "strict" and asked.preferences.invalid:
-        raise BadPreferences(asked.preferences.invalid)
-    return Plan(
-        request=asked,
+    if request.query.nested:
+        nested, root = _nested(request, payload, relation, catalog, options, write)
+        read = numbered(read, FieldScope(catalog, options, relation), relation)
+    if request.preferences.handling == "strict" and request.preferences.invalid:
+        raise BadPreferences(request.preferences.invalid)
+    return WritePlan(
+        request=request,
         read=read,
         write=write,
         relation=relation,
-        output=negotiate(asked, catalog, options, relation, None),
-        read_only=False,
-        counts_exactly=asked.preferences.count in ("exact", "estimated"),
+        output=negotiate(request, catalog, options, relation, None),
+        counts_exactly=request.preferences.count in ("exact", "estimated"),
         warnings=warnings,
-        returns_rows=shown,
+        returns_rows=has_rows,
         nested=nested,
         root=root,
     )
 
 
 def _nested(
-    asked: ApiRequest,
+    request: ApiRequest,
     payload: Payload | None,
-    relation: Relation,
+    relation: CatalogRelation,
     catalog: Catalog,
-    options: Options,
-    write: Write,
-) -> tuple[tuple[NestedInsert, ...], int]:
+    options: RestOptions,
+    write: RelationWrite,
+) -> tuple[tuple[RelationInsert, ...], int]:
     """Plan the inserts of a nested one. Rows that are shown are found again by their primary key."""
     key = relation.primary_key if write.returning else ()
     if write.returning and not key:
@@ -137,18 +142,18 @@ def _nested(
             f"{relation.name} has no primary key by which its new rows could be shown",
             "Ask for Prefer: return=minimal",
         )
-    return plan_nested(asked, payload.data if payload else b"", relation, catalog, options, key)
+    return plan_nested(request, payload.data if payload else b"", relation, catalog, options, key)
 
 
-def _call(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options: Options) -> Plan:
-    call = plan_call(asked, payload, catalog, options)
+def _call(request: ApiRequest, payload: Payload | None, catalog: Catalog, options: RestOptions) -> CallPlan:
+    call = plan_call(request, payload, catalog, options)
     function = call.function
     relation = catalog.relations.get(function.returned_relation) if function.returned_relation else None
     if function.returns is Returns.COMPOSITE:
-        planned, warnings = plan_read(asked, catalog, options, relation, SOURCE)
+        planned, warnings = plan_read(request, catalog, options, relation, SOURCE)
         read = replace(planned, source=("", SOURCE))
     else:
-        read, warnings = Read(("", SOURCE), SOURCE, (), range=asked.range), ()
+        read, warnings = RelationRead(("", SOURCE), SOURCE, (), range=request.range), ()
         if options.max_rows is not None:
             limit = read.range.limit
             read = replace(
@@ -158,53 +163,61 @@ def _call(asked: ApiRequest, payload: Payload | None, catalog: Catalog, options:
                     limit=min(limit, options.max_rows) if isinstance(limit, int) else options.max_rows,
                 ),
             )
-    output = negotiate(asked, catalog, options, relation, function)
-    if asked.preferences.handling == "strict" and asked.preferences.invalid:
-        raise BadPreferences(asked.preferences.invalid)
-    count = asked.preferences.count
-    return Plan(
-        request=asked,
+    output = negotiate(request, catalog, options, relation, function)
+    if request.preferences.handling == "strict" and request.preferences.invalid:
+        raise BadPreferences(request.preferences.invalid)
+    count = request.preferences.count
+    return CallPlan(
+        request=request,
         read=read,
         call=call,
         relation=relation,
         output=output,
-        read_only=asked.method != "POST" or function.volatility != "v",
+        read_only=request.method != "POST" or function.volatility != "v",
         isolation=function.isolation,
         settings=tuple(pair for pair in function.settings if pair[0] in options.hoisted),
         counts_exactly=count in ("exact", "estimated"),
         warnings=warnings,
-        returns_rows=shows_rows(asked),
+        returns_rows=shows_rows(request),
     )
 
 
-def _with_preferences(plan: Plan, options: Options) -> Plan:
+def _with_preferences(plan: RestPlan, options: RestOptions) -> RestPlan:
     """Apply the preferences that hold for every action: the end of the transaction and `max-affected`."""
-    wants = plan.request.preferences
-    max_affected = _max_affected(plan, wants)
-    end, applied = end_of(options.tx_end, wants.tx)
-    decides = (
-        bool(plan.nested) or (plan.output.is_singular and not plan.read_only) or max_affected is not None
-    )
-    if plan.output.explain is not None or (plan.write is not None and plan.write.key_check):
-        decides = True
-    if decides and end is End.COMMIT:
-        end = End.DECIDE
+    preferences = plan.request.preferences
+    max_affected = _max_affected(plan, preferences)
+    end, applied = end_of(options.tx_end, preferences.tx)
+    if end is TransactionEnd.COMMIT and _is_checked_after(plan, max_affected):
+        end = TransactionEnd.DECIDE
     return replace(plan, end=end, tx_applied=applied, max_affected=max_affected)
 
 
-def _max_affected(plan: Plan, wants: Preferences) -> int | None:
-    if wants.max_affected is None or wants.handling != "strict" or plan.request.action is Action.READ:
+def _is_checked_after(plan: RestPlan, max_affected: int | None) -> bool:
+    """Return whether the results decide about commit or rollback."""
+    if plan.output.explain is not None or max_affected is not None:
+        return True
+    if plan.output.is_singular and not plan.read_only:
+        return True
+    return isinstance(plan, WritePlan) and bool(plan.nested or plan.write.key_check)
+
+
+def _max_affected(plan: RestPlan, preferences: Preferences) -> int | None:
+    if (
+        preferences.max_affected is None
+        or preferences.handling != "strict"
+        or plan.request.action is RequestAction.READ
+    ):
         return None
-    if plan.call is not None and not plan.call.function.returns_set:
+    if isinstance(plan, CallPlan) and not plan.call.function.returns_set:
         raise MaxAffectedNeedsSet
-    if plan.request.action in (Action.CREATE, Action.UPSERT):
+    if plan.request.action in (RequestAction.CREATE, RequestAction.UPSERT):
         return None
-    return wants.max_affected
+    return preferences.max_affected
 
 
-def end_of(tx_end: str, wanted: str | None) -> tuple[End, bool]:
-    """Give how a transaction ends, and whether the preference decided it."""
-    default = End.ROLLBACK if tx_end.startswith("rollback") else End.COMMIT
+def end_of(tx_end: str, wanted: str | None) -> tuple[TransactionEnd, bool]:
+    """Return how a transaction ends, and whether the preference decided it."""
+    default = TransactionEnd.ROLLBACK if tx_end.startswith("rollback") else TransactionEnd.COMMIT
     if wanted is None or not tx_end.endswith("-allow-override"):
         return default, False
-    return (End.COMMIT if wanted == "commit" else End.ROLLBACK), True
+    return (TransactionEnd.COMMIT if wanted == "commit" else TransactionEnd.ROLLBACK), True

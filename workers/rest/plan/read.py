@@ -1,32 +1,32 @@
 """The relations to read: each node of the tree resolved against the catalog, from the leaves up.
 
-Source: reference page "rest", sections 8 to 11.
+Source: docs/reference/rest.md, sections 8 to 11.
 """
 
 from dataclasses import dataclass, field, replace
 
-from workers.database.catalog import Catalog, ComputedRelationship, Relation
-from workers.rest.errors import AggregatesDisabled, RelatedOrderNotToOne
+from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, CatalogRelation
+from workers.rest.errors.plan import AggregatesDisabled, RelatedOrderNotToOne
 from workers.rest.model import (
-    Action,
     ApiRequest,
     Embed,
-    Field,
-    Options,
+    FieldPath,
     OrderTerm,
     PlannedColumn,
     PlannedField,
     PlannedOrder,
-    Range,
-    Read,
+    RelationRead,
+    RequestAction,
+    RestOptions,
+    RowRange,
     SelectColumn,
     SpreadColumn,
 )
 from workers.rest.plan.conditions import Embeds, null_filters, plan_condition
 from workers.rest.plan.embed import find_relationship
-from workers.rest.plan.fields import Scope, planned
+from workers.rest.plan.fields import FieldScope, resolve_field
 from workers.rest.plan.spread import lifted
-from workers.rest.plan.tree import Node, Tree, plant
+from workers.rest.plan.tree import ResourceNode, Tree, plant
 
 _MAX_IDENTIFIER = 63
 
@@ -36,7 +36,7 @@ class Building:
     """What all nodes share while they are resolved."""
 
     catalog: Catalog
-    options: Options
+    options: RestOptions
     schema: str
     tree: Tree
     max_rows: int | None
@@ -44,32 +44,32 @@ class Building:
 
     def alias(self, *parts: str) -> str:
         """Make a name that nothing else in the statement has, within the length that Postgres keeps."""
-        wanted = "_".join(parts)
-        if len(wanted.encode()) > _MAX_IDENTIFIER - 5:
-            wanted = "hw_embed"
+        name = "_".join(parts)
+        if len(name.encode()) > _MAX_IDENTIFIER - 5:
+            name = "hw_embed"
         number = 1
-        while f"{wanted}_{number}" in self.used:
+        while f"{name}_{number}" in self.used:
             number += 1
-        self.used.add(f"{wanted}_{number}")
-        return f"{wanted}_{number}"
+        self.used.add(f"{name}_{number}")
+        return f"{name}_{number}"
 
 
 def plan_read(
-    asked: ApiRequest, catalog: Catalog, options: Options, relation: Relation | None, alias: str
-) -> tuple[Read, tuple[tuple[str, str], ...]]:
+    request: ApiRequest, catalog: Catalog, options: RestOptions, relation: CatalogRelation | None, alias: str
+) -> tuple[RelationRead, tuple[tuple[str, str], ...]]:
     """Plan the rows of a request and give the warnings that go with them.
 
     `relation` describes the rows (None: a record that no relation describes), `alias` names them in the statement.
     Raises: NotEmbedded, NoRelationship, AmbiguousRelationship, RelatedOrderNotToOne, AggregatesDisabled, NotImplementedHere.
     """
-    tree = plant(asked, relation.name if relation else asked.target, options)
-    max_rows = options.max_rows if asked.action in (Action.READ, Action.CALL) else None
-    building = Building(catalog, options, asked.schema, tree, max_rows)
+    tree = plant(request, relation.name if relation else request.target, options)
+    max_rows = options.max_rows if request.action in (RequestAction.READ, RequestAction.CALL) else None
+    building = Building(catalog, options, request.schema, tree, max_rows)
     _find_ways(building, tree.root, relation)
     return _resolve(building, tree.root, relation, alias, max_rows), tuple(tree.warnings)
 
 
-def _find_ways(building: Building, node: Node, relation: Relation | None) -> None:
+def _find_ways(building: Building, node: ResourceNode, relation: CatalogRelation | None) -> None:
     """Find the relationships of the whole tree: one that is not there is refused before anything else is.
 
     Raises: NoRelationship, AmbiguousRelationship.
@@ -84,22 +84,22 @@ def _find_ways(building: Building, node: Node, relation: Relation | None) -> Non
 
 
 def _resolve(
-    building: Building, node: Node, relation: Relation | None, alias: str, max_rows: int | None
-) -> Read:
-    scope = Scope(building.catalog, building.options, relation)
+    building: Building, node: ResourceNode, relation: CatalogRelation | None, alias: str, max_rows: int | None
+) -> RelationRead:
+    scope = FieldScope(building.catalog, building.options, relation)
     origin = relation.name if relation else node.name
     embeds = [(child, _embed(building, child, origin)) for child in node.children]
     order = tuple(_order(building, scope, node, embeds, origin, term) for term in node.order)
-    where = tuple(plan_condition(scope, embeds, each) for each in node.conditions)
-    matters = {each.embed for each in null_filters(where)}
+    where = tuple(plan_condition(scope, embeds, condition) for condition in node.conditions)
+    matters = {item.embed for item in null_filters(where)}
     if matters or any(term.embed for term in order):
         embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
     groups = _groups(node, embeds)
     if groups and not building.options.aggregates_enabled:
         raise AggregatesDisabled
-    distinct = None if node.distinct is None else tuple(planned(scope, each) for each in node.distinct)
+    distinct = None if node.distinct is None else tuple(resolve_field(scope, item) for item in node.distinct)
     spelled_out = groups or (node.embed is not None and node.embed.is_spread) or scope.has_representations()
-    return Read(
+    return RelationRead(
         source=(relation.schema, relation.name) if relation else (building.schema, node.name),
         alias=alias,
         items=_items(scope, node, embeds, spelled_out),
@@ -108,34 +108,34 @@ def _resolve(
         range=_capped(node.range, max_rows),
         groups=groups,
         row_type=(relation.schema, relation.name) if relation else None,
-        having=tuple(plan_condition(scope, [], each) for each in node.having),
+        having=tuple(plan_condition(scope, [], condition) for condition in node.having),
         distinct=distinct,
     )
 
 
-def _embed(building: Building, child: Node, origin: str) -> Embed:
-    asked, found = child.embed, child.way
-    assert asked is not None  # only the root has none
-    assert found is not None
-    inner = building.alias(found.target[1])
+def _embed(building: Building, child: ResourceNode, origin: str) -> Embed:
+    request, relationship = child.embed, child.way
+    assert request is not None  # only the root has none
+    assert relationship is not None
+    inner = building.alias(relationship.target[1])
     # Of one row at most, a cap would only keep the database's planner from joining.
-    max_rows = None if found.is_to_one else building.max_rows
-    read = _resolve(building, child, building.catalog.relations.get(found.target), inner, max_rows)
-    if isinstance(found, ComputedRelationship):
-        read = replace(read, source=found.function)
+    max_rows = None if relationship.is_to_one else building.max_rows
+    read = _resolve(building, child, building.catalog.relations.get(relationship.target), inner, max_rows)
+    if isinstance(relationship, ComputedRelationship):
+        read = replace(read, source=relationship.function)
     spread: tuple[SpreadColumn, ...] = ()
-    if asked.is_spread:
-        read, spread = lifted(read, is_to_one=found.is_to_one)
+    if request.is_spread:
+        read, spread = lifted(read, is_to_one=relationship.is_to_one)
     return Embed(
         read=read,
         key=child.key,
         alias=building.alias(origin, child.key),
-        relationship=found,
-        is_to_one=found.is_to_one,
-        is_inner=asked.join == "inner",
-        is_spread=asked.is_spread,
+        relationship=relationship,
+        is_to_one=relationship.is_to_one,
+        is_inner=request.join == "inner",
+        is_spread=request.is_spread,
         is_hidden=all(isinstance(item, Embed) and item.is_hidden for item in read.items),
-        drops_parents=asked.join == "inner",
+        drops_parents=request.join == "inner",
         spread=spread,
     )
 
@@ -146,10 +146,10 @@ def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) ->
     return replace(embed, ordered_by=terms, drops_parents=embed.drops_parents or embed.alias in matters)
 
 
-def _groups(node: Node, embeds: Embeds) -> bool:
-    own = any(isinstance(item, SelectColumn) and item.aggregate for item in node.select)
+def _groups(node: ResourceNode, embeds: Embeds) -> bool:
+    is_aggregated = any(isinstance(item, SelectColumn) and item.aggregate for item in node.select)
     return (
-        own
+        is_aggregated
         or bool(node.having)
         or any(column.aggregate for _, embed in embeds if embed.is_to_one for column in embed.spread)
     )
@@ -159,12 +159,12 @@ def _groups(node: Node, embeds: Embeds) -> bool:
 
 
 def _order(
-    building: Building, scope: Scope, node: Node, embeds: Embeds, origin: str, term: OrderTerm
+    building: Building, scope: FieldScope, node: ResourceNode, embeds: Embeds, origin: str, term: OrderTerm
 ) -> PlannedOrder:
     if term.relation is None:
-        return PlannedOrder(planned(scope, term.field), term.descending, term.nulls)
+        return PlannedOrder(resolve_field(scope, term.field), term.descending, term.nulls)
     child = building.tree.child(node, term.relation)
-    embed = next(embed for each, embed in embeds if each is child)
+    embed = next(embed for item, embed in embeds if item is child)
     if not embed.is_to_one:
         raise RelatedOrderNotToOne(origin, term.relation)
     for lifted_column in embed.spread:
@@ -173,22 +173,22 @@ def _order(
                 PlannedField(lifted_column.carried), term.descending, term.nulls, embed.alias, True
             )
     relation = building.catalog.relations.get(embed.relationship.target)
-    inner = Scope(building.catalog, building.options, relation)
-    field = _renamed(embed, term.field) or planned(inner, term.field)
+    inner = FieldScope(building.catalog, building.options, relation)
+    field = _renamed(embed, term.field) or resolve_field(inner, term.field)
     return PlannedOrder(field, term.descending, term.nulls, embed.alias)
 
 
 def _leading(fields: tuple[PlannedField, ...], order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
-    """Put the fields in which rows must differ first, as Postgres demands, in the direction asked for."""
+    """Move the fields in which rows must differ first, as Postgres demands, in the direction asked for."""
     by_field = {term.field: term for term in order if term.embed is None}
     leading = tuple(by_field.get(field) or PlannedOrder(field, None, None) for field in fields)
     return (*leading, *(term for term in order if term not in leading))
 
 
-def _renamed(embed: Embed, asked: Field) -> PlannedField | None:
+def _renamed(embed: Embed, request: FieldPath) -> PlannedField | None:
     """Find the column that an embed shows under this name, when the name is not the column's own."""
     for item in embed.read.items:
-        if isinstance(item, PlannedColumn) and item.alias == asked.name and not asked.path:
+        if isinstance(item, PlannedColumn) and item.alias == request.name and not request.path:
             return item.field
     return None
 
@@ -196,7 +196,9 @@ def _renamed(embed: Embed, asked: Field) -> PlannedField | None:
 # --- what is selected ----------------------------------------------------------------------------------------
 
 
-def _items(scope: Scope, node: Node, embeds: Embeds, spelled_out: bool) -> tuple[PlannedColumn | Embed, ...]:
+def _items(
+    scope: FieldScope, node: ResourceNode, embeds: Embeds, spelled_out: bool
+) -> tuple[PlannedColumn | Embed, ...]:
     """Resolve `select` in its order; `*` is written out where each column is needed by its name."""
     waiting = iter(embed for _, embed in embeds)
     items: list[PlannedColumn | Embed] = []
@@ -204,18 +206,22 @@ def _items(scope: Scope, node: Node, embeds: Embeds, spelled_out: bool) -> tuple
         if not isinstance(item, SelectColumn):
             items.append(next(waiting))
         elif item.is_star and spelled_out and scope.relation is not None:
-            items += [PlannedColumn(planned(scope, Field(name))) for name in scope.relation.columns]
+            items += [PlannedColumn(resolve_field(scope, FieldPath(name))) for name in scope.relation.columns]
         else:
             items.append(
                 PlannedColumn(
-                    planned(scope, item.field), item.alias, item.cast, item.aggregate, item.aggregate_cast
+                    resolve_field(scope, item.field),
+                    item.alias,
+                    item.cast,
+                    item.aggregate,
+                    item.aggregate_cast,
                 )
             )
     return tuple(items)
 
 
-def _capped(rows: Range, max_rows: int | None) -> Range:
+def _capped(rows: RowRange, max_rows: int | None) -> RowRange:
     if max_rows is None:
         return rows
     limit = rows.limit
-    return Range(rows.offset, min(limit, max_rows) if isinstance(limit, int) else max_rows)
+    return RowRange(rows.offset, min(limit, max_rows) if isinstance(limit, int) else max_rows)

@@ -1,17 +1,17 @@
 """Spreads: what `...rel(columns)` lifts into its parent.
 
 A to-one spread lifts columns as they are, and its aggregates happen in the parent; a to-many spread lifts an array a
-column. Source: reference page "rest", sections 9.4 and 10.
+column. Source: docs/reference/rest.md, sections 9.4 and 10.
 """
 
 from dataclasses import replace
 
-from workers.rest.errors import NotImplementedHere
-from workers.rest.model import Embed, PlannedColumn, Read, SpreadColumn
+from workers.rest.errors.plan import NotImplementedHere
+from workers.rest.model import Embed, PlannedColumn, RelationRead, SpreadColumn
 
 
-def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ...]]:
-    """Give the read whose rows the join carries, and the columns that the parent takes from it.
+def lifted(read: RelationRead, *, is_to_one: bool) -> tuple[RelationRead, tuple[SpreadColumn, ...]]:
+    """Return the read whose rows the join carries, and the columns that the parent takes from it.
 
     Raises: NotImplementedHere for an aggregate below a to-many spread.
     """
@@ -21,7 +21,7 @@ def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ..
         if isinstance(item, Embed):
             inner = _through(item, len(columns))
             items.append(
-                replace(item, spread=tuple(SpreadColumn(own, passed.carried) for own, passed in inner))
+                replace(item, spread=tuple(SpreadColumn(is_own, passed.carried) for is_own, passed in inner))
             )
             columns += [passed for _, passed in inner]
         else:
@@ -36,13 +36,13 @@ def lifted(read: Read, *, is_to_one: bool) -> tuple[Read, tuple[SpreadColumn, ..
 
 
 def _through(embed: Embed, place: int) -> list[tuple[str, SpreadColumn]]:
-    """Give what a spread passes on from an embed of its own: its name there, and the column that the parent takes."""
+    """Return what a spread passes on from an embed of its own: its name there, and the column that the parent takes."""
     if not embed.is_spread:
         return [] if embed.is_hidden else [(embed.key, SpreadColumn(embed.key, embed.key))]
     passed = []
-    for number, each in enumerate(embed.spread, start=place):
-        carried = f"hw_{number}_{each.aggregate}" if each.aggregate else each.name
-        passed.append((each.carried, SpreadColumn(carried, each.name, each.aggregate, each.aggregate_cast)))
+    for number, item in enumerate(embed.spread, start=place):
+        carried = f"hw_{number}_{item.aggregate}" if item.aggregate else item.name
+        passed.append((item.carried, SpreadColumn(carried, item.name, item.aggregate, item.aggregate_cast)))
     return passed
 
 
@@ -52,7 +52,7 @@ def _carried(column: PlannedColumn, place: int) -> str:
 
 
 def output_name(column: PlannedColumn) -> str:
-    """Give the key under which a column appears (reference 8: the last text key of a JSON path)."""
+    """Return the key under which a column appears (reference 8: the last text key of a JSON path)."""
     if column.alias:
         return column.alias
     if column.aggregate:

@@ -1,29 +1,29 @@
-"""The tree of resources as it was asked for: parameters at their places, before the catalog is looked at.
+"""The tree of requested resources, each with its parameters, before it is resolved against the catalog.
 
-An unknown path is refused here, so before an unknown relationship. Source: reference page "rest", sections 7.5 and 9.3.
+An unknown path is refused here, so before an unknown relationship. Source: docs/reference/rest.md, sections 7.5 and 9.3.
 """
 
 from dataclasses import dataclass, field
 
-from workers.database.catalog import ComputedRelationship, Relationship
-from workers.rest.errors import NotEmbedded
+from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
+from workers.rest.errors.plan import NotEmbedded
 from workers.rest.model import (
     ALL_ROWS,
-    Action,
     ApiRequest,
     Condition,
-    Field,
-    Options,
+    FieldPath,
     OrderTerm,
     Path,
-    Range,
+    RequestAction,
+    RestOptions,
+    RowRange,
     SelectEmbed,
     SelectItem,
 )
 
 
 @dataclass(slots=True)
-class Node:
+class ResourceNode:
     """A resource and what was asked of it. `children` are its embeds, in the order of `select`."""
 
     name: str
@@ -31,10 +31,10 @@ class Node:
     embed: SelectEmbed | None = None
     conditions: list[Condition] = field(default_factory=list)
     order: tuple[OrderTerm, ...] = ()
-    range: Range = ALL_ROWS
+    range: RowRange = ALL_ROWS
     having: list[Condition] = field(default_factory=list)
-    distinct: tuple[Field, ...] | None = None
-    children: "list[Node]" = field(default_factory=list)
+    distinct: tuple[FieldPath, ...] | None = None
+    children: "list[ResourceNode]" = field(default_factory=list)
     way: Relationship | ComputedRelationship | None = None
     """How its rows are related to those of the resource around it; the root has none."""
 
@@ -48,28 +48,28 @@ class Node:
 class Tree:
     """The whole, with the embeds that were referenced by name although they have an alias: (name, alias)."""
 
-    root: Node
+    root: ResourceNode
     legacy_names: bool
     warnings: list[tuple[str, str]] = field(default_factory=list)
 
-    def at(self, path: Path) -> Node:
+    def at(self, path: Path) -> ResourceNode:
         """Find the node of a path. Raises: NotEmbedded."""
         node = self.root
         for name in path:
             node = self.child(node, name)
         return node
 
-    def child(self, node: Node, name: str) -> Node:
+    def child(self, node: ResourceNode, name: str) -> ResourceNode:
         """Find an embed by its alias, or (legacy) by its name. Raises: NotEmbedded."""
-        for each in node.children:
-            if each.key == name:
-                return each
-        for each in node.children:
-            if each.name == name:
-                return self._by_name(each)
+        for child in node.children:
+            if child.key == name:
+                return child
+        for child in node.children:
+            if child.name == name:
+                return self._by_name(child)
         raise NotEmbedded(name)
 
-    def _by_name(self, node: Node) -> Node:
+    def _by_name(self, node: ResourceNode) -> ResourceNode:
         if not self.legacy_names:
             raise NotEmbedded(
                 node.name,
@@ -81,36 +81,38 @@ class Tree:
         return node
 
 
-def plant(asked: ApiRequest, name: str, options: Options) -> Tree:
+def plant(request: ApiRequest, name: str, options: RestOptions) -> Tree:
     """Make the tree of a request. On writes the root's filters and ranges are not part of it: they choose rows to change.
 
     Raises: NotEmbedded.
     """
-    is_read = asked.action in (Action.READ, Action.CALL)
-    tree = Tree(_grown(Node(name, asked.query.select)), options.legacy_target_names)
-    for path, condition in asked.query.filters:
+    is_read = request.action in (RequestAction.READ, RequestAction.CALL)
+    tree = Tree(_grown(ResourceNode(name, request.query.select)), options.legacy_target_names)
+    for path, condition in request.query.filters:
         if path or is_read:
             tree.at(path).conditions.append(condition)
-    for path, terms in asked.query.order:
+    for path, terms in request.query.order:
         tree.at(path).order = terms
-    for path, rows in asked.query.ranges:
+    for path, rows in request.query.ranges:
         node = tree.at(path)
         if is_read:
             node.range = rows
     if is_read:
-        tree.root.range = asked.range
-    for path, logic in asked.query.logic:
+        tree.root.range = request.range
+    for path, logic in request.query.logic:
         if path or is_read:
             tree.at(path).conditions.append(logic)
-    for path, having in asked.query.having:
+    for path, having in request.query.having:
         tree.at(path).having.append(having)
-    for path, fields in asked.query.distinct:
+    for path, fields in request.query.distinct:
         tree.at(path).distinct = fields
     return tree
 
 
-def _grown(node: Node) -> Node:
+def _grown(node: ResourceNode) -> ResourceNode:
     node.children = [
-        _grown(Node(item.name, item.select, item)) for item in node.select if isinstance(item, SelectEmbed)
+        _grown(ResourceNode(item.name, item.select, item))
+        for item in node.select
+        if isinstance(item, SelectEmbed)
     ]
     return node

@@ -1,15 +1,15 @@
-"""Function calls as SQL. Pure. Source: reference page "rest", section 14."""
+"""Function calls as SQL. Pure. Source: docs/reference/rest.md, section 14."""
 
-from workers.database.catalog import Argument, Returns
-from workers.rest.model import PAYLOAD, Call, Operand
+from workers.database.schema_cache.catalog import CatalogArgument, Returns
+from workers.rest.model import PAYLOAD, FunctionCall, Operand
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, param, qualified, raw
 
 SCALAR = "pgrst_scalar"
 """Column that holds the result of a function without columns."""
 
 
-def call_sql(call: Call) -> Sql:
-    """Give the rows of a call: its columns, or one column (`SCALAR`)."""
+def call_sql(call: FunctionCall) -> Sql:
+    """Return the rows of a call: its columns, or one column (`SCALAR`)."""
     invocation = concat(
         qualified(call.function.schema, call.function.name), raw("("), _arguments(call), raw(")")
     )
@@ -29,11 +29,11 @@ def call_sql(call: Call) -> Sql:
     return concat(raw("select "), scalar, concat(raw(" from "), source) if source else EMPTY)
 
 
-def _payload(call: Call) -> Sql:
-    """Give the JSON object of arguments as a row named `hw_args`, where arguments come from one."""
+def _payload(call: FunctionCall) -> Sql:
+    """Return the JSON object of arguments as a row named `hw_args`, where arguments come from one."""
     if not call.takes_json:
         return EMPTY
-    kinds = {each.name: each.cast_type for each in call.function.arguments}
+    kinds = {argument.name: argument.cast_type for argument in call.function.arguments}
     typed = [concat(ident(name), raw(" "), catalog_text(kinds[name])) for name in call.arguments]
     # An array stands for its first object; the wrapping makes one object and one of a list the same.
     body = concat(raw("case json_typeof("), param(PAYLOAD), raw("::json) when 'array' then "), param(PAYLOAD))
@@ -41,25 +41,27 @@ def _payload(call: Call) -> Sql:
     return concat(raw("pg_catalog.json_to_record("), first, raw(") as hw_args("), join(", ", typed), raw(")"))
 
 
-def _arguments(call: Call) -> Sql:
+def _arguments(call: FunctionCall) -> Sql:
     if call.takes_body:
         return concat(param(PAYLOAD), raw("::"), catalog_text(call.function.arguments[0].cast_type))
-    by_name = {each.name: each for each in call.function.arguments}
+    by_name = {argument.name: argument for argument in call.function.arguments}
     if call.takes_json:
-        given = [concat(_name(by_name[name]), raw(" => hw_args."), ident(name)) for name in call.arguments]
+        arguments = [
+            concat(_name(by_name[name]), raw(" => hw_args."), ident(name)) for name in call.arguments
+        ]
     else:
-        given = [
+        arguments = [
             concat(_name(by_name[name]), raw(" => "), _direct(by_name[name], texts))
             for name, texts in call.direct
         ]
-    return join(", ", given)
+    return join(", ", arguments)
 
 
-def _name(argument: Argument) -> Sql:
+def _name(argument: CatalogArgument) -> Sql:
     return concat(raw("variadic ") if argument.is_variadic else EMPTY, ident(argument.name))
 
 
-def _direct(argument: Argument, texts: tuple[Operand, ...]) -> Sql:
+def _direct(argument: CatalogArgument, texts: tuple[Operand, ...]) -> Sql:
     if argument.is_variadic:
         listed = join(", ", [param(text) for text in texts])
         return concat(raw("array["), listed, raw("]::"), catalog_text(argument.cast_type))

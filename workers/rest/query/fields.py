@@ -1,6 +1,6 @@
 """Fields, conditions and orders as SQL. Pure.
 
-Source: reference page "rest", sections 7, 8, 11, 23.
+Source: docs/reference/rest.md, sections 7, 8, 11, 23.
 """
 
 from workers.rest.model import (
@@ -12,25 +12,25 @@ from workers.rest.model import (
     PlannedOrder,
     PlannedRelated,
 )
-from workers.rest.query.joins import Place, joined, whole
-from workers.sql.compose import EMPTY, Slot, Sql, concat, ident, join, param, qualified, raw, type_name
+from workers.rest.query.joins import RowReference, join_related, row_reference
+from workers.sql.compose import EMPTY, ParameterSlot, Sql, concat, ident, join, param, qualified, raw, type_name
 from workers.sql.operators import IS_WORDS, OPERATORS, array_literal
 
 _IS_SQL = {word: raw(f" is {sql}") for word, sql in IS_WORDS.items()}
-_COMPARE = {name: raw(f" {each.sql} ") for name, each in OPERATORS.items()}
-_FUNCTION = {name: raw(f"pg_catalog.{each.function}(") for name, each in OPERATORS.items()}
+_COMPARE = {name: raw(f" {operator.sql} ") for name, operator in OPERATORS.items()}
+_FUNCTION = {name: raw(f"pg_catalog.{operator.function}(") for name, operator in OPERATORS.items()}
 _AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count", "max", "min")} | {
     f"{name}(distinct)": raw(f"pg_catalog.{name}(distinct ") for name in ("sum", "avg", "count", "max", "min")
 }
 
 
-def field_sql(place: Place, field: PlannedField) -> Sql:
-    """Give the value of a field: column or computed field, with its JSON path and cast."""
+def field_sql(place: RowReference, field: PlannedField) -> Sql:
+    """Return the value of a field: column or computed field, with its JSON path and cast."""
     value = _value(place, field)
     return concat(raw("cast("), value, raw(" as "), type_name(field.cast), raw(")")) if field.cast else value
 
 
-def _value(place: Place, field: PlannedField) -> Sql:
+def _value(place: RowReference, field: PlannedField) -> Sql:
     if field.function is not None:
         base = concat(qualified(*field.function), raw("("), place.row, raw(")"))
     else:
@@ -46,8 +46,8 @@ def _value(place: Place, field: PlannedField) -> Sql:
     return concat(raw("("), base, raw(")"))
 
 
-def column_sql(place: Place, column: PlannedColumn, name: str) -> Sql:
-    """Give a selected column under its name."""
+def column_sql(place: RowReference, column: PlannedColumn, name: str) -> Sql:
+    """Return a selected column under its name."""
     if column.field.name == "*":
         return _star(place, column, name)
     value = field_sql(place, column.field)
@@ -65,8 +65,8 @@ def column_sql(place: Place, column: PlannedColumn, name: str) -> Sql:
     return value if is_bare and column.field.to_json is None else concat(value, raw(" as "), ident(name))
 
 
-def _star(place: Place, column: PlannedColumn, name: str) -> Sql:
-    """Give all columns; `count()`; or, carried by a spread whose parent counts, something to count."""
+def _star(place: RowReference, column: PlannedColumn, name: str) -> Sql:
+    """Return all columns; `count()`; or, carried by a spread whose parent counts, something to count."""
     if column.aggregate == "count":
         value = raw("pg_catalog.count(*)")
         if column.aggregate_cast:
@@ -84,14 +84,14 @@ def aggregate_sql(value: Sql, aggregate: str | None, cast: str | None) -> Sql:
     return concat(raw("cast("), value, raw(" as "), type_name(cast), raw(")")) if cast else value
 
 
-def where_sql(place: Place, conditions: tuple[PlannedCondition, ...], *joins: Sql) -> Sql:
-    """Give ` where ...` of all conditions, or nothing."""
-    parts = [*joins, *(condition_sql(place, each) for each in conditions)]
+def where_sql(place: RowReference, conditions: tuple[PlannedCondition, ...], *joins: Sql) -> Sql:
+    """Return ` where ...` of all conditions, or nothing."""
+    parts = [*joins, *(condition_sql(place, condition) for condition in conditions)]
     return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
 
 
-def condition_sql(place: Place, condition: PlannedCondition) -> Sql:
-    """Give one condition."""
+def condition_sql(place: RowReference, condition: PlannedCondition) -> Sql:
+    """Return one condition."""
     if isinstance(condition, PlannedFilter):
         return _filter(place, condition)
     if isinstance(condition, EmbedNull):
@@ -99,40 +99,40 @@ def condition_sql(place: Place, condition: PlannedCondition) -> Sql:
         return concat(ident(condition.embed), test)
     if isinstance(condition, PlannedRelated):
         return _related(place, condition)
-    branches = [condition_sql(place, each) for each in condition.branches]
-    joined = join(" and ", branches) if condition.operator == "and" else join(" or ", branches)
-    return concat(raw("not (") if condition.negated else raw("("), joined, raw(")"))
+    branches = [condition_sql(place, branch) for branch in condition.branches]
+    join_related = join(" and ", branches) if condition.operator == "and" else join(" or ", branches)
+    return concat(raw("not (") if condition.negated else raw("("), join_related, raw(")"))
 
 
-def having_sql(place: Place, conditions: tuple[PlannedCondition, ...]) -> Sql:
-    """Give ` having ...` of all conditions, or nothing."""
-    parts = [condition_sql(place, each) for each in conditions]
+def having_sql(place: RowReference, conditions: tuple[PlannedCondition, ...]) -> Sql:
+    """Return ` having ...` of all conditions, or nothing."""
+    parts = [condition_sql(place, condition) for condition in conditions]
     return concat(raw(" having "), join(" and ", parts)) if parts else EMPTY
 
 
-def distinct_sql(place: Place, fields: tuple[PlannedField, ...] | None) -> Sql:
-    """Give `distinct `, of some fields if they are named, or nothing."""
+def distinct_sql(place: RowReference, fields: tuple[PlannedField, ...] | None) -> Sql:
+    """Return `distinct `, of some fields if they are named, or nothing."""
     if fields is None:
         return EMPTY
     if not fields:
         return raw("distinct ")
-    listed = join(", ", [field_sql(place, each) for each in fields])
+    listed = join(", ", [field_sql(place, field) for field in fields])
     return concat(raw("distinct on ("), listed, raw(") "))
 
 
-def _related(parent: Place, condition: PlannedRelated) -> Sql:
-    """Give whether some related row meets the conditions."""
+def _related(parent: RowReference, condition: PlannedRelated) -> Sql:
+    """Return whether some related row meets the conditions."""
     name = ident(condition.alias)
-    place = whole(name)
+    place = row_reference(name)
     source = concat(qualified(*condition.source), raw(" as "), name)
-    source, ties = joined(condition.relationship, source, condition.alias, place, parent)
+    source, ties = join_related(condition.relationship, source, condition.alias, place, parent)
     where = where_sql(place, condition.where, *ties)
     return concat(
         raw("not exists (" if condition.negated else "exists ("), raw("select from "), source, where, raw(")")
     )
 
 
-def _filter(place: Place, condition: PlannedFilter) -> Sql:
+def _filter(place: RowReference, condition: PlannedFilter) -> Sql:
     if condition.aggregate == "count" and condition.field.name == "*":
         left = raw("pg_catalog.count(*)")
     else:
@@ -141,7 +141,7 @@ def _filter(place: Place, condition: PlannedFilter) -> Sql:
     return concat(raw("not ("), test, raw(")")) if condition.negated else test
 
 
-def _test(place: Place, left: Sql, condition: PlannedFilter) -> Sql:
+def _test(place: RowReference, left: Sql, condition: PlannedFilter) -> Sql:
     name, operand = condition.operator, condition.operand
     if isinstance(operand, PlannedField):
         return concat(left, _COMPARE[name], field_sql(place, operand))
@@ -180,25 +180,27 @@ def _in_operand(condition: PlannedFilter) -> Sql:
 
 
 def _search(left: Sql, condition: PlannedFilter) -> Sql:
-    """Give a full-text test; a left side that is no tsvector is made one."""
+    """Return a full-text test; a left side of another type is converted to tsvector."""
     config = concat(param(condition.config), raw("::regconfig, ")) if condition.config else EMPTY
     if not condition.field.is_tsvector or condition.field.path:
         left = concat(raw("pg_catalog.to_tsvector("), config, left, raw(")"))
     operand = condition.operand
-    if not isinstance(operand, str | Slot):
+    if not isinstance(operand, str | ParameterSlot):
         raise TypeError("a full-text search takes one operand")
     return concat(left, raw(" @@ "), _FUNCTION[condition.operator], config, param(operand), raw(")"))
 
 
-def order_sql(place: Place, terms: tuple[PlannedOrder, ...], embedded: dict[str, list[PlannedOrder]]) -> Sql:
-    """Give ` order by ...`, or nothing. Terms of embeds name what their joins carry (`hw_order_<n>`)."""
+def order_sql(
+    place: RowReference, terms: tuple[PlannedOrder, ...], embedded: dict[str, list[PlannedOrder]]
+) -> Sql:
+    """Return ` order by ...`, or nothing. Terms of embeds name what their joins carry (`hw_order_<n>`)."""
     if not terms:
         return EMPTY
     return concat(raw(" order by "), join(", ", [_term(place, term, embedded) for term in terms]))
 
 
-def order_value(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
-    """Give the value by which a term orders."""
+def order_value(place: RowReference, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+    """Return the value by which a term orders."""
     if term.embed is not None and term.is_lifted:
         return concat(ident(term.embed), raw("."), ident(term.field.name))
     if term.embed is not None:
@@ -207,7 +209,7 @@ def order_value(place: Place, term: PlannedOrder, embedded: dict[str, list[Plann
     return field_sql(place, term.field)
 
 
-def _term(place: Place, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
+def _term(place: RowReference, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
     value = order_value(place, term, embedded)
     direction = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}[term.descending]
     nulls = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}[term.nulls]

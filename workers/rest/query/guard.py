@@ -12,8 +12,8 @@ expression that is evaluated in the caller's role, beside the statement it is ab
 
 from collections.abc import Iterable, Iterator
 
-from workers.database.catalog import ComputedRelationship, Relationship
-from workers.rest.model import PlannedCondition, PlannedFilter, PlannedLogic, PlannedRelated, Read
+from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
+from workers.rest.model import PlannedCondition, PlannedFilter, PlannedLogic, PlannedRelated, RelationRead
 from workers.sql.compose import Sql, concat, join, literal, quoted, raw
 
 Name = tuple[str, str]
@@ -47,7 +47,7 @@ _INLINED = raw(
 """A view reads from a function whose body the planner may put in its place."""
 
 
-def guard_sql(read: Read, *further: Name) -> Sql:
+def guard_sql(read: RelationRead, *further: Name) -> Sql:
     """Return an expression that is true if rows of a read, or of further relations, may be hidden from the caller."""
     names = dict.fromkeys((*further, *_relations(read)))
     if _calls(read):
@@ -74,7 +74,7 @@ def guard_sql(read: Read, *further: Name) -> Sql:
     )
 
 
-def _relations(read: Read) -> Iterator[Name]:
+def _relations(read: RelationRead) -> Iterator[Name]:
     if read.source[0]:
         yield read.source
     yield from _of_conditions((*read.where, *read.having))
@@ -102,7 +102,7 @@ def _tied(relationship: Relationship) -> Iterator[Name]:
         yield relationship.junction.relation
 
 
-def _calls(read: Read) -> bool:
+def _calls(read: RelationRead) -> bool:
     """Return whether functions take part: computed relationships, and computed fields in conditions."""
     return (
         any(_calls_in(condition) for condition in (*read.where, *read.having))

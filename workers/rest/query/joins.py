@@ -1,28 +1,32 @@
-"""How rows of one relation are tied to those of another. Pure. Source: reference page "rest", sections 9 and 22."""
+"""How rows of one relation are tied to those of another. Pure. Source: docs/reference/rest.md, sections 9 and 22."""
 
 from dataclasses import dataclass
 
-from workers.database.catalog import ComputedRelationship, Relationship
+from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
 from workers.sql.compose import Sql, concat, ident, qualified, raw
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowReference:
     """Where fields are found in a statement: the qualifier of their columns, and the whole row as a value."""
 
     qualifier: Sql
     row: Sql
 
 
-def whole(name: Sql) -> Place:
-    """Give the place of a relation under a name. `name.*` is its row even where a column has the same name."""
-    return Place(name, concat(name, raw(".*")))
+def row_reference(name: Sql) -> RowReference:
+    """Return the reference to a relation under a name. `name.*` is its row even where a column has the same name."""
+    return RowReference(name, concat(name, raw(".*")))
 
 
-def joined(
-    relationship: Relationship | ComputedRelationship, source: Sql, alias: str, place: Place, parent: Place
+def join_related(
+    relationship: Relationship | ComputedRelationship,
+    source: Sql,
+    alias: str,
+    place: RowReference,
+    parent: RowReference,
 ) -> tuple[Sql, tuple[Sql, ...]]:
-    """Give what related rows are read from, and the conditions that tie them to the parent.
+    """Return what related rows are read from, and the conditions that tie them to the parent.
 
     `source` is the related relation under the name of `place`; `alias` makes the name of a junction.
     """
@@ -34,22 +38,28 @@ def joined(
     if relationship.junction is None:
         return source, tuple(
             concat(
-                place.qualifier, raw("."), ident(theirs), raw(" = "), parent.qualifier, raw("."), ident(own)
+                place.qualifier,
+                raw("."),
+                ident(theirs),
+                raw(" = "),
+                parent.qualifier,
+                raw("."),
+                ident(parent_column),
             )
-            for own, theirs in relationship.columns
+            for parent_column, theirs in relationship.columns
         )
     return _through_junction(relationship, source, alias, place, parent)
 
 
 def _through_junction(
-    relationship: Relationship, source: Sql, alias: str, place: Place, parent: Place
+    relationship: Relationship, source: Sql, alias: str, place: RowReference, parent: RowReference
 ) -> tuple[Sql, tuple[Sql, ...]]:
     junction = relationship.junction
     assert junction is not None  # the caller looked
     middle = ident(f"{alias}_j")
     ties = [
-        concat(middle, raw("."), ident(via), raw(" = "), parent.qualifier, raw("."), ident(own))
-        for own, via in junction.columns1
+        concat(middle, raw("."), ident(via), raw(" = "), parent.qualifier, raw("."), ident(parent_column))
+        for parent_column, via in junction.columns1
     ] + [
         concat(middle, raw("."), ident(via), raw(" = "), place.qualifier, raw("."), ident(theirs))
         for theirs, via in junction.columns2

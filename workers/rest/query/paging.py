@@ -6,25 +6,25 @@ again when it is put together. Source: docs/rest-additions.md, "Pages by cursor"
 
 from collections.abc import Sequence
 
-from workers.rest.model import Cursor, PlannedOrder, Range, Read
+from workers.rest.model import PageCursor, PlannedOrder, RelationRead, RowRange
 from workers.sql.compose import Sql, concat, join, number, param, raw
 
 ROW, KEYS = raw("hw_row"), raw("hw_keys")
 _NUMBER = raw("hw_number")
 
 
-def one_more(rows: Range) -> Range:
-    """Give the range that shows whether rows follow a page."""
-    return Range(0, _limit(rows) + 1)
+def one_more(rows: RowRange) -> RowRange:
+    """Return the range that shows whether rows follow a page."""
+    return RowRange(0, _limit(rows) + 1)
 
 
-def _limit(rows: Range) -> int:
+def _limit(rows: RowRange) -> int:
     assert isinstance(rows.limit, int)  # the plan saw to it
     return rows.limit
 
 
 def turned(order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
-    """Give the opposite order."""
+    """Return the opposite order."""
     return tuple(
         PlannedOrder(
             term.field,
@@ -39,13 +39,13 @@ def turned(order: tuple[PlannedOrder, ...]) -> tuple[PlannedOrder, ...]:
 
 
 def keys_sql(values: Sequence[Sql]) -> Sql:
-    """Give the order values of a row as a JSON array of texts."""
+    """Return the order values of a row as a JSON array of texts."""
     texts = [concat(raw("cast("), value, raw(" as pg_catalog.text)")) for value in values]
     return concat(raw("pg_catalog.json_build_array("), join(", ", texts), raw(") as "), KEYS)
 
 
-def beyond_sql(cursor: Cursor, order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
-    """Give the condition that a row comes after the cursor's in an order: later in some term, equal in those before.
+def beyond_sql(cursor: PageCursor, order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
+    """Return the condition that a row comes after the cursor's in an order: later in some term, equal in those before.
 
     A bound on the first term alone, where nulls cannot be, lets the planner begin in the middle of an index.
     """
@@ -67,7 +67,7 @@ def beyond_sql(cursor: Cursor, order: tuple[PlannedOrder, ...], values: Sequence
 
 
 def _later(term: PlannedOrder, value: Sql, text: str | None) -> Sql | None:
-    """Give the test that a value comes after another; None if nothing does."""
+    """Return the test that a value comes after another; None if nothing does."""
     nulls_first = _nulls_first(term)
     if text is None:
         return concat(value, raw(" is not null")) if nulls_first else None
@@ -80,12 +80,12 @@ def _later(term: PlannedOrder, value: Sql, text: str | None) -> Sql | None:
 
 
 def _nulls_first(term: PlannedOrder) -> bool:
-    """Tell where nulls stand: first when descending, unless the term says otherwise."""
+    """Return whether nulls are first: as the term says, else when it is descending."""
     return term.nulls == "first" if term.nulls else bool(term.descending)
 
 
 def ordered_by(order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
-    """Give ` order by ...` of these values."""
+    """Return ` order by ...` of these values."""
     terms = []
     for term, value in zip(order, values, strict=True):
         direction = raw(" desc") if term.descending else raw(" asc")
@@ -95,13 +95,13 @@ def ordered_by(order: tuple[PlannedOrder, ...], values: Sequence[Sql]) -> Sql:
 
 
 def numbered_sql(rows: Sql) -> Sql:
-    """Give ordered rows with their numbers."""
+    """Return ordered rows with their numbers."""
     return concat(
         raw("select hw_page.*, pg_catalog.row_number() over () as hw_number from ("), rows, raw(") hw_page")
     )
 
 
-def page_rows(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
+def page_rows(read: RelationRead, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
     """Return the rows of a page one by one, from `hw_page`: the value, what it is read from, and the edges of the page."""
     limit = number(_limit(read.range))
     is_backward = read.cursor is not None and read.cursor.is_backward
@@ -127,8 +127,8 @@ def page_rows(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
     return row, rows, edges
 
 
-def page_columns(read: Read, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
-    """Give the number of rows, the body and the edges of a page."""
+def page_columns(read: RelationRead, *, strips_nulls: bool) -> tuple[Sql, Sql, Sql]:
+    """Return the number of rows, the body and the edges of a page."""
     limit = number(_limit(read.range))
     inside = concat(raw(" filter (where "), _NUMBER, raw(" <= "), limit, raw(")"))
     is_backward = read.cursor is not None and read.cursor.is_backward

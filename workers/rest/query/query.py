@@ -1,11 +1,24 @@
 """Step three: the one statement that answers a request. Pure.
 
 It gives one row: total, number of rows, what functions set for the response, and the body (`Out` names the columns).
-Source: reference page "rest", sections 3 and 24.
+Source: docs/reference/rest.md, sections 3 and 24.
 """
 
-from workers.database.catalog import Returns
-from workers.rest.model import ALL_ROWS, Out, Output, Plan, Prepared, Read, Shape, Write, WriteColumn
+from workers.database.schema_cache.catalog import Returns
+from workers.rest.model import (
+    ALL_ROWS,
+    BodyShape,
+    CallPlan,
+    MediaOutput,
+    OutputColumn,
+    ReadPlan,
+    RelationRead,
+    RelationWrite,
+    RestPlan,
+    RestStatement,
+    WriteColumn,
+    WritePlan,
+)
 from workers.rest.plan.plan import SOURCE
 from workers.rest.query.call import SCALAR, call_sql
 from workers.rest.query.guard import guard_sql
@@ -24,27 +37,27 @@ SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 """The value of a row of a function without columns."""
 
 
-def query_for(plan: Plan) -> Prepared:
+def query_for(plan: RestPlan) -> RestStatement:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
-    shown = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
-    statement = concat(source, raw("select "), shown, raw(" from "), rows)
+    select_list = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
+    statement = concat(source, raw("select "), select_list, raw(" from "), rows)
     if plan.output.explain is not None:
         statement = concat(_explain(plan.output), statement)
     text, params = render(statement)
     before = tuple(
-        Prepared(
-            *render(nested_sql(each, number, fills_defaults=plan.request.preferences.missing == "default"))
+        RestStatement(
+            *render(nested_sql(item, number, fills_defaults=plan.request.preferences.missing == "default"))
         )
-        for number, each in enumerate(plan.nested)
+        for number, item in enumerate(plan.nested if isinstance(plan, WritePlan) else ())
     )
     guard = None
     if plan.output.explain is not None:
-        guard = Prepared(*render(concat(raw("select "), _guard(plan))))
-    return Prepared(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
+        guard = RestStatement(*render(concat(raw("select "), _guard(plan))))
+    return RestStatement(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
 
 
 _FIRST_OF = raw(
@@ -52,102 +65,106 @@ _FIRST_OF = raw(
 )
 
 
-def _counts_others(plan: Plan) -> bool:
+def _counts_others(plan: RestPlan) -> bool:
     """Return whether one object is wanted of rows that may be many: only the first is made, the others are counted."""
-    if not plan.returns_rows or plan.output.shape is not Shape.SINGLE or plan.output.explain is not None:
+    if not plan.returns_rows or plan.output.shape is not BodyShape.SINGLE or plan.output.explain is not None:
         return False
     return not (plan.read.is_paged or is_scalar(plan) or gives_one_row(plan))
 
 
-def estimates(plan: Plan) -> tuple[Prepared, ...]:
-    """Return the statements that ask the planner for a count: of what was asked for, and of the bare relation."""
+def estimates(plan: RestPlan) -> tuple[RestStatement, ...]:
+    """Return the statements that ask the planner for a count: for the request, and for the relation without conditions."""
     if not plan.counts_by_plan or plan.output.explain is not None:
         return ()
-    bare = Read(plan.read.source, plan.read.alias, ())
+    bare = RelationRead(plan.read.source, plan.read.alias, ())
     return tuple(
-        Prepared(*render(concat(raw("explain (format json) "), count_sql(read))))
+        RestStatement(*render(concat(raw("explain (format json) "), count_sql(read))))
         for read in (plan.read, bare)
     )
 
 
-def _guard(plan: Plan) -> Sql:
+def _guard(plan: RestPlan) -> Sql:
     named = [] if plan.relation is None else [(plan.relation.schema, plan.relation.name)]
     return guard_sql(plan.read, *named)
 
 
-def _explain(output: Output) -> Sql:
+def _explain(output: MediaOutput) -> Sql:
     assert output.explain is not None  # the caller looked
     words = [raw("format json") if output.explain.format == "json" else raw("format text")]
-    known = {
+    options = {
         "analyze": raw("analyze"),
         "verbose": raw("verbose"),
         "settings": raw("settings"),
         "buffers": raw("buffers"),
         "wal": raw("wal"),
     }
-    words += [known[option] for option in output.explain.options]
+    words += [options[option] for option in output.explain.options]
     return concat(raw("explain ("), join(", ", words), raw(") "))
 
 
-def rows_and_source(plan: Plan) -> tuple[Sql, Sql]:
-    """Give what stands behind FROM, and the WITH clause before the statement."""
-    if plan.write is not None:
-        changed = _nested_rows(plan, plan.write) if plan.nested else write_sql(plan.write)
-        source = concat(raw("with "), ident(SOURCE), raw(" as ("), changed, raw(") "))
-        if not plan.returns_rows:
-            return concat(ident(SOURCE), raw(" as "), T), source
-        return _from(plan, source)
-    if plan.call is not None:
-        source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
-        if plan.call.function.returns is not Returns.COMPOSITE:
-            rows = concat(raw("(select * from "), ident(SOURCE), range_sql(plan.read.range), raw(") as "), T)
-            return rows, source
-        return _from(plan, source)
-    return _from(plan, EMPTY)
+def rows_and_source(plan: RestPlan) -> tuple[Sql, Sql]:
+    """Return what stands behind FROM, and the WITH clause before the statement."""
+    match plan:
+        case ReadPlan():
+            return _from(plan, EMPTY)
+        case WritePlan():
+            changed = _nested_rows(plan) if plan.nested else write_sql(plan.write)
+            source = concat(raw("with "), ident(SOURCE), raw(" as ("), changed, raw(") "))
+            if not plan.returns_rows:
+                return concat(ident(SOURCE), raw(" as "), T), source
+            return _from(plan, source)
+        case CallPlan():
+            source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
+            if plan.call.function.returns is not Returns.COMPOSITE:
+                limit = range_sql(plan.read.range)
+                rows = concat(raw("(select * from "), ident(SOURCE), limit, raw(") as "), T)
+                return rows, source
+            return _from(plan, source)
 
 
-def _nested_rows(plan: Plan, write: Write) -> Sql:
-    """Give the rows that a nested insert brought to the relation asked for."""
+def _nested_rows(plan: WritePlan) -> Sql:
+    """Return the rows that a nested insert inserted into the relation of the request."""
     insert = plan.nested[plan.root]
-    if not write.returning:
+    if not plan.write.returning:
         return counted_sql(insert)
     columns = insert.relation.columns
     key = tuple(WriteColumn(name, columns[name].full_type) for name in insert.relation.primary_key)
-    return made_sql(insert, plan.root, key, returning_sql(write))
+    return made_sql(insert, plan.root, key, returning_sql(plan.write))
 
 
-def _from(plan: Plan, source: Sql) -> tuple[Sql, Sql]:
-    """Give the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
+def _from(plan: RestPlan, source: Sql) -> tuple[Sql, Sql]:
+    """Return the rows to show as `hw_t`; CSV looks at them twice, so there they have a name."""
     if plan.read.is_paged:
         return concat(raw("("), page_sql(plan.read), raw(") as "), T), source
-    rows = read_sql(plan.read, as_jsonb=plan.output.shape in (Shape.CSV, Shape.HANDLER))
-    if plan.output.shape is not Shape.CSV:
+    rows = read_sql(plan.read, as_jsonb=plan.output.shape in (BodyShape.CSV, BodyShape.HANDLER))
+    if plan.output.shape is not BodyShape.CSV:
         return concat(raw("("), rows, raw(") as "), T), source
     named = concat(raw("hw_page as ("), rows, raw(") "))
     return concat(raw("hw_page as "), T), concat(raw("with ") if not source else source + raw(", "), named)
 
 
-def answer_columns(plan: Plan) -> list[tuple[Out, Sql]]:
-    """Give the columns of the row: the body is the last one, so that all others are known while it arrives."""
+def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
+    """Return the columns of the row: the body is the last one, so that all others are known while it arrives."""
     count, body, edges = _COUNT, _body(plan), None
     if plan.read.is_paged:
         count, body, edges = page_columns(plan.read, strips_nulls=plan.output.strips_nulls)
     columns = [
-        (Out.TOTAL, _total(plan)),
-        (Out.PAGE_TOTAL, count),
-        (Out.HEADERS, _setting("response.headers")),
-        (Out.STATUS, _setting("response.status")),
+        (OutputColumn.TOTAL, _total(plan)),
+        (OutputColumn.PAGE_TOTAL, count),
+        (OutputColumn.HEADERS, _setting("response.headers")),
+        (OutputColumn.STATUS, _setting("response.status")),
     ]
-    if plan.write is not None and plan.write.location:
-        columns.append((Out.LOCATION, _location(plan.write)))
-    if plan.write is not None and plan.write.resolution == "merge-duplicates":
-        columns.append((Out.INSERTED, _setting(INSERTED)))
+    if isinstance(plan, WritePlan):
+        if plan.write.location:
+            columns.append((OutputColumn.LOCATION, _location(plan.write)))
+        if plan.write.resolution == "merge-duplicates":
+            columns.append((OutputColumn.INSERTED, _setting(INSERTED)))
     if edges is not None:
-        columns.append((Out.EDGES, edges))
+        columns.append((OutputColumn.EDGES, edges))
     if plan.counts_by_plan and plan.output.explain is None:
-        columns.append((Out.GUARDED, _guard(plan)))
+        columns.append((OutputColumn.GUARDED, _guard(plan)))
     # An execution plan lists them, and its readers look for the body where it has always been.
-    columns.insert(len(columns) if plan.output.explain is None else 2, (Out.BODY, body))
+    columns.insert(len(columns) if plan.output.explain is None else 2, (OutputColumn.BODY, body))
     return columns
 
 
@@ -155,9 +172,9 @@ def _setting(name: str) -> Sql:
     return concat(raw("nullif(pg_catalog.current_setting("), literal(name), raw(", true), '')"))
 
 
-def _total(plan: Plan) -> Sql:
+def _total(plan: RestPlan) -> Sql:
     """Count the whole set, where a count is wanted and the page alone does not tell."""
-    if plan.write is not None:
+    if isinstance(plan, WritePlan):
         return NO_COUNT
     if plan.counts_exactly:
         return _counted(plan, plan.count_limit)
@@ -167,11 +184,11 @@ def _total(plan: Plan) -> Sql:
     return NO_COUNT
 
 
-def _counted(plan: Plan, most: int | None) -> Sql:
+def _counted(plan: RestPlan, most: int | None) -> Sql:
     """Count the rows, up to a number of them and one more."""
     if plan.read.range == ALL_ROWS:
         return _COUNT
-    if plan.call is not None and plan.call.function.returns is not Returns.COMPOSITE:
+    if isinstance(plan, CallPlan) and plan.call.function.returns is not Returns.COMPOSITE:
         return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
     limit = None if most is None else most + 1
     return concat(
@@ -179,8 +196,8 @@ def _counted(plan: Plan, most: int | None) -> Sql:
     )
 
 
-def _location(write: Write) -> Sql:
-    """Give the key of the first row as texts; it is used when there is exactly one row."""
+def _location(write: RelationWrite) -> Sql:
+    """Return the key of the first row as texts; it is used when there is exactly one row."""
     keys = [
         concat(raw("pg_catalog.to_jsonb(hw_key."), ident(name), raw(") #>> '{}'")) for name in write.location
     ]
@@ -188,23 +205,23 @@ def _location(write: Write) -> Sql:
     return concat(raw("(select "), listed, raw(" from "), ident(SOURCE), raw(" as hw_key limit 1)"))
 
 
-def _body(plan: Plan) -> Sql:
+def _body(plan: RestPlan) -> Sql:
     if not plan.returns_rows and plan.output.explain is None:
         return raw("null::text")
-    if plan.write is not None and not plan.returns_rows:
+    if isinstance(plan, WritePlan) and not plan.returns_rows:
         return raw("null::text")
-    function = plan.call.function if plan.call else None
+    function = plan.call.function if isinstance(plan, CallPlan) else None
     if function is not None and function.returns is Returns.VOID:
         return raw("null::text")
     is_scalar = function is not None and function.returns is Returns.SCALAR
     single = function is not None and not function.returns_set
     value = SCALAR_VALUE if is_scalar else T
     match plan.output.shape:
-        case Shape.HANDLER:
+        case BodyShape.HANDLER:
             return _handled(plan, value)
-        case Shape.CSV:
+        case BodyShape.CSV:
             return _csv(is_scalar)
-        case Shape.GEOJSON:
+        case BodyShape.GEOJSON:
             return raw(
                 "pg_catalog.json_build_object('type', 'FeatureCollection', 'features', "
                 "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
@@ -214,12 +231,12 @@ def _body(plan: Plan) -> Sql:
         rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
     if plan.output.strips_nulls:
         rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
-    if single or plan.output.shape is Shape.SINGLE:
+    if single or plan.output.shape is BodyShape.SINGLE:
         return concat(raw("coalesce("), rows, raw(" -> 0, 'null')"))
     return concat(raw("coalesce("), rows, raw(", '[]')"))
 
 
-def _handled(plan: Plan, value: Sql) -> Sql:
+def _handled(plan: RestPlan, value: Sql) -> Sql:
     handler = plan.output.handler
     assert handler is not None  # the shape says so
     if handler.is_scalar:
@@ -229,7 +246,7 @@ def _handled(plan: Plan, value: Sql) -> Sql:
 
 
 def _csv(is_scalar: bool) -> Sql:
-    """Give a header of keys and the rows as Postgres writes composite values."""
+    """Return a header of keys and the rows as Postgres writes composite values."""
     if is_scalar:
         return raw(
             "'pgrst_scalar' || E'\\n' || coalesce(pg_catalog.string_agg(hw_t.pgrst_scalar::text, E'\\n'), '')"

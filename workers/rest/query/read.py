@@ -2,10 +2,10 @@
 
 Each embed is a lateral join that gives one row: a to-one embed the row itself, a to-many embed an array. The parent
 then selects `row_to_json(join)` or the array, or (spread) the columns one by one.
-Source: reference page "rest", sections 9 and 24.
+Source: docs/reference/rest.md, sections 9 and 24.
 """
 
-from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, Range, Read
+from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, RelationRead, RowRange
 from workers.rest.plan.spread import output_name
 from workers.rest.query.fields import (
     aggregate_sql,
@@ -18,7 +18,7 @@ from workers.rest.query.fields import (
     order_value,
     where_sql,
 )
-from workers.rest.query.joins import Place, joined, whole
+from workers.rest.query.joins import RowReference, join_related, row_reference
 from workers.rest.query.paging import (
     ROW,
     beyond_sql,
@@ -35,13 +35,13 @@ _ROWS, _ROW = "hw_rows", "hw_row"
 _LONG_PAGE = 1 << 20
 
 
-def read_sql(read: Read, *, as_jsonb: bool = False) -> Sql:
-    """Give the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
+def read_sql(read: RelationRead, *, as_jsonb: bool = False) -> Sql:
+    """Return the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
     return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb)
 
 
-def page_sql(read: Read) -> Sql:
-    """Give the rows of a page by cursor, one more than it has: each as JSON, with its order values and its number."""
+def page_sql(read: RelationRead) -> Sql:
+    """Return the rows of a page by cursor, one more than it has: each as JSON, with its order values and its number."""
     place = _place(read)
     items, _ = _items(read, place, as_jsonb=False)
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
@@ -66,8 +66,8 @@ def page_sql(read: Read) -> Sql:
     return numbered_sql(rows)
 
 
-def count_sql(read: Read, limit: int | None = None) -> Sql:
-    """Give a SELECT of one column with as many rows as the read has without its range."""
+def count_sql(read: RelationRead, limit: int | None = None) -> Sql:
+    """Return a SELECT of one column with as many rows as the read has without its range."""
     place, source = _place(read), _source(read)
     bound = EMPTY if limit is None else concat(raw(" limit "), _number(limit))
     if read.groups or read.distinct is not None:
@@ -77,8 +77,8 @@ def count_sql(read: Read, limit: int | None = None) -> Sql:
     return concat(raw("select 1 from "), source, joins, where_sql(place, read.where), bound)
 
 
-def range_sql(rows: Range) -> Sql:
-    """Give ` limit ... offset ...` as far as they are needed.
+def range_sql(rows: RowRange) -> Sql:
+    """Return ` limit ... offset ...` as far as they are needed.
 
     The limit stands in the text: with a parameter there the planner guesses a tenth of the rows, and the plan it keeps
     walked an index of 15,000 rows for 10 (1.26 ms against 0.14 ms). The offset is a parameter, so pages share a plan.
@@ -88,7 +88,7 @@ def range_sql(rows: Range) -> Sql:
     return limit + offset
 
 
-def _within(rows: Sql, wanted: Range) -> Sql:
+def _within(rows: Sql, wanted: RowRange) -> Sql:
     """Cut a SELECT to its range, within a bound that many ranges share (workers/sql/pages.py)."""
     offset, limit = wanted.offset, wanted.limit
     if not isinstance(offset, int) or not isinstance(limit, int) or offset == 0 or limit > _LONG_PAGE:
@@ -108,20 +108,20 @@ def _bound(bound: Bound) -> Sql:
     return param(str(bound)) if isinstance(bound, int) else param(bound)
 
 
-def _place(read: Read) -> Place:
+def _place(read: RelationRead) -> RowReference:
     if read.source[0] and read.alias == read.source[1]:
-        return whole(qualified(*read.source))
-    row = whole(ident(read.alias)).row
+        return row_reference(qualified(*read.source))
+    row = row_reference(ident(read.alias)).row
     if read.row_columns and read.row_type is not None:
         columns = [concat(ident(read.alias), raw("."), ident(name)) for name in read.row_columns]
         row = concat(raw("(row("), join(", ", columns), raw(")::"), qualified(*read.row_type), raw(")"))
     elif not read.source[0] and read.row_type is not None:
         row = concat(raw("("), row, raw("::"), qualified(*read.row_type), raw(")"))
-    return Place(ident(read.alias), row)
+    return RowReference(ident(read.alias), row)
 
 
-def _source(read: Read) -> Sql:
-    """Give what stands behind FROM: a relation, or a name of the statement."""
+def _source(read: RelationRead) -> Sql:
+    """Return what stands behind FROM: a relation, or a name of the statement."""
     if not read.source[0]:
         return ident(read.source[1])
     name = qualified(*read.source)
@@ -129,8 +129,8 @@ def _source(read: Read) -> Sql:
 
 
 def _select(
-    read: Read,
-    place: Place,
+    read: RelationRead,
+    place: RowReference,
     source: Sql,
     conditions: tuple[Sql, ...],
     *,
@@ -156,8 +156,8 @@ def _select(
     return _within(rows, read.range) if ranged and read.range != ALL_ROWS else rows
 
 
-def _items(read: Read, place: Place, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
-    """Give the select list, and the positions in it that form GROUP BY."""
+def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
+    """Return the select list, and the positions in it that form GROUP BY."""
     items: list[Sql] = []
     grouped: list[Sql] = []
     for item in read.items:
@@ -184,7 +184,7 @@ def _position(place: int) -> Sql:
 
 
 def _embedded(embed: Embed, *, as_jsonb: bool) -> Sql:
-    """Give an embed as one value of the parent; grouping needs jsonb, which has an equality."""
+    """Return an embed as one value of the parent; grouping needs jsonb, which has an equality."""
     if embed.is_to_one and not embed.ordered_by:
         value = concat(raw("pg_catalog.row_to_json("), ident(embed.alias), raw(".*)"))
     elif embed.is_to_one:
@@ -205,13 +205,13 @@ def _spread(embed: Embed) -> list[tuple[Sql, bool]]:
     return lifted
 
 
-def _join(embed: Embed, parent: Place) -> Sql:
+def _join(embed: Embed, parent: RowReference) -> Sql:
     kind = raw(" inner join lateral (") if embed.is_inner else raw(" left join lateral (")
     inner = _to_one(embed, parent) if embed.is_to_one else _to_many(embed, parent)
     return concat(kind, inner, raw(") as "), ident(embed.alias), raw(" on true"))
 
 
-def _to_one(embed: Embed, parent: Place) -> Sql:
+def _to_one(embed: Embed, parent: RowReference) -> Sql:
     if not embed.ordered_by:
         return _inner(embed, parent)
     read = embed.read
@@ -228,7 +228,7 @@ def _to_one(embed: Embed, parent: Place) -> Sql:
             raw(") hw_one) as "),
         )
         items = [concat(row, ident(_ROW))]
-    source, conditions = joined(embed.relationship, _source(read), embed.alias, place, parent)
+    source, conditions = join_related(embed.relationship, _source(read), embed.alias, place, parent)
     joins = concat(EMPTY, *(_join(inner, place) for inner in read.embeds))
     return concat(
         raw("select "),
@@ -241,7 +241,7 @@ def _to_one(embed: Embed, parent: Place) -> Sql:
     )
 
 
-def _to_many(embed: Embed, parent: Place) -> Sql:
+def _to_many(embed: Embed, parent: RowReference) -> Sql:
     rows = _inner(embed, parent)
     name = ident(embed.read.alias)
     if embed.is_spread:
@@ -262,7 +262,7 @@ def _to_many(embed: Embed, parent: Place) -> Sql:
     return concat(raw("select "), join(", ", arrays), raw(" from ("), rows, raw(") as "), name, some)
 
 
-def _inner(embed: Embed, parent: Place) -> Sql:
+def _inner(embed: Embed, parent: RowReference) -> Sql:
     place = _place(embed.read)
-    source, conditions = joined(embed.relationship, _source(embed.read), embed.alias, place, parent)
+    source, conditions = join_related(embed.relationship, _source(embed.read), embed.alias, place, parent)
     return _select(embed.read, place, source, conditions)

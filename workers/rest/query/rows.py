@@ -1,7 +1,7 @@
-"""The same answer as `query.py` makes, but one row of the result for each row of the body. Pure.
+"""The same answer as `query.py` renders, but with one row of the result for each row of the body.
 
 `json_agg` holds the whole body in the server's memory, about four times. Here the server sends each row as soon as it is made,
-and the worker joins them (`workers/database/row_body.py`):
+and the worker joins them (`workers/database/protocol/row_body.py`):
 
     select <a row as it stands in the body>, null, null, ...  from <rows>
     union all
@@ -16,9 +16,18 @@ Not made so, because the body is one value that the server makes at once: what g
 execution plans, and scalars as CSV.
 """
 
-from workers.database.catalog import Returns
-from workers.database.session import End
-from workers.rest.model import ALL_ROWS, Frame, Out, Plan, Prepared, Shape
+from workers.database.schema_cache.catalog import Returns
+from workers.database.transactions.model import TransactionEnd
+from workers.rest.model import (
+    ALL_ROWS,
+    BodyShape,
+    CallPlan,
+    OutputColumn,
+    RestPlan,
+    RestStatement,
+    RowFrame,
+    WritePlan,
+)
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_rows
 from workers.rest.query.query import NO_COUNT, SCALAR_VALUE, T, answer_columns, estimates, rows_and_source
@@ -33,21 +42,23 @@ _HEADER = raw(
 )
 
 
-def rows_query_for(plan: Plan) -> Prepared | None:
-    """Render the statement that gives the body of a plan row by row; None where there is no such form."""
+def rows_query_for(plan: RestPlan) -> RestStatement | None:
+    """Render the statement that returns the body of a plan row by row; None if the body must be one value."""
     if not _has_rows(plan):
         return None
-    columns = [pair for pair in answer_columns(plan) if pair[0] not in (Out.BODY, Out.PAGE_TOTAL)]
-    if plan.output.shape is Shape.CSV:
-        columns.append((Out.PREFIX, _HEADER))
+    columns = [
+        pair for pair in answer_columns(plan) if pair[0] not in (OutputColumn.BODY, OutputColumn.PAGE_TOTAL)
+    ]
+    if plan.output.shape is BodyShape.CSV:
+        columns.append((OutputColumn.PREFIX, _HEADER))
     counts_rows = _counts_rows(plan)
     if counts_rows:
-        columns = [(name, NO_COUNT if name is Out.TOTAL else value) for name, value in columns]
+        columns = [(name, NO_COUNT if name is OutputColumn.TOTAL else value) for name, value in columns]
     if plan.read.is_paged:
         row, rows, edges = page_rows(plan.read, strips_nulls=plan.output.strips_nulls)
         source = concat(raw("with hw_page as ("), page_sql(plan.read), raw(") "))
-        frame = Frame(b"[", b"," if plan.output.strips_nulls else _BETWEEN_VALUES, b"]")
-        columns = [(name, edges if name is Out.EDGES else value) for name, value in columns]
+        frame = RowFrame(b"[", b"," if plan.output.strips_nulls else _BETWEEN_VALUES, b"]")
+        columns = [(name, edges if name is OutputColumn.EDGES else value) for name, value in columns]
     else:
         rows, source = rows_and_source(plan)
         row, frame = _row(plan)
@@ -57,14 +68,14 @@ def rows_query_for(plan: Plan) -> Prepared | None:
     statement = concat(
         source,
         raw("select "),
-        join(", ", [concat(row, raw(" as "), ident(Out.BODY.value)), *empty]),
+        join(", ", [concat(row, raw(" as "), ident(OutputColumn.BODY.value)), *empty]),
         raw(" from "),
         rows,
         raw(" union all select "),
         join(", ", [raw("null"), *trailer]),
     )
     text, params = render(statement)
-    return Prepared(
+    return RestStatement(
         text,
         params,
         tuple(name for name, _ in columns),
@@ -74,34 +85,37 @@ def rows_query_for(plan: Plan) -> Prepared | None:
     )
 
 
-def _counts_rows(plan: Plan) -> bool:
-    """Return whether the number of rows that come is the total: there is no need to count them in the server."""
-    return plan.write is None and plan.read.range == ALL_ROWS and (plan.counts_exactly or plan.counts_by_plan)
+def _counts_rows(plan: RestPlan) -> bool:
+    """Return whether the number of received rows is the total, so that the server need not count them."""
+    counts = plan.counts_exactly or plan.counts_by_plan
+    return not isinstance(plan, WritePlan) and plan.read.range == ALL_ROWS and counts
 
 
-def _has_rows(plan: Plan) -> bool:
-    output, call = plan.output, plan.call
-    if not plan.returns_rows or output.explain is not None or plan.nested:
+def _has_rows(plan: RestPlan) -> bool:
+    output = plan.output
+    if not plan.returns_rows or output.explain is not None:
         return False
-    if output.shape not in (Shape.ARRAY, Shape.CSV, Shape.GEOJSON) or plan.end is End.DECIDE:
+    if isinstance(plan, WritePlan) and plan.nested:
         return False
-    if call is not None and call.function.returns is Returns.VOID:
+    if output.shape not in (BodyShape.ARRAY, BodyShape.CSV, BodyShape.GEOJSON) or plan.end is TransactionEnd.DECIDE:
         return False
-    if (is_scalar(plan) or plan.read.is_paged) and output.shape is not Shape.ARRAY:
+    if isinstance(plan, CallPlan) and plan.call.function.returns is Returns.VOID:
+        return False
+    if (is_scalar(plan) or plan.read.is_paged) and output.shape is not BodyShape.ARRAY:
         return False
     return not gives_one_row(plan)
 
 
-def _row(plan: Plan) -> tuple[Sql, Frame]:
+def _row(plan: RestPlan) -> tuple[Sql, RowFrame]:
     """Return a row as it stands in the body, and what is put around and between the rows."""
     match plan.output.shape:
-        case Shape.CSV:
+        case BodyShape.CSV:
             line = raw("substring(hw_t::text, 2, pg_catalog.length(hw_t::text) - 2)")
-            return line, Frame(b"", b"\n", b"")
-        case Shape.GEOJSON:
-            return raw("extensions.st_asgeojson(hw_t)::json"), Frame(_GEOJSON, _BETWEEN_VALUES, b"]}")
+            return line, RowFrame(b"", b"\n", b"")
+        case BodyShape.GEOJSON:
+            return raw("extensions.st_asgeojson(hw_t)::json"), RowFrame(_GEOJSON, _BETWEEN_VALUES, b"]}")
     between = _BETWEEN_ROWS
-    if plan.call is not None and is_scalar(plan):
+    if isinstance(plan, CallPlan) and is_scalar(plan):
         row = concat(raw("coalesce(pg_catalog.to_json("), SCALAR_VALUE, raw("), 'null')"))
         name = plan.call.function.return_type[1]
         between = _BETWEEN_ROWS if name.startswith("_") or name == "record" else _BETWEEN_VALUES
@@ -109,4 +123,4 @@ def _row(plan: Plan) -> tuple[Sql, Frame]:
         row = concat(raw("pg_catalog.row_to_json("), T, raw(")"))
     if plan.output.strips_nulls:
         row, between = concat(raw("pg_catalog.json_strip_nulls("), row, raw(")")), b","
-    return row, Frame(b"[", between, b"]")
+    return row, RowFrame(b"[", between, b"]")

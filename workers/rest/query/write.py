@@ -1,12 +1,12 @@
 """Inserts, updates, upserts and deletes as SQL. Pure.
 
 The payload is one parameter, turned into rows by `json_to_recordset`, so Postgres converts every value.
-Source: reference page "rest", sections 13 and 24.
+Source: docs/reference/rest.md, sections 13 and 24.
 """
 
-from workers.rest.model import PAYLOAD, Action, Write, WriteColumn
+from workers.rest.model import PAYLOAD, RelationWrite, RequestAction, WriteColumn
 from workers.rest.query.fields import where_sql
-from workers.rest.query.joins import whole
+from workers.rest.query.joins import row_reference
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, literal, param, qualified, raw
 
 _BODY = raw("hw_body")
@@ -16,47 +16,47 @@ INSERTED = "hw.inserted"
 """Transaction-local counter: rows offered to an upsert minus rows it updated."""
 
 
-def write_sql(write: Write) -> Sql:
-    """Give the statement that changes rows, with what it returns."""
+def write_sql(write: RelationWrite) -> Sql:
+    """Return the statement that changes rows, with what it returns."""
     match write.action:
-        case Action.DELETE:
+        case RequestAction.DELETE:
             change = concat(raw("delete from "), _table(write), _where(write))
-        case Action.UPDATE if write.is_no_op:
+        case RequestAction.UPDATE if write.is_no_op:
             return _nothing(write)
-        case Action.UPDATE:
+        case RequestAction.UPDATE:
             change = _update(write)
         case _:
             change = _insert(write)
     return concat(change, raw(" returning "), returning_sql(write))
 
 
-def _table(write: Write) -> Sql:
+def _table(write: RelationWrite) -> Sql:
     return qualified(write.relation.schema, write.relation.name)
 
 
-def _where(write: Write) -> Sql:
-    keys = [each for each in write.columns if each.name in write.matched_by]
-    ties = [concat(_table(write), raw("."), ident(each.name), raw(" = "), value_sql(each)) for each in keys]
-    return where_sql(whole(_table(write)), write.where, *ties)
+def _where(write: RelationWrite) -> Sql:
+    keys = [column for column in write.columns if column.name in write.matched_by]
+    ties = [concat(_table(write), raw("."), ident(key.name), raw(" = "), value_sql(key)) for key in keys]
+    return where_sql(row_reference(_table(write)), write.where, *ties)
 
 
-def returning_sql(write: Write) -> Sql:
-    """Give the columns that are wanted of the changed rows."""
+def returning_sql(write: RelationWrite) -> Sql:
+    """Return the columns of the changed rows that the answer shows."""
     if not write.returning:
         return raw("1")
     return join(", ", [concat(_table(write), raw("."), ident(name)) for name in write.returning])
 
 
-def _nothing(write: Write) -> Sql:
-    """Give no rows, of the shape that an update would return: a body without columns changes nothing."""
+def _nothing(write: RelationWrite) -> Sql:
+    """Return no rows, of the shape that an update would return: a body without columns changes nothing."""
     if not write.returning:
         return raw("select 1 where false")
     return concat(raw("select "), returning_sql(write), raw(" from "), _table(write), raw(" where false"))
 
 
-def _update(write: Write) -> Sql:
-    changed = [each for each in write.columns if each.name not in write.matched_by]
-    sets = [concat(ident(each.name), raw(" = "), value_sql(each)) for each in changed]
+def _update(write: RelationWrite) -> Sql:
+    changed = [column for column in write.columns if column.name not in write.matched_by]
+    sets = [concat(ident(item.name), raw(" = "), value_sql(item)) for item in changed]
     if write.matched_by:
         rows = _rows(write)
     else:
@@ -66,7 +66,7 @@ def _update(write: Write) -> Sql:
     )
 
 
-def _insert(write: Write) -> Sql:
+def _insert(write: RelationWrite) -> Sql:
     into = concat(raw("insert into "), _table(write))
     counts = write.resolution == "merge-duplicates"
     if not write.columns:
@@ -78,8 +78,8 @@ def _insert(write: Write) -> Sql:
             else raw(" default values")
         )
         return concat(into, rows, _on_conflict(write))
-    names = join(", ", [ident(each.name) for each in write.columns])
-    values = join(", ", [value_sql(each) for each in write.columns])
+    names = join(", ", [ident(column.name) for column in write.columns])
+    values = join(", ", [value_sql(column) for column in write.columns])
     checks = [
         concat(_BODY, raw("."), ident(name), raw(" = "), param(operand)) for name, operand in write.key_check
     ] + ([_counter(raw("+ 1"), raw("'0'"))] if counts else [])
@@ -98,15 +98,15 @@ def _insert(write: Write) -> Sql:
 
 
 def value_sql(column: WriteColumn) -> Sql:
-    """Give the value of a column as it comes from the row `hw_body`."""
+    """Return the value of a column from the row `hw_body`."""
     value = concat(_BODY, raw("."), ident(column.name))
     return concat(qualified(*column.from_json), raw("("), value, raw(")")) if column.from_json else value
 
 
-def _rows(write: Write) -> Sql:
-    """Give the payload as rows named `hw_body`."""
+def _rows(write: RelationWrite) -> Sql:
+    """Return the payload as rows named `hw_body`."""
     columns = typed_sql(write.columns)
-    defaults = [each for each in write.columns if each.default] if write.fills_defaults else []
+    defaults = [column for column in write.columns if column.default] if write.fills_defaults else []
     if not defaults:
         to_rows = (
             raw("pg_catalog.json_to_recordset(") if write.is_array else raw("pg_catalog.json_to_record(")
@@ -126,33 +126,33 @@ def _rows(write: Write) -> Sql:
 
 
 def typed_sql(columns: tuple[WriteColumn, ...]) -> Sql:
-    """Give the name and the columns of the rows `hw_body`."""
+    """Return the name and the columns of the rows `hw_body`."""
     typed = [
-        concat(ident(each.name), raw(" "), raw("json") if each.from_json else catalog_text(each.type))
-        for each in columns
+        concat(ident(column.name), raw(" "), raw("json") if column.from_json else catalog_text(column.type))
+        for column in columns
     ]
     return concat(raw(" as "), _BODY, raw("("), join(", ", typed), raw(")"))
 
 
 def filled_sql(columns: list[WriteColumn]) -> Sql:
-    """Give an object of defaults, to be overlaid by what was sent."""
+    """Return an object of defaults, to be overlaid by what was sent."""
     chunks = [columns[start : start + _CHUNK] for start in range(0, len(columns), _CHUNK)]
     built = []
     for chunk in chunks:
         pairs = [
-            concat(literal(each.name), raw(", "), catalog_text(each.default or "null")) for each in chunk
+            concat(literal(item.name), raw(", "), catalog_text(item.default or "null")) for item in chunk
         ]
         built.append(concat(raw("pg_catalog.jsonb_build_object("), join(", ", pairs), raw(") || ")))
     return concat(*built)
 
 
-def _on_conflict(write: Write) -> Sql:
+def _on_conflict(write: RelationWrite) -> Sql:
     if write.resolution is None:
         return EMPTY
     target = concat(raw(" on conflict ("), join(", ", [ident(name) for name in write.conflict]), raw(") do "))
     if write.resolution == "ignore-duplicates" or not write.columns:
         return concat(target, raw("nothing"))
-    sets = [concat(ident(each.name), raw(" = excluded."), ident(each.name)) for each in write.columns]
+    sets = [concat(ident(column.name), raw(" = excluded."), ident(column.name)) for column in write.columns]
     return concat(
         target, raw("update set "), join(", ", sets), raw(" where "), _counter(raw("- 1"), raw("'-1'"))
     )

@@ -1,1 +1,1 @@
-"""The endpoints of storage, by what they do."""
+"""The HTTP endpoints of storage, one module for each kind of request."""

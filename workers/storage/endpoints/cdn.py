@@ -1,6 +1,6 @@
-"""Purging: what was made of objects is made anew when it is asked for. For the service role.
+"""Purge endpoints: delete cached renditions, which are rendered again on the next request. Only for the service role.
 
-It succeeds for objects that are not there. Source: reference page "storage", section 7.
+A purge of a missing object succeeds. Source: docs/reference/storage.md, section 7.
 """
 
 from collections.abc import AsyncIterator
@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from broker.blobs.blob_names import transforms
 from schemas.http import Response
-from workers.database.interactive import statement
-from workers.storage.asked import Asked, answer
-from workers.storage.context import Store
-from workers.storage.objects import SQL
-from workers.storage.rules import existing_key
+from workers.database.transactions.interactive import statement
+from workers.storage.model.names_and_sizes import existing_key
+from workers.storage.objects.rows import SQL
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest, json_response
 
 _BATCH = 1000
 
@@ -25,37 +25,41 @@ class _Version(Struct, frozen=True):
     version: str
 
 
-async def one(store: Store, asked: Asked) -> Response:
+async def one(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE cdn/{bucket}/{path}`."""
-    return await _purge(store, asked, asked.bucket, existing_key(asked.key))
+    return await _purge(context, request, request.bucket, existing_key(request.key))
 
 
-async def bucket(store: Store, asked: Asked) -> Response:
+async def bucket(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE cdn/{bucket}`."""
-    return await _purge(store, asked, asked.bucket)
+    return await _purge(context, request, request.bucket)
 
 
-async def everything(store: Store, asked: Asked) -> Response:
+async def everything(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE cdn`."""
-    return await _purge(store, asked)
+    return await _purge(context, request)
 
 
-async def _purge(store: Store, asked: Asked, bucket: str = "", key: str = "") -> Response:
-    asked.refuse_unless_service()
-    async for version in _versions(store, asked, bucket, key):
-        with suppress(ValueError):  # a row written by hand, whose version is none
-            await store.blobs.delete_folder(transforms(version))
-    return answer({"message": "success", "statusCode": "200"})
+async def _purge(
+    context: StorageContext, request: StorageRequest, bucket: str = "", key: str = ""
+) -> Response:
+    request.require_service_role()
+    async for version in _versions(context, request, bucket, key):
+        with suppress(ValueError):  # a row that was written by hand; its version is not a UUID
+            await context.blobs.delete_folder(transforms(version))
+    return json_response({"message": "success", "statusCode": "200"})
 
 
-async def _versions(store: Store, asked: Asked, bucket: str, key: str) -> AsyncIterator[str]:
+async def _versions(
+    context: StorageContext, request: StorageRequest, bucket: str, key: str
+) -> AsyncIterator[str]:
     after = ""
     while True:
         page = statement(SQL["versions"], bucket, key, after, _BATCH)
-        [rows] = await store.run(asked.as_service(), page)
-        found = [msgspec.json.decode(row[0] or b"{}", type=_Version) for row in rows]
-        for each in found:
-            yield each.version
-        if len(found) < _BATCH:
+        [rows] = await context.run(request.as_service(), page)
+        versions = [msgspec.json.decode(row[0] or b"{}", type=_Version) for row in rows]
+        for version in versions:
+            yield version.version
+        if len(versions) < _BATCH:
             return
-        after = found[-1].id
+        after = versions[-1].id

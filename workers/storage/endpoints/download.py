@@ -1,42 +1,45 @@
-"""Objects as they are: of public buckets, under policies, by a token. Source: reference page "storage", 6.3, 6.4."""
+"""Download endpoints: objects of public buckets, objects that policies allow, objects named by a signed URL.
+
+Source: docs/reference/storage.md, sections 6.3 and 6.4.
+"""
 
 from schemas.http import Response
 from schemas.images.reading import BadTransform, transform_of_query
-from workers.storage.asked import Asked
-from workers.storage.context import Store
-from workers.storage.endpoints.serving import served
-from workers.storage.errors import invalid_request
-from workers.storage.objects import any_object, public_object, readable_object
-from workers.storage.signing import Claims, Scope, split_url
+from workers.storage.endpoints.object_response import object_response
+from workers.storage.model.errors import invalid_request
+from workers.storage.model.signed_urls import SignedUrlClaims, SignedUrlScope, split_url
+from workers.storage.objects.rows import any_object, public_object, readable_object
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest
 
 
-async def openly(store: Store, asked: Asked) -> Response:
+async def public(context: StorageContext, request: StorageRequest) -> Response:
     """`GET|HEAD object/public/{bucket}/{path}`."""
-    return served(asked, await public_object(store, asked, asked.bucket, asked.key))
+    return object_response(request, await public_object(context, request, request.bucket, request.key))
 
 
-async def readable(store: Store, asked: Asked) -> Response:
+async def authenticated(context: StorageContext, request: StorageRequest) -> Response:
     """`GET|HEAD object/{bucket}/{path}`, and the same below `object/authenticated`."""
-    return served(asked, await readable_object(store, asked, asked.bucket, asked.key))
+    return object_response(request, await readable_object(context, request, request.bucket, request.key))
 
 
-async def signed(store: Store, asked: Asked) -> Response:
+async def signed(context: StorageContext, request: StorageRequest) -> Response:
     """`GET|HEAD object/sign/{bucket}/{path}?token=`."""
-    claims = opened(store, asked)
-    return served(asked, await any_object(store, asked, *split_url(claims.url)), claims.exp)
+    claims = object_of_token(context, request)
+    return object_response(request, await any_object(context, request, *split_url(claims.url)), claims.exp)
 
 
-def opened(store: Store, asked: Asked) -> Claims:
-    """Read the token of a signed URL. Raises: StorageError."""
-    read = asked.read_query()
+def object_of_token(context: StorageContext, request: StorageRequest) -> SignedUrlClaims:
+    """Return the verified claims of a signed URL, which name its object. Raises: StorageError."""
+    read = request.read_query()
     token = read.text("token", needed=True)
     read.check()
-    return store.signer.read(token, Scope.DOWNLOAD, f"{asked.bucket}/{asked.key}")
+    return context.signer.read(token, SignedUrlScope.DOWNLOAD, f"{request.bucket}/{request.key}")
 
 
-def refuse_bad_transform(store: Store, asked: Asked) -> None:
-    """Raises: StorageError if the query asks for a picture that cannot be."""
+def check_transform(context: StorageContext, request: StorageRequest) -> None:
+    """Raises: StorageError if the query holds an invalid transformation."""
     try:
-        transform_of_query(asked.request.query, store.sides)
+        transform_of_query(request.http.query, context.side_limits)
     except BadTransform as error:
         raise invalid_request(str(error)) from None

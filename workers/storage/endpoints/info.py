@@ -1,43 +1,43 @@
-"""What is known of an object, without its bytes. Source: reference page "storage", section 6.4."""
+"""Metadata of an object without its bytes. Source: docs/reference/storage.md, section 6.4."""
 
 from email.utils import formatdate
 
 import orjson
 
 from schemas.http import Response
-from workers.storage.asked import JSON, Asked
-from workers.storage.context import Store
 from workers.storage.endpoints import download
-from workers.storage.endpoints.serving import caching, seconds
-from workers.storage.objects import ObjectRow, public_object, readable_object
+from workers.storage.endpoints.object_response import caching, epoch_seconds
+from workers.storage.objects.rows import ObjectRow, public_object, readable_object
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import JSON, StorageRequest
 
 
-async def openly(store: Store, asked: Asked) -> Response:
+async def public(context: StorageContext, request: StorageRequest) -> Response:
     """`GET object/info/public/{bucket}/{path}`."""
-    download.refuse_bad_transform(store, asked)
-    return _told(asked, await public_object(store, asked, asked.bucket, asked.key))
+    download.check_transform(context, request)
+    return _metadata_response(request, await public_object(context, request, request.bucket, request.key))
 
 
-async def readable(store: Store, asked: Asked) -> Response:
+async def authenticated(context: StorageContext, request: StorageRequest) -> Response:
     """`GET object/info/{bucket}/{path}`, and the same below `object/info/authenticated`."""
-    download.refuse_bad_transform(store, asked)
-    return _told(asked, await readable_object(store, asked, asked.bucket, asked.key))
+    download.check_transform(context, request)
+    return _metadata_response(request, await readable_object(context, request, request.bucket, request.key))
 
 
-async def head_openly(store: Store, asked: Asked) -> Response:
+async def head_public(context: StorageContext, request: StorageRequest) -> Response:
     """`HEAD object/public/{bucket}/{path}`."""
-    download.refuse_bad_transform(store, asked)
-    return await download.openly(store, asked)
+    download.check_transform(context, request)
+    return await download.public(context, request)
 
 
-async def head_readable(store: Store, asked: Asked) -> Response:
+async def head_authenticated(context: StorageContext, request: StorageRequest) -> Response:
     """`HEAD object/{bucket}/{path}`, and the same below `object/authenticated`."""
-    download.refuse_bad_transform(store, asked)
-    return await download.readable(store, asked)
+    download.check_transform(context, request)
+    return await download.authenticated(context, request)
 
 
-def _told(asked: Asked, row: ObjectRow) -> Response:
-    told = {
+def _metadata_response(request: StorageRequest, row: ObjectRow) -> Response:
+    fields = {
         "id": row.id,
         "name": row.name,
         "version": row.version,
@@ -50,6 +50,6 @@ def _told(asked: Asked, row: ObjectRow) -> Response:
         "last_modified": row.updated_at,
         "created_at": row.created_at,
     }
-    modified = formatdate(seconds(row.modified), usegmt=True)
-    headers = [("etag", row.etag), ("last-modified", modified), *caching(asked, row, None)]
-    return Response(200, [JSON, *headers], orjson.dumps(told))
+    modified = formatdate(epoch_seconds(row.modified), usegmt=True)
+    headers = [("etag", row.etag), ("last-modified", modified), *caching(request, row, None)]
+    return Response(200, [JSON, *headers], orjson.dumps(fields))

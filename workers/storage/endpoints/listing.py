@@ -1,6 +1,7 @@
-"""Listings: what is right below a folder, or page by page all keys with a prefix; always what the caller sees.
+"""Listing endpoints: the direct children of a folder, or all keys with a prefix in pages; only objects that the caller
+may see.
 
-Source: reference page "storage", sections 6.5 and 6.6.
+Source: docs/reference/storage.md, sections 6.5 and 6.6.
 """
 
 from typing import Any
@@ -8,14 +9,15 @@ from typing import Any
 import orjson
 
 from schemas.http import Response
-from workers.database.interactive import statement
-from workers.database.session import Rows, Statement
-from workers.storage.asked import Asked, answer, answer_raw
-from workers.storage.context import Store
-from workers.storage.cursors import COLUMNS, ORDERS, Cursor, parse_cursor
-from workers.storage.objects import SQL
-from workers.storage.reading import Reader
-from workers.storage.rules import parse_prefix
+from workers.database.transactions.interactive import statement
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement
+from workers.storage.model.cursors import COLUMNS, ORDERS, ListingCursor, parse_cursor
+from workers.storage.model.names_and_sizes import parse_prefix
+from workers.storage.objects.rows import SQL
+from workers.storage.requests.body_reader import BodyReader
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest, json_response, raw_json_response
 
 _FAR = 2**31 - 1
 _MOST = 1500
@@ -23,9 +25,11 @@ _MOST_V2 = 1000
 _COLUMNS_V1 = (*COLUMNS, "last_accessed_at")
 
 
-async def listing(store: Store, asked: Asked) -> Response:
-    """`POST object/list/{bucket}`; with `recursive` all that is below, by name (docs/storage-additions.md)."""
-    read = asked.read()
+async def listing(context: StorageContext, request: StorageRequest) -> Response:
+    """`POST object/list/{bucket}`; with `recursive` every object below the folder, sorted by name
+    (docs/storage-additions.md).
+    """
+    read = request.read()
     prefix = read.text("prefix")
     limit = min(read.integer("limit", 100, least=1), _MOST)
     offset = read.integer("offset", 0, least=0, most=_FAR)
@@ -36,29 +40,31 @@ async def listing(store: Store, asked: Asked) -> Response:
         folder += "/"
     values: tuple[str | int | bool, ...]
     if is_deep:
-        values = (asked.bucket, folder, limit, offset, search, order == "desc")
+        values = (request.bucket, folder, limit, offset, search, order == "desc")
     else:
         levels = folder.count("/") + 1
-        values = (folder, asked.bucket, limit, levels, offset, search, column, order)
-    rows = await store.run(asked.as_caller(), statement(SQL["search_deep" if is_deep else "search"], *values))
-    return answer_raw(rows[0][0][0])
+        values = (folder, request.bucket, limit, levels, offset, search, column, order)
+    rows = await context.run(
+        request.as_caller(), statement(SQL["search_deep" if is_deep else "search"], *values)
+    )
+    return raw_json_response(rows[0][0][0])
 
 
-async def listing_v2(store: Store, asked: Asked) -> Response:
+async def listing_v2(context: StorageContext, request: StorageRequest) -> Response:
     """`POST object/list-v2/{bucket}`."""
-    read = asked.read()
-    prefix, given = parse_prefix(read.text("prefix")), read.text("cursor")
+    read = request.read()
+    prefix, cursor_text = parse_prefix(read.text("prefix")), read.text("cursor")
     limit = min(read.integer("limit", _MOST_V2, least=1), _MOST_V2)
     is_folded = read.flag("with_delimiter")
     column, order = _sorting(read, COLUMNS)
-    cursor = parse_cursor(given) if given else Cursor(order=order, column=column)
-    page = _folded(asked, prefix, limit, cursor) if is_folded else _flat(asked, prefix, limit, cursor)
-    rows = (await store.run(asked.as_caller(), page))[0]
-    return answer(_page(rows, limit, cursor))
+    cursor = parse_cursor(cursor_text) if cursor_text else ListingCursor(order=order, column=column)
+    page = _folded(request, prefix, limit, cursor) if is_folded else _flat(request, prefix, limit, cursor)
+    rows = (await context.run(request.as_caller(), page))[0]
+    return json_response(_page(rows, limit, cursor))
 
 
-def _sorting(read: Reader, columns: tuple[str, ...]) -> tuple[str, str]:
-    """Read `sortBy`, and check the body. Raises: StorageError."""
+def _sorting(read: BodyReader, columns: tuple[str, ...]) -> tuple[str, str]:
+    """Read `sortBy` and check the body. Raises: StorageError."""
     sort = read.inner("sortBy")
     if sort is None:
         read.check()
@@ -69,30 +75,39 @@ def _sorting(read: Reader, columns: tuple[str, ...]) -> tuple[str, str]:
     return column or "name", order or "asc"
 
 
-def _folded(asked: Asked, prefix: str, limit: int, cursor: Cursor) -> Statement:
+def _folded(request: StorageRequest, prefix: str, limit: int, cursor: ListingCursor) -> Statement:
     levels = prefix.count("/") + 1
-    values = (prefix, asked.bucket, limit + 1, levels, cursor.last, cursor.order, cursor.column, cursor.after)
+    values = (
+        prefix,
+        request.bucket,
+        limit + 1,
+        levels,
+        cursor.last,
+        cursor.order,
+        cursor.column,
+        cursor.after,
+    )
     return statement(SQL["search_v2"], *values)
 
 
-def _flat(asked: Asked, prefix: str, limit: int, cursor: Cursor) -> Statement:
+def _flat(request: StorageRequest, prefix: str, limit: int, cursor: ListingCursor) -> Statement:
     is_descending = cursor.order == "desc"
-    values = (asked.bucket, prefix, limit + 1, cursor.last)
+    values = (request.bucket, prefix, limit + 1, cursor.last)
     if cursor.column == "name":
         return statement(SQL["flat_backwards" if is_descending else "flat"], *values)
     after = cursor.after or "epoch"
     return statement(SQL["flat_by_date"], *values, after, cursor.column, is_descending)
 
 
-def _page(rows: Rows, limit: int, cursor: Cursor) -> dict[str, object]:
-    found: list[dict[str, Any]] = [orjson.loads(row[0] or b"{}") for row in rows]
-    has_next, shown = len(found) > limit, found[:limit]
+def _page(rows: Rows, limit: int, cursor: ListingCursor) -> dict[str, object]:
+    entries: list[dict[str, Any]] = [orjson.loads(row[0] or b"{}") for row in rows]
+    has_next, visible = len(entries) > limit, entries[:limit]
     page: dict[str, object] = {"hasNext": has_next}
     if has_next:
-        last = shown[-1]
+        last = visible[-1]
         after = "" if cursor.column == "name" else last[cursor.column] or "1970-01-01T00:00:00.000Z"
-        page["nextCursor"] = Cursor(last["name"], cursor.order, cursor.column, after).text()
+        page["nextCursor"] = ListingCursor(last["name"], cursor.order, cursor.column, after).text()
         page["nextCursorKey"] = last["name"]
-    page["folders"] = [each for each in shown if each["id"] is None]
-    page["objects"] = [each for each in shown if each["id"] is not None]
+    page["folders"] = [entry for entry in visible if entry["id"] is None]
+    page["objects"] = [entry for entry in visible if entry["id"] is not None]
     return page

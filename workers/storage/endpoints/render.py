@@ -1,78 +1,84 @@
-"""Pictures made of objects: the row is checked here, the images pool makes the picture, the edge serves it.
+"""Rendition endpoints: check the object's row here, have the images pool render, let the gateway send the bytes.
 
-Source: reference page "storage", section 8.
+Source: docs/reference/storage.md, section 8.
 """
 
 from functools import lru_cache
 
 import msgspec
 
-from schemas.blobs import Claim
-from schemas.caller import Service
+from schemas.blobs import BlobClaim
+from schemas.caller import ServiceCaller
 from schemas.http import Response
-from schemas.images.reading import BadTransform, Sides, transform_of_query, transform_of_token
+from schemas.images.reading import BadTransform, SideLimits, transform_of_query, transform_of_token
 from schemas.images.transform import (
-    Order,
+    RenderOrder,
     Transform,
     is_negotiated,
     output_of,
     variant_etag,
     x_transformations,
 )
-from workers.storage.asked import Asked
-from workers.storage.context import Store
-from workers.storage.endpoints.download import opened
-from workers.storage.endpoints.serving import caching, disposition, seconds
-from workers.storage.errors import feature_not_enabled, invalid_request
-from workers.storage.objects import ObjectRow, any_object, public_object, readable_object, reading_headers
-from workers.storage.signing import Claims, split_url
+from workers.storage.endpoints.download import object_of_token
+from workers.storage.endpoints.object_response import caching, disposition, epoch_seconds
+from workers.storage.model.errors import feature_not_enabled, invalid_request
+from workers.storage.model.signed_urls import SignedUrlClaims, split_url
+from workers.storage.objects.rows import (
+    ObjectRow,
+    any_object,
+    object_headers,
+    public_object,
+    readable_object,
+)
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest
 
 _LONGEST_KEPT = 256
 
 
-async def openly(store: Store, asked: Asked) -> Response:
+async def public(context: StorageContext, request: StorageRequest) -> Response:
     """`GET render/image/public/{bucket}/{path}`."""
-    transform = _of_query(store, asked)
+    transform = _of_query(context, request)
     return await _rendered(
-        store, asked, await public_object(store, asked, asked.bucket, asked.key), transform
+        context, request, await public_object(context, request, request.bucket, request.key), transform
     )
 
 
-async def authenticated(store: Store, asked: Asked) -> Response:
+async def authenticated(context: StorageContext, request: StorageRequest) -> Response:
     """`GET render/image/authenticated/{bucket}/{path}`."""
-    transform = _of_query(store, asked)
-    row = await readable_object(store, asked, asked.bucket, asked.key)
-    return await _rendered(store, asked, row, transform)
+    transform = _of_query(context, request)
+    row = await readable_object(context, request, request.bucket, request.key)
+    return await _rendered(context, request, row, transform)
 
 
-async def signed(store: Store, asked: Asked) -> Response:
-    """`GET render/image/sign/{bucket}/{path}?token=`: what is made of the picture stands in the token alone."""
-    claims = opened(store, asked)
-    transform = _of_token(store, claims)
-    row = await any_object(store, asked, *split_url(claims.url))
-    return await _rendered(store, asked, row, transform, claims.exp)
+async def signed(context: StorageContext, request: StorageRequest) -> Response:
+    """`GET render/image/sign/{bucket}/{path}?token=`: the transformation comes from the token alone."""
+    claims = object_of_token(context, request)
+    transform = _of_token(context, claims)
+    row = await any_object(context, request, *split_url(claims.url))
+    return await _rendered(context, request, row, transform, claims.exp)
 
 
-def _of_query(store: Store, asked: Asked) -> Transform:
-    _refuse_if_off(store)
-    query = asked.request.query
-    read = _read_again if len(query) <= _LONGEST_KEPT else transform_of_query
+def _of_query(context: StorageContext, request: StorageRequest) -> Transform:
+    _refuse_if_off(context)
+    query = request.http.query
+    read = _parse_cached if len(query) <= _LONGEST_KEPT else transform_of_query
     try:
-        return read(query, store.sides)
+        return read(query, context.side_limits)
     except BadTransform as error:
         raise invalid_request(str(error)) from None
 
 
 @lru_cache(maxsize=1024)
-def _read_again(query: str, sides: Sides) -> Transform:
-    """Read a query that comes again and again: pages ask for few sizes."""
+def _parse_cached(query: str, sides: SideLimits) -> Transform:
+    """Return the transformation of a query from a small cache: pages request few different sizes."""
     return transform_of_query(query, sides)
 
 
-def _of_token(store: Store, claims: Claims) -> Transform:
-    _refuse_if_off(store)
+def _of_token(context: StorageContext, claims: SignedUrlClaims) -> Transform:
+    _refuse_if_off(context)
     try:
-        transform = transform_of_token(claims.transformations, store.sides)
+        transform = transform_of_token(claims.transformations, context.side_limits)
     except BadTransform as error:
         raise invalid_request(str(error)) from None
     is_told = claims.format == "origin" and not transform.format
@@ -80,34 +86,38 @@ def _of_token(store: Store, claims: Claims) -> Transform:
 
 
 async def _rendered(
-    store: Store, asked: Asked, row: ObjectRow, transform: Transform, expires_at: float | None = None
+    context: StorageContext,
+    request: StorageRequest,
+    row: ObjectRow,
+    transform: Transform,
+    expires_at: float | None = None,
 ) -> Response:
-    order = Order(row.blob, transform, output_of(transform, asked.header("accept") or ""))
-    made = await store.render(order, asked.request.id, asked.request.budget_ms, _client_of(asked))
-    headers = reading_headers(row, made.content_type)
-    headers += caching(asked, row, expires_at)
-    if told := x_transformations(transform):
-        headers.append(("x-transformations", told))
+    order = RenderOrder(row.blob, transform, output_of(transform, request.header("accept") or ""))
+    rendition = await context.render(order, request.http.id, request.http.budget_ms, _client_of(request))
+    headers = object_headers(row, rendition.content_type)
+    headers += caching(request, row, expires_at)
+    if transformations := x_transformations(transform):
+        headers.append(("x-transformations", transformations))
     if is_negotiated(transform):
         headers.append(("vary", "Accept"))
-    claim = Claim(
-        order.source if made.is_source else order.result,
-        made.size,
+    claim = BlobClaim(
+        order.source if rendition.is_source else order.result,
+        rendition.size,
         variant_etag(row.etag, order.key),
-        seconds(row.modified),
+        epoch_seconds(row.modified),
         has_ranges=False,
     )
-    return Response(200, [*headers, *disposition(asked)], claim=claim)
+    return Response(200, [*headers, *disposition(request)], claim=claim)
 
 
-def _client_of(asked: Asked) -> str:
-    """Return whom a new picture is counted for: the user, or the address of a client without one; the service is not counted."""
-    if isinstance(asked.request.caller, Service):
+def _client_of(request: StorageRequest) -> str:
+    """Return the client that a new rendition counts for: the user id, or the address. The service role is not counted."""
+    if isinstance(request.http.caller, ServiceCaller):
         return ""
-    subject = asked.caller.subject
-    return f"user {subject}" if subject else asked.request.client
+    subject = request.caller.subject
+    return f"user {subject}" if subject else request.http.client
 
 
-def _refuse_if_off(store: Store) -> None:
-    if not store.settings.image_transformation.enabled:
+def _refuse_if_off(context: StorageContext) -> None:
+    if not context.settings.image_transformation.enabled:
         raise feature_not_enabled("imageTransformation")

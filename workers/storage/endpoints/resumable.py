@@ -1,7 +1,7 @@
-"""Resumable uploads by TUS 1.0.0: each request to its step. Refusals are text, with the status that they really have.
+"""Resumable uploads (TUS 1.0.0): route each request to its step. Errors are plain text with their real HTTP status.
 
-`OPTIONS` is answered at the door (services/gateway/resuming.py): it asks nothing of anybody.
-Source: reference page "storage", section 9.
+The gateway answers `OPTIONS` itself (services/gateway/resumable/uploads.py), because it needs no authentication.
+Source: docs/reference/storage.md, section 9.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,79 +12,79 @@ from broker.blobs.errors import BlobStoreDown
 from broker.observability.observe import observe
 from schemas.http import Headers, Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.storage.asked import Asked
-from workers.storage.context import Store
-from workers.storage.database_errors import refusal_of
-from workers.storage.errors import StorageError
-from workers.storage.observations import database_refused
-from workers.storage.tus import creating, ending, writing
-from workers.storage.tus.headers import OWN, refuse_other_versions
-from workers.storage.tus.refusals import Refused
+from workers.storage.model.database_errors import storage_error_of
+from workers.storage.model.errors import StorageError
+from workers.storage.model.observations import database_refused
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.tus import append, creation, status
+from workers.storage.tus.errors import TusError
+from workers.storage.tus.headers import RESPONSE_HEADERS, check_protocol_version
 
 _TEXT = ("content-type", "text/plain; charset=utf-8")
-_Step = Callable[[Store, Asked], Awaitable[Response]]
+_Step = Callable[[StorageContext, StorageRequest], Awaitable[Response]]
 
 
-async def create(store: Store, asked: Asked) -> Response:
+async def create(context: StorageContext, request: StorageRequest) -> Response:
     """`POST upload/resumable`."""
-    return await _answer(store, asked, _create)
+    return await _answer(context, request, _create)
 
 
-async def write(store: Store, asked: Asked) -> Response:
+async def write(context: StorageContext, request: StorageRequest) -> Response:
     """`PATCH upload/resumable/{id}`."""
-    return await _answer(store, asked, _write)
+    return await _answer(context, request, _write)
 
 
-async def show(store: Store, asked: Asked) -> Response:
+async def show(context: StorageContext, request: StorageRequest) -> Response:
     """`HEAD upload/resumable/{id}`."""
-    return await _answer(store, asked, ending.show)
+    return await _answer(context, request, status.show)
 
 
-async def terminate(store: Store, asked: Asked) -> Response:
+async def terminate(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE upload/resumable/{id}`."""
-    return await _answer(store, asked, ending.terminate)
+    return await _answer(context, request, status.terminate)
 
 
-async def _create(store: Store, asked: Asked) -> Response:
-    stored = asked.request.stored
+async def _create(context: StorageContext, request: StorageRequest) -> Response:
+    stored = request.http.stored
     if stored is None:
-        return await creating.begin(store, asked)
+        return await creation.create(context, request)
     if stored.is_under_way:
-        return await writing.renew(store, stored)
-    return creating.begun(asked, *await writing.arrived(store, asked, stored))
+        return await append.renew(context, stored)
+    return creation.creation_response(request, *await append.record_stored(context, request, stored))
 
 
-async def _write(store: Store, asked: Asked) -> Response:
-    stored = asked.request.stored
+async def _write(context: StorageContext, request: StorageRequest) -> Response:
+    stored = request.http.stored
     if stored is None:
-        return await writing.begin(store, asked)
+        return await append.start_append(context, request)
     if stored.is_under_way:
-        return await writing.renew(store, stored)
-    return writing.written(*await writing.arrived(store, asked, stored))
+        return await append.renew(context, stored)
+    return append.append_response(*await append.record_stored(context, request, stored))
 
 
-async def _answer(store: Store, asked: Asked, step: _Step) -> Response:
+async def _answer(context: StorageContext, request: StorageRequest, step: _Step) -> Response:
     try:
-        refuse_other_versions(asked)
-        response = await step(store, asked)
-    except Refused as error:
+        check_protocol_version(request)
+        response = await step(context, request)
+    except TusError as error:
         return _refusal(error.status, error.message, error.headers)
     except StorageError as error:
         return _refusal(error.inner, error.message, error.headers())
     except (DatabaseError, Disconnected, PoolTimeout) as error:
-        refused = refusal_of(error)
+        refused = storage_error_of(error)
         if isinstance(error, DatabaseError) and refused.inner >= 500:
-            observe(database_refused(error, asked.request.id))
-        return _refusal(_spoken(refused), refused.message, refused.headers())
+            observe(database_refused(error, request.http.id))
+        return _refusal(_http_status(refused), refused.message, refused.headers())
     except BlobStoreDown:
         return _refusal(503, "The blob store does not answer", [("retry-after", "1")])
-    return msgspec.structs.replace(response, headers=[*response.headers, *OWN])
+    return msgspec.structs.replace(response, headers=[*response.headers, *RESPONSE_HEADERS])
 
 
-def _spoken(refused: StorageError) -> int:
-    """Give the status of what the database refused; one that a later attempt may not meet is told as such."""
+def _http_status(refused: StorageError) -> int:
+    """Return the HTTP status of a database error. One that may pass by itself keeps a status that clients retry."""
     return refused.status if refused.status == 503 else refused.inner
 
 
 def _refusal(status: int, message: str, headers: Headers) -> Response:
-    return Response(status, [_TEXT, *headers, *OWN], message.encode(errors="replace"))
+    return Response(status, [_TEXT, *headers, *RESPONSE_HEADERS], message.encode(errors="replace"))

@@ -1,8 +1,8 @@
-"""The S3-compatible endpoint: one door for all its operations. Who asks is told by a signature, refusals are XML.
+"""The S3-compatible endpoint: one handler for all operations. A signature authenticates the client; errors are XML.
 
-    path and query -> who signed it -> which operation -> its answer
+    path and query -> verified signature -> operation -> response
 
-Source: reference page "storage", section 10.
+Source: docs/reference/storage.md, section 10.
 """
 
 import hashlib
@@ -16,67 +16,69 @@ from broker.observability.observe import observe
 from schemas.errors import ApiError
 from schemas.http import Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.storage.asked import Asked
-from workers.storage.context import Store
-from workers.storage.database_errors import refusal_of
-from workers.storage.errors import StorageError, feature_not_enabled
-from workers.storage.observations import database_refused
-from workers.storage.s3 import xml
-from workers.storage.s3.asking import Asking, read_asking
+from workers.storage.model.database_errors import storage_error_of
+from workers.storage.model.errors import StorageError, feature_not_enabled
+from workers.storage.model.observations import database_refused
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.s3.credentials import authenticated, authenticated_form
-from workers.storage.s3.errors import S3Error, named
 from workers.storage.s3.forms import FIELDS, fields_of
 from workers.storage.s3.operations import FORM, operation_of
+from workers.storage.s3.protocol import xml
+from workers.storage.s3.protocol.errors import S3Error, s3_error_of
+from workers.storage.s3.protocol.request import S3Request, read_s3_request
 
 
-async def answer(store: Store, asked: Asked) -> Response:
-    """Answer one request to `/s3`; every refusal is XML with the status that it really has."""
+async def answer(context: StorageContext, request: StorageRequest) -> Response:
+    """Handle one request to `/s3`; every error is XML with its real HTTP status."""
     try:
-        return await _answer(store, asked)
+        return await _answer(context, request)
     except S3Error as error:
         refused = error
     except StorageError as error:
-        refused = named(error)
+        refused = s3_error_of(error)
     except (DatabaseError, Disconnected, PoolTimeout) as error:
-        told = refusal_of(error)
-        if isinstance(error, DatabaseError) and told.inner >= 500:
-            observe(database_refused(error, asked.request.id))
-        refused = named(told)
+        storage_error = storage_error_of(error)
+        if isinstance(error, DatabaseError) and storage_error.inner >= 500:
+            observe(database_refused(error, request.http.id))
+        refused = s3_error_of(storage_error)
     except BlobStoreDown:
         refused = S3Error("ServiceUnavailable", "The blob store does not answer", 503)
     except ApiError as error:
         refused = S3Error("InvalidRequest", str(error), error.status)
-    resource = asked.request.path.removeprefix("/s3").removeprefix("/")
-    return xml.refusal(refused, resource, asked.request.id)
+    resource = request.http.path.removeprefix("/s3").removeprefix("/")
+    return xml.error_response(refused, resource, request.http.id)
 
 
-async def _answer(store: Store, asked: Asked) -> Response:
-    if not store.settings.s3_protocol.enabled:
+async def _answer(context: StorageContext, request: StorageRequest) -> Response:
+    if not context.settings.s3_protocol.enabled:
         raise feature_not_enabled("s3 protocol")
-    asking = read_asking(asked)
-    fields = fields_of(asking)
+    s3_request = read_s3_request(request)
+    fields = fields_of(s3_request)
     if fields is not None:
-        asking = await authenticated_form(store, store.keyring, asking, fields)
-        return await FORM.answer(store, _known_as(asking, FORM.name))
-    asking = await authenticated(store, store.keyring, asking)
-    operation = operation_of(asking)
+        s3_request = await authenticated_form(context, context.keyring, s3_request, fields)
+        return await FORM.answer(context, _with_operation(s3_request, FORM.name))
+    s3_request = await authenticated(context, context.keyring, s3_request)
+    operation = operation_of(s3_request)
     if not operation.has_bytes:
-        _refuse_other_body(asking)
-    return await operation.answer(store, _known_as(asking, operation.name))
+        _check_body_hash(s3_request)
+    return await operation.answer(context, _with_operation(s3_request, operation.name))
 
 
-def _known_as(asking: Asking, operation: str) -> Asking:
-    """Give a request with the name that policies know it by; they are not told the fields of a form."""
-    request = asking.asked.request
-    told = msgspec.structs.replace(request, headers=[pair for pair in request.headers if pair[0] != FIELDS])
-    return replace(asking, asked=replace(asking.asked, request=told, operation=operation))
+def _with_operation(request: S3Request, operation: str) -> S3Request:
+    """Return the request with the operation name that policies see, and without the form fields in its headers."""
+    http = request.storage_request.http
+    public = msgspec.structs.replace(http, headers=[pair for pair in http.headers if pair[0] != FIELDS])
+    return replace(
+        request, storage_request=replace(request.storage_request, http=public, operation=operation)
+    )
 
 
-def _refuse_other_body(asking: Asking) -> None:
-    """Raises: S3Error if the body is not the one that was signed. Bytes of objects are the edge's to look at."""
-    if len(asking.payload) != 64:
+def _check_body_hash(request: S3Request) -> None:
+    """Raises: S3Error if the hash of the body is not the signed one. The gateway checks the bytes of objects itself."""
+    if len(request.payload) != 64:
         return
-    made = hashlib.sha256(asking.asked.body).hexdigest()
-    if not hmac.compare_digest(made, asking.payload.lower()):
+    digest = hashlib.sha256(request.storage_request.body).hexdigest()
+    if not hmac.compare_digest(digest, request.payload.lower()):
         message = "The provided 'x-amz-content-sha256' header does not match what was computed."
         raise S3Error("XAmzContentSHA256Mismatch", message)

@@ -1,1 +1,1 @@
-"""Events of objects and buckets: from the outbox of the database to NATS, and from there to a webhook."""
+"""Events of objects and buckets: from the outbox table to NATS, and from there to a webhook."""

@@ -1,54 +1,55 @@
-"""The outbox -> NATS: a row is deleted when the stream has its event, in the transaction that holds its lock.
+"""Outbox to NATS: publish events, and delete a row in the transaction that locked it once the stream has acknowledged
+its event.
 
-At least once, in order for each object, nothing lost: what cannot be published stays where it is. The worker looks when
-it has answered a request that may have changed something (`wake`), and now and then for what others changed: plain SQL,
-or a worker that has died. With nothing to do that is one small query every two seconds.
+Delivery is at least once, in order for each object, without loss: what cannot be published stays in the table. The
+worker polls when it has answered a request that may have changed something (`wake`), and at intervals for changes by
+plain SQL or by a worker that died. When idle that is one small query every two seconds.
 """
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.storage_events import StorageEvent
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.interactive import Transaction
-from workers.database.pool import Pool
+from workers.database.transactions.interactive import Transaction
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.storage.events import outbox
 from workers.storage.events.observations import StorageEventDropped, StorageEventsDelayed
-from workers.storage.events.outbox import Depth, Row, Unreadable, read_event
+from workers.storage.events.outbox import OutboxDepth, OutboxRow, UnreadableRow, read_event
 from workers.storage.events.publish import publish_events
 
 _SETTINGS = (("search_path", "storage"), ("statement_timeout", "30s"))
 _FAILURES = (DatabaseError, Disconnected, PoolTimeout, Unavailable)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 2.0
 _GATHER_S = 0.01
-"""Requests that end within this time share a look."""
+"""Requests that end within this time share one poll."""
 _MEASURE_S = 10.0
 
 
-class Drain:
-    """Tells events. `prepare` makes what they are published to: the stream, and who must be there before the first."""
+class OutboxDrain:
+    """Publishes events. `prepare` creates the stream, and the consumers that must exist before its first event."""
 
     def __init__(
-        self, database: Pool, connection: Connection, prepare: Callable[[], Awaitable[None]]
+        self, database: ConnectionPool, connection: NatsConnection, prepare: Callable[[], Awaitable[None]]
     ) -> None:
         self._database, self._connection, self._prepare = database, connection, prepare
         self._woken = asyncio.Event()
         self._is_prepared = False
-        self._complaint = ""
+        self._reported = ""
         self._measured_at = float("-inf")
-        self.depth = Depth()
-        """What waited when it was last looked at, at most ten seconds ago."""
+        self.depth = OutboxDepth()
+        """Waiting events at the last measurement, at most ten seconds ago."""
 
     def wake(self) -> None:
-        """Look soon: something may have been written."""
+        """Poll soon: something may have been written."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Tell events until cancelled."""
+        """Publish events until cancelled."""
         pause = _FIRST_PAUSE_S
         while True:
             if await self._try():
@@ -56,46 +57,47 @@ class Drain:
                 pause = _FIRST_PAUSE_S if is_woken else min(pause * 2, _LONGEST_PAUSE_S)
 
     async def turn(self) -> bool:
-        """Tell one batch; tell whether that was all there is.
+        """Publish one batch; return whether the outbox is empty then.
 
-        Raises: Unavailable, DatabaseError, Disconnected, PoolTimeout; then what was not told is still there.
+        Raises: Unavailable, DatabaseError, Disconnected, PoolTimeout; then the unpublished rows stay.
         """
         if not self._is_prepared:
             await self._prepare()
             self._is_prepared = True
         async with self._database.transaction(_SETTINGS) as transaction:
-            taken = await outbox.take(transaction)
-            reason = await self._tell(transaction, taken.rows) if taken.rows else ""
+            # The locks on the rows last until the events are acknowledged and deleted: no other worker publishes them.
+            claimed = await outbox.claim_rows(transaction)
+            reason = await self._publish(transaction, claimed.rows) if claimed.rows else ""
         if reason:
             self._is_prepared = False  # the stream may be gone
             raise Unavailable(reason)
-        return taken.is_all
+        return claimed.is_all
 
-    async def _tell(self, transaction: Transaction, rows: Sequence[Row]) -> str:
-        """Publish what rows tell, and forget those that are told; say why some are not."""
+    async def _publish(self, transaction: Transaction, rows: Sequence[OutboxRow]) -> str:
+        """Publish the events of rows and delete the published rows; return why some failed."""
         events, ended = _read(rows)
-        told = await publish_events(self._connection, events)
-        ended.extend(told.sequences)
+        result = await publish_events(self._connection, events)
+        ended.extend(result.sequences)
         if ended:
-            await outbox.forget(transaction, ended)
-        return told.reason
+            await outbox.delete_rows(transaction, ended)
+        return result.reason
 
     async def measure(self) -> None:
-        """Look at what waits. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        """Measure the waiting events. Raises: DatabaseError, Disconnected, PoolTimeout."""
         async with self._database.transaction(_SETTINGS) as transaction:
             self.depth = await outbox.measure(transaction)
 
     async def _try(self) -> bool:
-        """Tell one batch; tell whether there is nothing more to do now."""
+        """Publish one batch; return whether nothing more can be done now."""
         try:
             try:
                 is_all = await self.turn()
-                self._complaint = ""
+                self._reported = ""
                 return is_all
             finally:
                 await self._measure_at_times()
         except _FAILURES as error:
-            self._complain(error)
+            self._report(error)
             return True
 
     async def _measure_at_times(self) -> None:
@@ -105,7 +107,7 @@ class Drain:
             await self.measure()
 
     async def _rest(self, pause: float) -> bool:
-        """Wait for a while, or until something may be there; tell which."""
+        """Wait for a pause, or until woken; return whether it was woken."""
         try:
             async with asyncio.timeout(pause * random.uniform(0.75, 1.25)):
                 await self._woken.wait()
@@ -115,23 +117,23 @@ class Drain:
         self._woken.clear()
         return True
 
-    def _complain(self, error: Exception) -> None:
-        """Tell what keeps events back, once."""
-        # Words of the database may hold values; those of the broker hold none.
+    def _report(self, error: Exception) -> None:
+        """Report why events are delayed; a repeated reason is reported once."""
+        # Messages of the database may contain values; those of the broker do not.
         reason = str(error) if isinstance(error, Unavailable) else type(error).__name__
-        if reason != self._complaint:
-            self._complaint = reason
+        if reason != self._reported:
+            self._reported = reason
             observe(StorageEventsDelayed(reason))
 
 
-def _read(rows: Sequence[Row]) -> tuple[list[StorageEvent], list[int]]:
-    """Give the events of rows, and the ids of those that tell none."""
+def _read(rows: Sequence[OutboxRow]) -> tuple[list[StorageEvent], list[int]]:
+    """Return the events of rows, and the ids of unreadable rows."""
     events: list[StorageEvent] = []
     wrong: list[int] = []
     for row in rows:
         try:
             events.append(read_event(row))
-        except Unreadable as error:
+        except UnreadableRow as error:
             observe(StorageEventDropped(row.event, row.id, str(error)))
             wrong.append(row.id)
     return events, wrong

@@ -1,4 +1,4 @@
-"""What telling events tells of itself: kinds, counts and reasons, never the name of an object or of a webhook."""
+"""Observations of event delivery: types, counts and reasons, never the name of an object or of a webhook."""
 
 from typing import ClassVar
 
@@ -6,14 +6,14 @@ from broker.observability.observations import Observation
 
 
 class StorageEventPublished(Observation, frozen=True):
-    """An event of storage is on NATS."""
+    """An event of storage was published to NATS."""
 
     level: ClassVar[str] = "debug"
     type: str
 
 
 class StorageEventDropped(Observation, frozen=True):
-    """An event of storage cannot be told and was dropped."""
+    """An event of storage cannot be published and was dropped."""
 
     level: ClassVar[str] = "error"
     type: str
@@ -22,7 +22,7 @@ class StorageEventDropped(Observation, frozen=True):
 
 
 class StorageEventsDelayed(Observation, frozen=True):
-    """Events of storage cannot be told now; they wait in the database."""
+    """Events of storage cannot be published now; they wait in the database."""
 
     level: ClassVar[str] = "warning"
     reason: str
@@ -36,7 +36,7 @@ class WebhookSent(Observation, frozen=True):
 
 
 class WebhookFailed(Observation, frozen=True):
-    """A post to the webhook failed; it is tried again."""
+    """A post to the webhook failed; it is repeated."""
 
     level: ClassVar[str] = "debug"
     type: str
@@ -44,20 +44,20 @@ class WebhookFailed(Observation, frozen=True):
 
 
 class WebhookLost(Observation, frozen=True):
-    """The webhook takes no events; they are posted again until it does, or until they are too old."""
+    """The webhook rejects events; they are posted again until it accepts them, or until they are too old."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
 class WebhookBack(Observation, frozen=True):
-    """The webhook takes events again."""
+    """The webhook accepts events again."""
 
     after_s: float
 
 
 class WebhookDropped(Observation, frozen=True):
-    """An event of storage was not taken by the webhook in its time and is not posted any more."""
+    """The webhook did not accept an event in time; it is not posted any more."""
 
     level: ClassVar[str] = "error"
     id: str

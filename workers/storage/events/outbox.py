@@ -1,8 +1,9 @@
-"""The outbox: rows that triggers write with each change (schemas/migrations/storage), read in order and forgotten once told.
+"""The outbox table: triggers write a row with each change (schemas/migrations/storage); workers read rows in order and
+delete them.
 
-Any number of workers share it. Who locks the first row of an object has the object, so its events are in one hand at a
-time and keep their order. Ids of one object grow in the order of its changes: each change waits for the one before it to
-be committed. A worker that dies gives everything back, for the locks end with its connection.
+Any number of workers share it. The worker that locks the first row of an object owns all its rows, so one worker at a
+time publishes the events of an object, in order. Ids of one object grow in the order of its changes, because each
+change waits for the commit of the one before. If a worker dies, its locks end with its connection.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from schemas.storage_events import NOTHING, StorageEvent
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.storage.events", "outbox.sql")
@@ -23,16 +24,16 @@ _BATCH = 500
 _COUNTED = 100_000
 _MOST_SIZE = 2**63
 _LONGEST_BUCKET = 1000
-"""Bytes of an id, of which each may become three of a subject; names of buckets are far shorter."""
+"""Maximum bytes of a bucket id: each may become three in a subject. Bucket names are far shorter."""
 
 
-class Unreadable(Exception):
-    """A row that is no event: somebody wrote it by hand."""
+class UnreadableRow(Exception):
+    """A row that is not an event: it was written by hand."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the outbox; `time` is UTC without saying so, `owner` that of the object if it is still there."""
+class OutboxRow:
+    """A row of the outbox; `time` is UTC without a zone, `owner` that of the object if it still exists."""
 
     id: int
     event: str
@@ -41,7 +42,7 @@ class Row:
     owner: str | None = None
 
 
-class Depth(Struct, frozen=True):
+class OutboxDepth(Struct, frozen=True):
     """How many events wait (at most 100,000 are counted), and how long the oldest has waited."""
 
     count: int = 0
@@ -59,75 +60,79 @@ class _Payload(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Rows in hand until the transaction ends. `is_all`: nothing was left that nobody has in hand."""
+class ClaimedRows:
+    """Rows that are locked until the transaction ends. `is_all`: no other unlocked rows remain."""
 
-    rows: Sequence[Row]
+    rows: Sequence[OutboxRow]
     is_all: bool
 
 
-async def take(transaction: Transaction) -> Taken:
-    """Take the events of some objects, in order. Raises: DatabaseError, Disconnected, PoolTimeout."""
+async def claim_rows(transaction: Transaction) -> ClaimedRows:
+    """Lock and return the events of some objects, in order. Raises: DatabaseError, Disconnected, PoolTimeout."""
     heads = [int(row[0] or b"0") for row in await transaction.rows(_SQL["take"], _WINDOW, _OBJECTS)]
     if not heads:
-        return Taken([], is_all=True)
-    found = await transaction.rows(_SQL["read"], msgspec.json.encode(heads), _WINDOW, _BATCH)
-    rows = [_row(*(None if value is None else bytes(value) for value in columns)) for columns in found]
-    return Taken(rows, is_all=len(heads) < _OBJECTS and len(rows) < _BATCH)
+        return ClaimedRows([], is_all=True)
+    columns_of_rows = await transaction.rows(_SQL["read"], msgspec.json.encode(heads), _WINDOW, _BATCH)
+    rows = [
+        _row(*(None if value is None else bytes(value) for value in columns)) for columns in columns_of_rows
+    ]
+    return ClaimedRows(rows, is_all=len(heads) < _OBJECTS and len(rows) < _BATCH)
 
 
-async def forget(transaction: Transaction, ids: Iterable[int]) -> None:
-    """Delete events that are told. Raises: as `take`."""
+async def delete_rows(transaction: Transaction, ids: Iterable[int]) -> None:
+    """Delete published events. Raises: as `claim_rows`."""
     await transaction.rows(_SQL["forget"], msgspec.json.encode(sorted(ids)))
 
 
-async def measure(transaction: Transaction) -> Depth:
-    """Tell what waits. Raises: as `take`."""
-    return await transaction.one(_SQL["measure"], Depth, _COUNTED) or Depth()
+async def measure(transaction: Transaction) -> OutboxDepth:
+    """Measure the waiting events. Raises: as `claim_rows`."""
+    return await transaction.one(_SQL["measure"], OutboxDepth, _COUNTED) or OutboxDepth()
 
 
-def read_event(row: Row) -> StorageEvent:
-    """Give the event that a row tells (pure). Raises: Unreadable."""
+def read_event(row: OutboxRow) -> StorageEvent:
+    """Return the event of a row (pure). Raises: UnreadableRow."""
     try:
-        told = msgspec.json.decode(row.payload, type=_Payload)
+        payload = msgspec.json.decode(row.payload, type=_Payload)
         time = msgspec.convert(row.time, datetime).replace(tzinfo=UTC)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise Unreadable("the payload has not the form of an event") from None
-    if not 0 < len(told.bucket_id.encode()) <= _LONGEST_BUCKET:
-        raise Unreadable("the id of the bucket is empty, or too long for a subject")
-    known = _metadata(told.metadata)
+        raise UnreadableRow("the payload has not the form of an event") from None
+    if not 0 < len(payload.bucket_id.encode()) <= _LONGEST_BUCKET:
+        raise UnreadableRow("the id of the bucket is empty, or too long for a subject")
+    metadata = _metadata(payload.metadata)
     return StorageEvent(
-        id=f"{row.id}-{int(time.timestamp() * 1_000_000)}",  # with the time, for ids begin anew with a new database
+        id=f"{row.id}-{int(time.timestamp() * 1_000_000)}",  # with the time, because a new database starts ids from 1 again
         sequence=row.id,
         type=row.event,
-        bucket=told.bucket_id,
-        name=told.name,
-        version=told.version,
-        size=_size(known.get("size")),
-        mimetype=_text(known.get("mimetype")),
-        etag=_text(known.get("eTag")),
-        owner=told.owner_id or row.owner,
-        upload_type=told.upload_type,
-        metadata=told.metadata,
+        bucket=payload.bucket_id,
+        name=payload.name,
+        version=payload.version,
+        size=_size(metadata.get("size")),
+        mimetype=_text(metadata.get("mimetype")),
+        etag=_text(metadata.get("eTag")),
+        owner=payload.owner_id or row.owner,
+        upload_type=payload.upload_type,
+        metadata=payload.metadata,
         time=time,
-        request_id=told.req_id,
+        request_id=payload.req_id,
     )
 
 
 def _row(
     id: bytes | None, event: bytes | None, payload: bytes | None, time: bytes | None, owner: bytes | None
-) -> Row:
+) -> OutboxRow:
     texts = ((value or b"").decode() for value in (event, time))
-    return Row(int(id or b"0"), next(texts), payload or b"", next(texts), owner.decode() if owner else None)
+    return OutboxRow(
+        int(id or b"0"), next(texts), payload or b"", next(texts), owner.decode() if owner else None
+    )
 
 
 def _metadata(raw: Raw) -> dict[str, object]:
-    """Read what is known of an object; rows written by plain SQL may hold anything there."""
+    """Decode the metadata of an object; rows written by plain SQL may hold anything."""
     try:
-        found = msgspec.json.decode(raw)
+        metadata = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _size(value: object) -> int | None:

@@ -1,8 +1,8 @@
 -- The outbox of events (outbox.py), as the login role, which owns the table.
 
 -- name: take
--- Lock the first events of some objects (a bucket counts as one): who holds the first holds the object. The window is
--- the oldest rows, so the first of an object in it is the first of all; what another worker has in hand is skipped.
+-- Lock the first events of some objects (a bucket counts as one): the lock on the first row stands for the object. The window is
+-- the oldest rows, so the first row of an object in it is its first of all; rows that another worker has locked are skipped.
 with oldest as materialized (
   select
     id, coalesce(payload ->> 'bucketId', '') as bucket,
@@ -19,7 +19,7 @@ limit $2::bigint
 for update skip locked
 
 -- name: read
--- The events of the objects whose first ones are these, in order: id, type, payload, time, owner of what is still there.
+-- The events of the objects with these first rows, in order: id, type, payload, time, owner if the object still exists.
 with oldest as materialized (
   select
     id, event, payload, created_at, coalesce(payload ->> 'bucketId', '') as bucket,

@@ -1,8 +1,8 @@
-"""Events -> the stream STORAGE_EVENTS, as JSON, on a subject of their bucket and kind.
+"""Publish storage events as JSON to the stream STORAGE_EVENTS, on a subject with their bucket and kind.
 
-The stream knows each event by its id, so one that is published again within its window of ten minutes (a worker died
-before it could forget the row) is kept once. Events of one object are published one after the other, each when the one
-before it is kept; those of different objects at the same time.
+JetStream deduplicates by the event id within ten minutes, so an event that is published twice (a worker died before it
+deleted the row) is stored once. The events of one object are published one after another, each after the
+acknowledgement of the one before; the events of different objects are published concurrently.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from broker.jetstream import durable_consumer
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong
 from broker.observability.observe import observe
 from broker.subjects import STORAGE_EVENTS, STORAGE_EVENTS_STREAM, Subject, canary, storage_event
@@ -30,28 +30,28 @@ KINDS = {
     "Bucket:Created": "bucket_created",
     "Bucket:Deleted": "bucket_deleted",
 }
-"""Beginning of the type of an event -> last part of its subject."""
+"""Beginning of an event's type -> last part of its subject."""
 OTHER = "other"
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Limits(Struct, frozen=True):
-    """How long, and how many bytes of events, the stream keeps; 0 seconds are no limit."""
+class EventStreamLimits(Struct, frozen=True):
+    """How long, and how many bytes of events, the stream retains; 0 seconds means no limit."""
 
     max_age_s: float
     max_bytes: int
 
 
-class Told(Struct, frozen=True):
-    """The sequence numbers of events that are told, or can never be; and why the others are not."""
+class PublishResult(Struct, frozen=True):
+    """The sequence numbers of events that are published or never can be, and why the others failed."""
 
     sequences: Sequence[int]
     reason: str = ""
 
 
-async def ensure_events(connection: Connection, limits: Limits) -> None:
-    """Make the stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+async def ensure_events(connection: NatsConnection, limits: EventStreamLimits) -> None:
+    """Create the stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
     await durable_consumer.ensure_stream(
         connection,
         STREAM,
@@ -62,24 +62,24 @@ async def ensure_events(connection: Connection, limits: Limits) -> None:
     )
 
 
-async def publish_events(connection: Connection, events: Iterable[StorageEvent]) -> Told:
-    """Publish events; what comes after a failed one of the same object is not tried."""
+async def publish_events(connection: NatsConnection, events: Iterable[StorageEvent]) -> PublishResult:
+    """Publish events. After a failure the later events of the same object are not tried."""
     chains: dict[tuple[str, str], list[StorageEvent]] = {}
     for event in events:
         name = "" if event.type.startswith("Bucket:") else event.name
         chains.setdefault((event.bucket, name), []).append(event)
-    told = await asyncio.gather(*(_publish_chain(connection, chain) for chain in chains.values()))
-    reasons = (each.reason for each in told if each.reason)
-    return Told([number for each in told for number in each.sequences], next(reasons, ""))
+    results = await asyncio.gather(*(_publish_chain(connection, chain) for chain in chains.values()))
+    reasons = (result.reason for result in results if result.reason)
+    return PublishResult([number for result in results for number in result.sequences], next(reasons, ""))
 
 
 def subject_of(event: StorageEvent) -> Subject:
-    """Give the subject of an event (pure)."""
+    """Return the subject of an event (pure)."""
     whole, kind = event.type, event.type.partition(":")[0]
     return storage_event(event.bucket, KINDS.get(whole) or KINDS.get(kind, OTHER))
 
 
-async def _publish_chain(connection: Connection, events: Iterable[StorageEvent]) -> Told:
+async def _publish_chain(connection: NatsConnection, events: Iterable[StorageEvent]) -> PublishResult:
     done: list[int] = []
     for event in events:
         try:
@@ -87,13 +87,13 @@ async def _publish_chain(connection: Connection, events: Iterable[StorageEvent])
         except MessageTooLong:
             observe(StorageEventDropped(event.type, event.sequence, "it is too long for a message"))
         except Unavailable as error:
-            return Told(done, str(error) or type(error).__name__)
+            return PublishResult(done, str(error) or type(error).__name__)
         done.append(event.sequence)
-    return Told(done)
+    return PublishResult(done)
 
 
-async def _publish(connection: Connection, event: StorageEvent) -> None:
-    """Publish one event, without its metadata where they make it too long. Raises: MessageTooLong, Unavailable."""
+async def _publish(connection: NatsConnection, event: StorageEvent) -> None:
+    """Publish one event, without its metadata if that would be too long. Raises: MessageTooLong, Unavailable."""
     subject = subject_of(event).name
     try:
         await durable_consumer.publish(connection, subject, _encode(event), id=event.id)

@@ -1,6 +1,6 @@
-"""What is posted to the webhook: the official server's form, with `id`, `sequence` and `owner` beside what it has. Pure.
+"""The body of a webhook post: the official server's format, with `id`, `sequence` and `owner` added. Pure.
 
-Source: reference page "storage", section 11.
+Source: docs/reference/storage.md, section 11.
 """
 
 from datetime import UTC, datetime
@@ -13,15 +13,15 @@ from schemas.settings.tree import Settings
 from schemas.storage_events import StorageEvent
 
 
-class Tenant(Struct, frozen=True):
-    """Which platform speaks: its project, and the host of its address."""
+class WebhookTenant(Struct, frozen=True):
+    """The platform that sends the post: its project, and the host of its public address."""
 
     ref: str
     host: str
 
 
 class _Payload(Struct, frozen=True, rename="camel"):
-    tenant: Tenant
+    tenant: WebhookTenant
     bucket_id: str
     name: str
     version: str | None
@@ -43,18 +43,18 @@ class _Event(Struct, frozen=True, rename="camel"):
 class _Body(Struct, frozen=True, rename="camel"):
     event: _Event
     sent_at: datetime
-    tenant: Tenant
+    tenant: WebhookTenant
     type: str = "Webhook"
 
 
-def tenant_of(settings: Settings) -> Tenant:
-    """Give the name that a platform has in the bodies."""
+def tenant_of(settings: Settings) -> WebhookTenant:
+    """Return the platform's name for the bodies."""
     url = settings.storage.public_url or settings.api.external_url
-    return Tenant(settings.project_id, urlsplit(url).netloc.rpartition("@")[2])
+    return WebhookTenant(settings.project_id, urlsplit(url).netloc.rpartition("@")[2])
 
 
-def body_of(event: StorageEvent, tenant: Tenant, now_s: float) -> bytes:
-    """Give the JSON of a post. `now_s` is the present time, in seconds since 1970."""
+def body_of(event: StorageEvent, tenant: WebhookTenant, now_s: float) -> bytes:
+    """Return the JSON of a post. `now_s` is the current time in seconds since 1970."""
     payload = _Payload(
         tenant,
         event.bucket,
@@ -65,5 +65,5 @@ def body_of(event: StorageEvent, tenant: Tenant, now_s: float) -> bytes:
         event.request_id,
         event.owner,
     )
-    told = _Event(event.type, payload, int(event.time.timestamp() * 1000), event.id, event.sequence)
-    return msgspec.json.encode(_Body(told, datetime.fromtimestamp(now_s, UTC), tenant))
+    body_event = _Event(event.type, payload, int(event.time.timestamp() * 1000), event.id, event.sequence)
+    return msgspec.json.encode(_Body(body_event, datetime.fromtimestamp(now_s, UTC), tenant))

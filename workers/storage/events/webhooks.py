@@ -1,8 +1,10 @@
-"""The stream of events -> the project's webhook: one POST an event, repeated until the service takes it or it is too old.
+"""Post events from the stream to the project's webhook: one POST for each event, repeated until it succeeds or is too
+old.
 
-A durable consumer, shared by all workers, knows what is done. Any status from 200 to 299 takes an event; whatever else
-happens, it comes again after a pause that grows to a minute, and the events behind it go on: posts of one object may
-change their order then (`sequence` tells). What the operator set may be a private address. The URL and the key are secret.
+A durable consumer that all workers share records which events are done. Any status from 200 to 299 acknowledges an
+event. After any other result it is redelivered after a pause that grows to a minute, while later events are posted: so
+the posts of one object may change their order (`sequence` tells it). The operator may configure a private address. URL
+and key are secret.
 """
 
 import asyncio
@@ -14,15 +16,15 @@ from dataclasses import dataclass, field
 import msgspec
 
 from broker.jetstream import durable_consumer
-from broker.jetstream.durable_consumer import Consumer, Pull
-from broker.jetstream.nats_py import Closed
-from broker.nats.connection import Connection
+from broker.jetstream.durable_consumer import DurableConsumer, ConsumerPull
+from broker.jetstream.nats_py import ConnectionClosed
+from broker.nats.connection import NatsConnection
 from broker.observability.observations import EventUnreadable
 from broker.observability.observe import observe
 from broker.subjects import STORAGE_EVENTS
 from schemas.keys.secret import Secret
 from schemas.storage_events import StorageEvent
-from workers.http_client.client import FetchFailed, Outgoing
+from workers.http_client.client import FetchFailed, HttpClient
 from workers.storage.events.observations import (
     WebhookBack,
     WebhookDropped,
@@ -31,10 +33,10 @@ from workers.storage.events.observations import (
     WebhookSent,
 )
 from workers.storage.events.publish import STREAM
-from workers.storage.events.webhook_body import Tenant, body_of
+from workers.storage.events.webhook_body import WebhookTenant, body_of
 
-CONSUMER = Consumer(STREAM, "storage-webhook", STORAGE_EVENTS, ack_wait_s=15.0, only_new=True, batch=32)
-"""It begins with what happens after it was first made; a webhook that was switched off goes on where it stopped."""
+CONSUMER = DurableConsumer(STREAM, "storage-webhook", STORAGE_EVENTS, ack_wait_s=15.0, only_new=True, batch=32)
+"""Starts with events after its creation. A webhook that was switched off continues where it stopped."""
 _AT_A_TIME = 4
 _TIMEOUT_S = 10.0
 _AGAIN_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)
@@ -44,50 +46,50 @@ _read = msgspec.json.Decoder(StorageEvent).decode
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where events are posted, and for how long each."""
+    """The URL that receives events, and for how long each event is retried."""
 
     url: Secret
     key: Secret | None
     give_up_s: float
-    tenant: Tenant
+    tenant: WebhookTenant
     again_s: tuple[float, ...] = _AGAIN_S
-    """Pauses after the first, second... failure; the last one holds for all that follow."""
+    """Pauses after the first, second... failure; the last one repeats."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Give the headers of a post."""
+        """Return the headers of a post."""
         plain = {"content-type": "application/json"}
         return plain | ({"authorization": f"Bearer {self.key.reveal()}"} if self.key else {})
 
 
 @dataclass(slots=True)
-class Poster:
+class WebhookPoster:
     """Posts events until it is cancelled."""
 
-    connection: Connection
-    outgoing: Outgoing
+    connection: NatsConnection
+    outgoing: HttpClient
     webhook: Webhook
     clock: Callable[[], float] = time.time
     _lost_at: float | None = field(default=None, init=False)
 
     async def prepare(self) -> None:
-        """Make the consumer: events are kept for it from then on. Raises: Unavailable, JetStreamRefused."""
+        """Create the consumer: from then on the stream retains events for it. Raises: Unavailable, JetStreamRefused."""
         await durable_consumer.ensure_consumer(self.connection, CONSUMER)
 
     async def run(self) -> None:
-        """Post events, some at a time."""
+        """Post events, a few at a time."""
         async with asyncio.TaskGroup() as group:
             for _ in range(_AT_A_TIME):
                 group.create_task(self._post_all())
 
     async def _post_all(self) -> None:
-        with suppress(Closed):
-            async with Pull(self.connection, CONSUMER) as pull:
+        with suppress(ConnectionClosed):
+            async with ConsumerPull(self.connection, CONSUMER) as pull:
                 while True:
                     message = await pull.next()
-                    told = message.metadata
+                    metadata = message.metadata
                     again_s = await self._hand_on(
-                        message.subject, message.data, told.num_delivered, told.timestamp.timestamp()
+                        message.subject, message.data, metadata.num_delivered, metadata.timestamp.timestamp()
                     )
                     if again_s is None:
                         await pull.acknowledge()
@@ -95,7 +97,7 @@ class Poster:
                         await pull.again(again_s)
 
     async def _hand_on(self, subject: str, data: bytes, tries: int, kept_at: float) -> float | None:
-        """Post a message once; give the seconds after which it shall come again, None if it is done with."""
+        """Post a message once. Return the seconds until its redelivery, or None if it is done."""
         try:
             event = _read(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -113,7 +115,7 @@ class Poster:
         return self.webhook.again_s[min(tries, len(self.webhook.again_s)) - 1]
 
     async def _post(self, event: StorageEvent) -> str:
-        """Post an event; say why it was not taken, nothing if it was."""
+        """Post an event. Return why it failed, or an empty text."""
         webhook = self.webhook
         try:
             answer = await self.outgoing.fetch(

@@ -1,1 +1,1 @@
-"""The S3-compatible endpoint: signatures, operations, answers in XML."""
+"""The S3-compatible endpoint: credentials, operations, responses in XML."""

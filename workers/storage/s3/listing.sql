@@ -1,4 +1,4 @@
--- Listings (listing.py, multipart_listing.py), as the caller.
+-- Listings (listing.py, multipart/uploads.py), as the caller.
 
 -- name: objects
 -- $4 entries at most, after the key or folder $5, or after all of $6.

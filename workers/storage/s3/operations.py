@@ -1,28 +1,19 @@
-"""Which operation a request asks for: method, bucket, key, and what its query names. A table, and no more.
+"""The table of S3 operations: method, bucket, key and query parameters -> handler.
 
-Source: reference page "storage", sections 10 and 12.4.
+Source: docs/reference/storage.md, sections 10 and 12.4.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from schemas.http import Response
-from workers.storage.context import Store
-from workers.storage.s3 import (
-    buckets,
-    completing,
-    copying,
-    forms,
-    listing,
-    multipart,
-    objects,
-    parts,
-    reading,
-)
-from workers.storage.s3.asking import Asking
-from workers.storage.s3.errors import not_supported
+from workers.storage.requests.context import StorageContext
+from workers.storage.s3 import buckets, copy_object, forms, get_object, listing, objects
+from workers.storage.s3.multipart import completion, parts, uploads
+from workers.storage.s3.protocol.errors import not_supported
+from workers.storage.s3.protocol.request import S3Request
 
-Answer = Callable[[Store, Asking], Awaitable[Response]]
+S3Handler = Callable[[StorageContext, S3Request], Awaitable[Response]]
 
 _UNSUPPORTED = frozenset({
     "accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering", "inventory",
@@ -33,72 +24,72 @@ _UNSUPPORTED = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """What answers, and the name that policies know it by."""
+class S3Operation:
+    """A handler, and the operation name that policies see."""
 
-    answer: Answer
+    answer: S3Handler
     name: str
     has_bytes: bool = False
-    """The body, if there is one, does not come to the pool."""
+    """The body holds bytes of an object, so the gateway stores it and the pool does not receive it."""
 
 
-_LIST = Operation(listing.first_version, "storage.s3.object.list")
+_LIST = S3Operation(listing.first_version, "storage.s3.object.list")
 _UPLOAD = "storage.s3.upload"
 
-_BUCKETS: dict[tuple[str, str], Operation] = {
+_BUCKETS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): _LIST,
-    ("GET", "list-type"): Operation(listing.second_version, _LIST.name),
-    ("GET", "uploads"): Operation(multipart.list_uploads, f"{_UPLOAD}.list_multipart"),
-    ("GET", "location"): Operation(buckets.location, "storage.s3.bucket.get_location"),
-    ("GET", "versioning"): Operation(buckets.versioning, "storage.s3.bucket.get_versioning"),
-    ("HEAD", ""): Operation(buckets.head, "storage.s3.bucket.head"),
-    ("PUT", ""): Operation(buckets.create, "storage.s3.bucket.create"),
-    ("DELETE", ""): Operation(buckets.delete, "storage.s3.bucket.delete"),
-    ("POST", "delete"): Operation(objects.delete_many, "storage.s3.object.delete_many"),
+    ("GET", "list-type"): S3Operation(listing.second_version, _LIST.name),
+    ("GET", "uploads"): S3Operation(uploads.list_uploads, f"{_UPLOAD}.list_multipart"),
+    ("GET", "location"): S3Operation(buckets.location, "storage.s3.bucket.get_location"),
+    ("GET", "versioning"): S3Operation(buckets.versioning, "storage.s3.bucket.get_versioning"),
+    ("HEAD", ""): S3Operation(buckets.head, "storage.s3.bucket.head"),
+    ("PUT", ""): S3Operation(buckets.create, "storage.s3.bucket.create"),
+    ("DELETE", ""): S3Operation(buckets.delete, "storage.s3.bucket.delete"),
+    ("POST", "delete"): S3Operation(objects.delete_many, "storage.s3.object.delete_many"),
 }
-_OBJECTS: dict[tuple[str, str], Operation] = {
-    ("GET", ""): Operation(reading.get, "storage.s3.object.get"),
-    ("GET", "tagging"): Operation(reading.tags, "storage.s3.object.get_tagging"),
-    ("GET", "uploadId"): Operation(multipart.list_parts, f"{_UPLOAD}.list_parts"),
-    ("HEAD", ""): Operation(reading.get, "storage.s3.object.info"),
-    ("PUT", ""): Operation(objects.put, _UPLOAD, has_bytes=True),
-    ("PUT", "copy"): Operation(copying.copy, "storage.s3.object.copy", has_bytes=True),
-    ("PUT", "uploadId"): Operation(parts.put, f"{_UPLOAD}.part", has_bytes=True),
-    ("PUT", "uploadId copy"): Operation(parts.copy, f"{_UPLOAD}.part_copy", has_bytes=True),
-    ("POST", "uploads"): Operation(multipart.begin, f"{_UPLOAD}.create_multipart"),
-    ("POST", "uploadId"): Operation(completing.complete, f"{_UPLOAD}.complete_multipart"),
-    ("DELETE", ""): Operation(objects.delete, "storage.s3.object.delete"),
-    ("DELETE", "uploadId"): Operation(multipart.abort, f"{_UPLOAD}.abort_multipart"),
+_OBJECTS: dict[tuple[str, str], S3Operation] = {
+    ("GET", ""): S3Operation(get_object.get, "storage.s3.object.get"),
+    ("GET", "tagging"): S3Operation(get_object.tags, "storage.s3.object.get_tagging"),
+    ("GET", "uploadId"): S3Operation(uploads.list_parts, f"{_UPLOAD}.list_parts"),
+    ("HEAD", ""): S3Operation(get_object.get, "storage.s3.object.info"),
+    ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True),
+    ("PUT", "copy"): S3Operation(copy_object.copy, "storage.s3.object.copy", has_bytes=True),
+    ("PUT", "uploadId"): S3Operation(parts.put, f"{_UPLOAD}.part", has_bytes=True),
+    ("PUT", "uploadId copy"): S3Operation(parts.copy, f"{_UPLOAD}.part_copy", has_bytes=True),
+    ("POST", "uploads"): S3Operation(uploads.create_upload, f"{_UPLOAD}.create_multipart"),
+    ("POST", "uploadId"): S3Operation(completion.complete, f"{_UPLOAD}.complete_multipart"),
+    ("DELETE", ""): S3Operation(objects.delete, "storage.s3.object.delete"),
+    ("DELETE", "uploadId"): S3Operation(uploads.abort, f"{_UPLOAD}.abort_multipart"),
 }
-FORM = Operation(forms.post, _UPLOAD, has_bytes=True)
-"""What no method and query names: an upload by a form."""
-_ALL_BUCKETS = Operation(buckets.listing, "storage.s3.bucket.list")
+FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True)
+"""The operation that no method and query selects: an upload by a form."""
+_ALL_BUCKETS = S3Operation(buckets.listing, "storage.s3.bucket.list")
 
 
-def operation_of(asking: Asking) -> Operation:
-    """Find the operation. Raises: S3Error (404) for what S3 has and this endpoint has not."""
-    method = asking.method
-    if not asking.bucket:
-        found = _ALL_BUCKETS if method == "GET" and not asking.key else None
-    elif not asking.key:
-        found = _BUCKETS.get((method, _named(asking, _BUCKETS)))
+def operation_of(request: S3Request) -> S3Operation:
+    """Return the operation of a request. Raises: S3Error (404) for an operation that is not implemented."""
+    method = request.method
+    if not request.bucket:
+        operation = _ALL_BUCKETS if method == "GET" and not request.key else None
+    elif not request.key:
+        operation = _BUCKETS.get((method, _named(request, _BUCKETS)))
     else:
-        found = _OBJECTS.get((method, _named(asking, _OBJECTS) + _copies(asking)))
-    if found is None:
+        operation = _OBJECTS.get((method, _named(request, _OBJECTS) + _copies(request)))
+    if operation is None:
         raise not_supported()
-    return found
+    return operation
 
 
-def _named(asking: Asking, table: dict[tuple[str, str], Operation]) -> str:
-    """Give what the query names that decides; of what is not known here, its own name."""
-    for name in asking.parameters:
-        is_known = (asking.method, name) in table
+def _named(request: S3Request, table: dict[tuple[str, str], S3Operation]) -> str:
+    """Return the query parameter that selects the operation; an unknown one is returned as it is."""
+    for name in request.parameters:
+        is_known = (request.method, name) in table
         if is_known or name in _UNSUPPORTED:
             return name
     return ""
 
 
-def _copies(asking: Asking) -> str:
-    if asking.method != "PUT" or asking.header(copying.SOURCE) is None:
+def _copies(request: S3Request) -> str:
+    if request.method != "PUT" or request.header(copy_object.SOURCE) is None:
         return ""
-    return " copy" if asking.has("uploadId") else "copy"
+    return " copy" if request.has("uploadId") else "copy"

@@ -1,1 +1,1 @@
-"""Resumable uploads: TUS 1.0.0 (reference page "storage", section 9)."""
+"""Resumable uploads: TUS 1.0.0 (docs/reference/storage.md, section 9)."""

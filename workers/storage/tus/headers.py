@@ -1,6 +1,6 @@
-"""Headers of TUS 1.0.0, read and written. Pure.
+"""TUS 1.0.0 headers: parse those of requests, build those of responses. Pure.
 
-Source: tus.io, "Resumable upload protocol 1.0.x"; reference page "storage", section 9.
+Source: tus.io, "Resumable upload protocol 1.0.x"; docs/reference/storage.md, section 9.
 """
 
 import base64
@@ -13,110 +13,110 @@ from uuid import UUID
 
 from schemas.http import Headers
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
-from workers.storage.asked import Asked
-from workers.storage.tus.refusals import Refused, bad_request
+from schemas.resumable_uploads import VERSION
+from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.tus.errors import TusError, bad_request
 
-VERSION = ("tus-resumable", "1.0.0")
 BODY_TYPE = "application/offset+octet-stream"
 _EXPOSED = (
     "access-control-expose-headers",
     "Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Upload-Defer-Length, Tus-Version, "
     "Tus-Resumable, Tus-Max-Size, Tus-Extension, Tus-Checksum-Algorithm, Tus-Complete, X-Request-Id, Retry-After",
 )
-OWN: Headers = [VERSION, _EXPOSED]
-"""What every answer has."""
+RESPONSE_HEADERS: Headers = [VERSION, _EXPOSED]
+"""Headers of every response."""
 
 
-class Name(NamedTuple):
-    """What the last segment of an upload's URL spells."""
+class UploadName(NamedTuple):
+    """The content of the last path segment of an upload's URL."""
 
     bucket: str
     key: str
     version: str
 
 
-def refuse_other_versions(asked: Asked) -> None:
-    """Raises: Refused (412) unless the client speaks our version of the protocol."""
-    if (asked.header(VERSION[0]) or "").strip() != VERSION[1]:
-        raise Refused(412, "Tus-Resumable Required", [("tus-version", VERSION[1])])
+def check_protocol_version(request: StorageRequest) -> None:
+    """Raises: TusError (412) unless the client sends our protocol version."""
+    if (request.header(VERSION[0]) or "").strip() != VERSION[1]:
+        raise TusError(412, "Tus-Resumable Required", [("tus-version", VERSION[1])])
 
 
-def has_body(asked: Asked) -> bool:
-    """Tell whether a request may carry bytes of the upload: a chunked body names no length."""
-    return _is_body_type(asked) and (asked.header("content-length") or "").strip() != "0"
+def has_body(request: StorageRequest) -> bool:
+    """Return whether a request may carry bytes of the upload: a chunked body does not declare its length."""
+    return _is_body_type(request) and (request.header("content-length") or "").strip() != "0"
 
 
-def refuse_other_bodies(asked: Asked) -> None:
-    """Raises: Refused (400) unless the body is a piece of an upload."""
-    if not _is_body_type(asked):
+def check_body_type(request: StorageRequest) -> None:
+    """Raises: TusError (400) unless the content type is that of upload bytes."""
+    if not _is_body_type(request):
         raise bad_request("Invalid content-type")
 
 
-def read_offset(asked: Asked) -> int:
-    """Give where the client goes on. Raises: Refused (400)."""
-    offset = _number(asked, "upload-offset")
+def read_offset(request: StorageRequest) -> int:
+    """Return `Upload-Offset`. Raises: TusError (400)."""
+    offset = _number(request, "upload-offset")
     if offset is None:
         raise bad_request("Upload-Offset header required")
     return offset
 
 
-def read_length(asked: Asked) -> int | None:
-    """Give the length of a new upload; None where the client tells it later. Raises: Refused (400)."""
-    length, deferred = asked.header("upload-length"), asked.header("upload-defer-length")
+def read_length(request: StorageRequest) -> int | None:
+    """Return the length of a new upload; None if it is deferred. Raises: TusError (400)."""
+    length, deferred = request.header("upload-length"), request.header("upload-defer-length")
     if (length is None) == (deferred is None) or (deferred is not None and deferred.strip() != "1"):
         raise bad_request("Upload-Length or Upload-Defer-Length header required")
-    return _number(asked, "upload-length")
+    return _number(request, "upload-length")
 
 
-def read_late_length(asked: Asked, known: int | None) -> int | None:
-    """Give the length of an upload under way, which a request may tell where it was not known. Raises: Refused (400)."""
-    told = _number(asked, "upload-length")
-    if told is not None and known is not None and told != known:
+def read_declared_length(request: StorageRequest, current: int | None) -> int | None:
+    """Return the length of an existing upload, which a request may declare once. Raises: TusError (400)."""
+    declared = _number(request, "upload-length")
+    if declared is not None and current is not None and declared != current:
         raise bad_request("Upload-Length cannot be changed")
-    return known if told is None else told
+    return current if declared is None else declared
 
 
-def read_metadata(asked: Asked) -> tuple[str, Mapping[str, str]]:
-    """Give `Upload-Metadata` as it was sent, and its values by name. Raises: Refused (400)."""
-    sent = (asked.header("upload-metadata") or "").strip()
+def read_metadata(request: StorageRequest) -> tuple[str, Mapping[str, str]]:
+    """Return `Upload-Metadata` as it was sent, and its values by name. Raises: TusError (400)."""
+    sent = (request.header("upload-metadata") or "").strip()
     if not sent:
         raise bad_request("Metadata header is required")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for pair in sent.split(","):
         name, _, value = pair.strip().partition(" ")
-        if not name or name in found or not (name.isascii() and name.isprintable()):
+        if not name or name in values or not (name.isascii() and name.isprintable()):
             raise bad_request("Upload-Metadata is malformed")
-        found[name] = _text(value.strip())
-    return sent, found
+        values[name] = _text(value.strip())
+    return sent, values
 
 
-def spell(name: Name) -> str:
-    """Give the last segment of an upload's URL."""
+def encode_name(name: UploadName) -> str:
+    """Return the last path segment of an upload's URL."""
     return base64.urlsafe_b64encode("/".join(name).encode()).rstrip(b"=").decode()
 
 
-def read_name(id: str) -> Name:
-    """Read the last segment of an upload's URL. Raises: Refused (400)."""
+def read_name(id: str) -> UploadName:
+    """Decode the last path segment of an upload's URL. Raises: TusError (400)."""
     try:
         data = base64.b64decode(id + "=" * (-len(id) % 4), altchars=b"-_", validate=True)
         bucket, _, rest = data.decode().partition("/")
         key, _, version = rest.rpartition("/")
-        return Name(bucket, key, str(UUID(version)))
+        return UploadName(bucket, key, str(UUID(version)))
     except (binascii.Error, ValueError):
         raise bad_request("The id of the upload cannot be read") from None
 
 
-def expires(epoch_s: int) -> tuple[str, str]:
-    """Give the header that tells until when an upload is kept."""
+def expires_header(epoch_s: int) -> tuple[str, str]:
+    """Return the header with the expiry of an upload."""
     return "upload-expires", format_datetime(datetime.fromtimestamp(epoch_s, UTC), usegmt=True)
 
 
-def _is_body_type(asked: Asked) -> bool:
-    return (asked.header("content-type") or "").partition(";")[0].strip().lower() == BODY_TYPE
+def _is_body_type(request: StorageRequest) -> bool:
+    return (request.header("content-type") or "").partition(";")[0].strip().lower() == BODY_TYPE
 
 
-def _number(asked: Asked, name: str) -> int | None:
-    text = asked.header(name)
+def _number(request: StorageRequest, name: str) -> int | None:
+    text = request.header(name)
     if text is None:
         return None
     number = parse_whole_number(text.strip(), most=LARGEST_SIZE)

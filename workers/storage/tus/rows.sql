@@ -1,4 +1,4 @@
--- Resumable uploads (rows.py), as the login role, which owns their table: no policies speak of it.
+-- Resumable uploads (rows.py), as the login role, which owns their table; it has no policies.
 
 -- name: begin
 insert into storage.tus_uploads (
@@ -29,7 +29,7 @@ from storage.tus_uploads
 where version = $1
 
 -- name: find_locked
--- The same, kept from changes until the transaction ends.
+-- The same, with a row lock until the transaction ends.
 select json_build_object(
   'bucket_id', bucket_id, 'key', key, 'version', version, 'upload_length', upload_length, 'upload_offset', upload_offset,
   'upload_metadata', upload_metadata, 'content_type', content_type, 'cache_control', cache_control,
@@ -42,21 +42,21 @@ where version = $1
 for update
 
 -- name: hold
--- Become its writer for so many seconds, if nobody is and there is something left to write.
+-- Take the lease for some seconds, if it is free and the upload is not complete.
 update storage.tus_uploads
 set writer = $2::uuid, leased_until = clock_timestamp() + make_interval(secs => $3::float8), is_awaited = false
 where version = $1 and completed_at is null and (writer is null or leased_until < clock_timestamp())
 returning 1
 
 -- name: wait
--- Tell its writer, if there is one, that somebody waits.
+-- Mark that another request waits for the lease; no row if the lease is free.
 update storage.tus_uploads
 set is_awaited = true
 where version = $1 and writer is not null and leased_until >= clock_timestamp()
 returning 1
 
 -- name: renew
--- Stay its writer, and hear whether somebody waits.
+-- Renew the lease, and return whether another request waits for it.
 update storage.tus_uploads
 set leased_until = clock_timestamp() + make_interval(secs => $3::float8)
 where version = $1 and writer = $2::uuid
@@ -68,13 +68,13 @@ set writer = null, leased_until = null, is_awaited = false
 where version = $1 and writer = $2::uuid
 
 -- name: declare
--- The length, where it was not known.
+-- Set a deferred length.
 update storage.tus_uploads
 set upload_length = $3::bigint
 where version = $1 and writer = $2::uuid and upload_length is null
 
 -- name: advance
--- So many bytes are there, and nobody writes any more.
+-- Set the offset and release the lease.
 update storage.tus_uploads
 set upload_offset = least($3::bigint, upload_length), writer = null, leased_until = null, is_awaited = false
 where version = $1 and writer = $2::uuid
@@ -86,15 +86,15 @@ set upload_offset = upload_length, completed_at = now(), writer = null, leased_u
 where version = $1
 
 -- name: delete
--- By its writer.
+-- Only by the writer that holds the lease.
 delete from storage.tus_uploads where version = $1 and writer = $2::uuid
 
 -- name: own_role
--- The rest of a transaction is the login role's again.
+-- Return to the login role for the rest of a transaction.
 select pg_catalog.set_config('role', 'none', true)
 
 -- name: expired
--- A batch of uploads whose time is over and to which nobody writes; what another worker has in hand is skipped.
+-- A batch of expired uploads whose lease is free; rows that another worker has locked are skipped.
 select json_build_object(
   'bucket_id', bucket_id, 'version', version,
   'is_named', exists (

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 
 import pytest_asyncio
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from broker.requests.call import Calls
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from services.realtime.changes.feed import ChangeFeed, open_feed
 from tests.broker.server import NatsServer, running_server
 from tests.services.realtime.changes.log import Log
@@ -33,7 +33,7 @@ async def pool(broker: NatsServer) -> AsyncIterator[Pool]:
 @pytest_asyncio.fixture
 async def log(broker: NatsServer) -> AsyncIterator[Log]:
     """What publishes changes."""
-    connection = await Connection.open(broker.url, name="test log")
+    connection = await NatsConnection.open(broker.url, name="test log")
     one = Log(connection)
     await one.make()
     yield one
@@ -46,9 +46,9 @@ async def open_one(broker: NatsServer) -> AsyncIterator[OpenFeed]:
     async with AsyncExitStack() as stack:
 
         async def open_one(**options: bool) -> ChangeFeed:
-            connection = await Connection.open(broker.url, name="test edge")
+            connection = await NatsConnection.open(broker.url, name="test edge")
             stack.push_async_callback(connection.close)
-            feed = await open_feed(connection, Calls(connection), Realtime(**options))  # type: ignore[arg-type]
+            feed = await open_feed(connection, Calls(connection), RealtimeSettings(**options))  # type: ignore[arg-type]
             stack.push_async_callback(feed.close)
             return feed
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from schemas.changes import Position
-from schemas.realtime import Entry
-from services.realtime.model import Delivery
+from schemas.realtime import ChangeSubscription
+from services.realtime.changes.interface import Delivery
 
-ALL = Entry("*", "public", "items")
+ALL = ChangeSubscription("*", "public", "items")
 
 
 class Listener:

@@ -5,15 +5,15 @@ import msgspec
 from broker import subjects
 from broker.codec import encode
 from broker.jetstream.durable_consumer import publish
-from broker.jetstream.streams import StreamLimits, drop_stream, make_stream
-from broker.nats.connection import Connection
-from schemas.changes import Batch, Column, Gap, Kind, Position, RowChange, Tick
+from broker.jetstream.streams import StreamLimits, delete_stream, create_stream
+from broker.nats.connection import NatsConnection
+from schemas.changes import ChangeBatch, ChangeColumn, ChangeKind, Gap, Position, RowChange, Tick
 
 ITEMS = [
-    Column("id", "int8", is_key=True),
-    Column("user_id", "uuid"),
-    Column("body", "text"),
-    Column("amount", "numeric"),
+    ChangeColumn("id", "int8", is_key=True),
+    ChangeColumn("user_id", "uuid"),
+    ChangeColumn("body", "text"),
+    ChangeColumn("amount", "numeric"),
 ]
 MADE = 1_767_225_600_123_456
 
@@ -30,25 +30,25 @@ def item(id: int, user: str | None = None, body: str | None = "b", amount: objec
 
 def inserted(id: int, user: str | None = None, **more: object) -> RowChange:
     """Give the insert of an item."""
-    return RowChange(Kind.INSERT, item(id, user, **more), None, 100)  # type: ignore[arg-type]  # values of a test
+    return RowChange(ChangeKind.INSERT, item(id, user, **more), None, 100)  # type: ignore[arg-type]  # values of a test
 
 
 class Log:
     """Publishes what a database would have done."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NatsConnection) -> None:
         self.connection = connection
         self.lsn = 0x1000
         self.schema_lsn = 0x10
 
     async def make(self, max_bytes: int = 64 << 20) -> None:
         """Make the stream."""
-        limits = StreamLimits(subjects.CHANGES_STREAM, subjects.CHANGES_KEPT, 900.0, max_bytes)
-        await make_stream(self.connection, limits, {})
+        limits = StreamLimits(subjects.CHANGES_STREAM, subjects.CHANGES_SUBJECTS, 900.0, max_bytes)
+        await create_stream(self.connection, limits, {})
 
     async def make_anew(self) -> None:
         """Drop the stream and make another."""
-        await drop_stream(self.connection, subjects.CHANGES_STREAM)
+        await delete_stream(self.connection, subjects.CHANGES_STREAM)
         await self.make()
 
     async def empty(self, keep: int = 0) -> None:
@@ -58,10 +58,10 @@ class Log:
 
     def batch(
         self, *changes: RowChange, table: str = "items", schema: str = "public", identity: str = "d"
-    ) -> Batch:
+    ) -> ChangeBatch:
         """Give the next transaction."""
         self.lsn += 0x10
-        return Batch(schema, table, self.lsn, 0, MADE, self.schema_lsn, ITEMS, identity, list(changes))
+        return ChangeBatch(schema, table, self.lsn, 0, MADE, self.schema_lsn, ITEMS, identity, list(changes))
 
     async def commit(self, *changes: RowChange, **more: str) -> Position:
         """Publish a transaction; give the position of its last change."""
@@ -69,7 +69,7 @@ class Log:
         await self.send(batch)
         return Position(batch.lsn, batch.number, len(changes) - 1)
 
-    async def send(self, batch: Batch) -> None:
+    async def send(self, batch: ChangeBatch) -> None:
         """Publish a batch."""
         subject = subjects.changes(batch.schema, batch.table)
         await publish(self.connection, subject.name, encode(batch), id=f"{batch.lsn:x}-{batch.number:x}")

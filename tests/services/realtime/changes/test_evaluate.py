@@ -3,26 +3,26 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.changes import Batch, Kind, RowChange, Values
+from schemas.changes import ChangeBatch, ChangeKind, RowChange, Values
 from schemas.realtime import (
     AllOf,
     AnyOf,
-    BySql,
-    CheckedEntry,
-    Entry,
-    Everybody,
-    Filter,
-    IsClaim,
-    IsConstant,
-    Nobody,
+    ChangeSubscription,
+    CheckedSubscription,
+    ClaimRule,
+    ConstantRule,
+    EveryRow,
+    FilterCondition,
+    NoRow,
     Rule,
+    SqlRule,
 )
 from schemas.realtime_rules import may_see
+from services.realtime.changes.claims_groups import group_of
 from services.realtime.changes.evaluate import judge
 from services.realtime.changes.filters import passes
-from services.realtime.changes.groups import group_of
-from services.realtime.changes.index import Index
-from services.realtime.changes.seats import Node, Seat, binding_of
+from services.realtime.changes.subscribers import PipelineSubscriber, SharedSubscription, resolve_subscription
+from services.realtime.changes.subscription_index import SubscriptionIndex
 from tests.services.realtime.changes.listener import Listener
 from tests.services.realtime.changes.log import ITEMS, MADE, json_of
 from tests.services.realtime.changes.pool import table
@@ -32,9 +32,9 @@ NAMES = [column.name for column in ITEMS]
 
 subs = st.sampled_from([*USERS, USERS[0].upper(), "no uuid", None, 7])
 leaves: st.SearchStrategy[Rule] = st.sampled_from([
-    Everybody(), Nobody(), BySql(),
-    IsClaim("user_id", ["sub"], "uuid"), IsClaim("body", ["sub"], "text"), IsClaim("amount", ["n"], "number"),
-    IsConstant("body", "x", "text"), IsConstant("amount", "1", "number"),
+    EveryRow(), NoRow(), SqlRule(),
+    ClaimRule("user_id", ["sub"], "uuid"), ClaimRule("body", ["sub"], "text"), ClaimRule("amount", ["n"], "number"),
+    ConstantRule("body", "x", "text"), ConstantRule("amount", "1", "number"),
 ])  # fmt: skip
 rules = st.recursive(
     leaves,
@@ -44,9 +44,9 @@ rules = st.recursive(
     max_leaves=4,
 )
 filters = st.sampled_from([
-    [], [Filter("amount", "eq", ["1"], False, "numeric", "number")], [Filter("amount", "in", ["1", "2"], False, "numeric", "number")],
-    [Filter("user_id", "eq", [USERS[0]], False, "uuid", "uuid")], [Filter("amount", "gt", ["1"], False, "numeric", "number")],
-    [Filter("body", "like", ["x%"], False, "text", "")], [Filter("amount", "eq", ["NaN"], False, "numeric", "number")],
+    [], [FilterCondition("amount", "eq", ["1"], False, "numeric", "number")], [FilterCondition("amount", "in", ["1", "2"], False, "numeric", "number")],
+    [FilterCondition("user_id", "eq", [USERS[0]], False, "uuid", "uuid")], [FilterCondition("amount", "gt", ["1"], False, "numeric", "number")],
+    [FilterCondition("body", "like", ["x%"], False, "text", "")], [FilterCondition("amount", "eq", ["NaN"], False, "numeric", "number")],
 ])  # fmt: skip
 values = st.tuples(
     st.integers(0, 9).map(json_of),
@@ -61,64 +61,80 @@ people = st.lists(
 )  # fmt: skip
 
 
-@given(people, rules, st.sampled_from([Kind.INSERT, Kind.UPDATE, Kind.DELETE]), values, st.booleans())
+@given(
+    people,
+    rules,
+    st.sampled_from([ChangeKind.INSERT, ChangeKind.UPDATE, ChangeKind.DELETE]),
+    values,
+    st.booleans(),
+)
 def test_the_index_finds_all_that_match_and_nothing_else(
-    crowd: list[tuple[str, object, object, str, tuple[str, str], list[Filter]]],
+    crowd: list[tuple[str, object, object, str, tuple[str, str], list[FilterCondition]]],
     rule: Rule,
-    kind: Kind,
+    kind: ChangeKind,
     row: Values,
     are_deletes_checked: bool,
 ) -> None:
-    index, seats = Index(), []
+    index, placed = SubscriptionIndex(), []
     for number, (role, sub, amount, event, (schema, name), conditions) in enumerate(crowd):
         listener = Listener(role, sub=sub, n=amount)
-        binding = binding_of(Entry(event, schema, name), number, CheckedEntry(filters=conditions))
-        seats.append(Seat(listener, group_of(role, listener.claims), (binding,), 0))
-        index.add(seats[-1])
+        subscription = resolve_subscription(
+            ChangeSubscription(event, schema, name), number, CheckedSubscription(filters=conditions)
+        )
+        placed.append(PipelineSubscriber(listener, group_of(role, listener.claims), (subscription,), 0))
+        index.add(placed[-1])
     grants = {"anon": table(), "authenticated": table(rule)}
-    change = RowChange(kind, None, row) if kind is Kind.DELETE else RowChange(kind, row)
-    batch = Batch("public", "items", 1, 0, MADE, 0, ITEMS, "f", [change])
+    change = RowChange(kind, None, row) if kind is ChangeKind.DELETE else RowChange(kind, row)
+    batch = ChangeBatch("public", "items", 1, 0, MADE, 0, ITEMS, "f", [change])
 
     judged = judge(batch, grants, index, deletes_are_checked=are_deletes_checked)
 
-    sure = {seat for node in judged.matched[0] for seat in node.single}
-    unsure = {seat for doubt in judged.doubts for seat in doubt.node.single}
-    expected = {seat: _expected(seat, kind, row, rule, are_deletes_checked) for seat in seats}
-    assert sure == {seat for seat in seats if expected[seat] is True}
-    assert unsure == {seat for seat in seats if expected[seat] is None}
+    sure = {subscriber for shared in judged.matched[0] for subscriber in shared.single}
+    unsure = {subscriber for doubt in judged.doubts for subscriber in doubt.shared.single}
+    expected = {
+        subscriber: _expected(subscriber, kind, row, rule, are_deletes_checked) for subscriber in placed
+    }
+    assert sure == {subscriber for subscriber in placed if expected[subscriber] is True}
+    assert unsure == {subscriber for subscriber in placed if expected[subscriber] is None}
 
 
-def _expected(seat: Seat, kind: Kind, row: Values, rule: Rule, are_deletes_checked: bool) -> bool | None:
-    (binding,) = seat.bindings
+def _expected(
+    subscriber: PipelineSubscriber, kind: ChangeKind, row: Values, rule: Rule, are_deletes_checked: bool
+) -> bool | None:
+    (subscription,) = subscriber.subscriptions
     named = dict(zip(NAMES, row, strict=True))
-    if binding.pattern[1] not in ("items", "*") or binding.kind not in (None, kind):
+    if subscription.pattern[1] not in ("items", "*") or subscription.kind not in (None, kind):
         return False
-    by_filter = passes(binding.filters, named)
-    if kind is Kind.DELETE and seat.group.role == "authenticated":
-        is_seen = may_see(rule, named, seat.group.claims or {}) is True
-        if not is_seen and any(condition.column != "id" for condition in binding.filters):
+    by_filter = passes(subscription.filters, named)
+    if kind is ChangeKind.DELETE and subscriber.group.role == "authenticated":
+        is_seen = may_see(rule, named, subscriber.group.claims or {}) is True
+        if not is_seen and any(condition.column != "id" for condition in subscription.filters):
             return False  # a filter on a hidden value would tell it
-    has_rule = seat.group.role == "authenticated" and (kind is not Kind.DELETE or are_deletes_checked)
-    by_rule = may_see(rule, named, seat.group.claims or {}) if has_rule else True
-    if by_filter is False or by_rule is False or (by_rule is None and kind is Kind.DELETE):
+    has_rule = subscriber.group.role == "authenticated" and (
+        kind is not ChangeKind.DELETE or are_deletes_checked
+    )
+    by_rule = may_see(rule, named, subscriber.group.claims or {}) if has_rule else True
+    if by_filter is False or by_rule is False or (by_rule is None and kind is ChangeKind.DELETE):
         return False
     return None if by_filter is None or by_rule is None else True
 
 
 @given(people)
 def test_who_leaves_leaves_nothing(
-    crowd: list[tuple[str, object, object, str, tuple[str, str], list[Filter]]],
+    crowd: list[tuple[str, object, object, str, tuple[str, str], list[FilterCondition]]],
 ) -> None:
-    index, seats = Index(), []
+    index, placed = SubscriptionIndex(), []
     for number, (role, sub, amount, event, (schema, name), conditions) in enumerate(crowd):
         listener = Listener(role, sub=sub, n=amount)
-        binding = binding_of(Entry(event, schema, name), number % 2, CheckedEntry(filters=conditions))
-        seats.append(Seat(listener, group_of(role, listener.claims), (binding,), 0))
-        index.add(seats[-1])
-    list(index.by_rule(("public", "items"), "anon", IsClaim("body", ["sub"], "text"), {}))
+        subscription = resolve_subscription(
+            ChangeSubscription(event, schema, name), number % 2, CheckedSubscription(filters=conditions)
+        )
+        placed.append(PipelineSubscriber(listener, group_of(role, listener.claims), (subscription,), 0))
+        index.add(placed[-1])
+    list(index.by_rule(("public", "items"), "anon", ClaimRule("body", ["sub"], "text"), {}))
 
-    for seat in seats:
-        index.remove(seat)
+    for subscriber in placed:
+        index.remove(subscriber)
 
-    found: list[Node] = list(index.all_of(("public", "items"), "anon"))
+    found: list[SharedSubscription] = list(index.all_of(("public", "items"), "anon"))
     assert (index.patterns, found, index.roles(("public", "items"))) == ([], [], set())

@@ -4,8 +4,8 @@ import asyncio
 
 from msgspec.structs import replace
 
-from schemas.changes import Kind, Position, RowChange
-from schemas.realtime import BySql, Entry, IsClaim, Nobody, TableAsked, VisibleAsked
+from schemas.changes import ChangeKind, Position, RowChange
+from schemas.realtime import ChangeSubscription, ClaimRule, NoRow, SqlRule, TableQuery, VisibilityQuery
 from services.realtime.changes.feed import ChangeFeed
 from tests.services.realtime.changes.conftest import OpenFeed
 from tests.services.realtime.changes.listener import ALL, Listener
@@ -13,7 +13,7 @@ from tests.services.realtime.changes.log import Log, inserted, item
 from tests.services.realtime.changes.pool import COLUMNS, Pool, table
 
 ONE, TWO = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
-OWN_ROWS = IsClaim("user_id", ["sub"], "uuid")
+OWN_ROWS = ClaimRule("user_id", ["sub"], "uuid")
 
 
 async def test_an_insert_after_the_subscription_is_delivered(feed: ChangeFeed, log: Log) -> None:
@@ -46,9 +46,9 @@ async def test_what_was_published_before_the_subscription_is_not_delivered(
 async def test_events_and_filters_choose(feed: ChangeFeed, log: Log) -> None:
     listener = Listener()
     entries = [
-        Entry("INSERT", "public", "items", "amount=gt.5"),
-        Entry("DELETE", "public", "items"),
-        Entry("*", "public", "items", "body=eq.x"),
+        ChangeSubscription("INSERT", "public", "items", "amount=gt.5"),
+        ChangeSubscription("DELETE", "public", "items"),
+        ChangeSubscription("*", "public", "items", "body=eq.x"),
     ]
     await feed.subscribe(listener, entries, [1, 2, 3], None)
 
@@ -56,7 +56,7 @@ async def test_events_and_filters_choose(feed: ChangeFeed, log: Log) -> None:
         inserted(1, amount=5),
         inserted(2, amount=6),
         inserted(3, amount=7, body="x"),
-        RowChange(Kind.DELETE, None, [b"4", None, None, None], 10),
+        RowChange(ChangeKind.DELETE, None, [b"4", None, None, None], 10),
     )
     await listener.heard(3)
 
@@ -79,11 +79,11 @@ async def test_everyone_sees_their_own_rows_by_a_rule(feed: ChangeFeed, pool: Po
     await one.heard(2)
 
     assert (one.ids, two.ids) == ([1, 4], [2, 5])
-    assert pool.count(VisibleAsked) == 0
+    assert pool.count(VisibilityQuery) == 0
 
 
 async def test_what_only_sql_knows_is_asked_once_for_a_group(feed: ChangeFeed, pool: Pool, log: Log) -> None:
-    pool.tables["anon", "items"] = table(BySql())
+    pool.tables["anon", "items"] = table(SqlRule())
     pool.visible = lambda role, claims, key: key != b"2"
     listeners = [Listener() for _ in range(5)]
     for each in listeners:
@@ -94,7 +94,7 @@ async def test_what_only_sql_knows_is_asked_once_for_a_group(feed: ChangeFeed, p
         await each.heard(2)
 
     assert [each.ids for each in listeners] == [[1, 3]] * 5
-    assert [len(each.groups) for each in pool.asked if isinstance(each, VisibleAsked)] == [1]
+    assert [len(each.groups) for each in pool.asked if isinstance(each, VisibilityQuery)] == [1]
 
 
 async def test_equal_subscribers_share_one_delivery(feed: ChangeFeed, log: Log) -> None:
@@ -113,16 +113,16 @@ async def test_equal_subscribers_share_one_delivery(feed: ChangeFeed, log: Log) 
 async def test_a_later_change_waits_for_the_questions_of_an_earlier_one(
     feed: ChangeFeed, pool: Pool, log: Log
 ) -> None:
-    pool.tables["authenticated", "items"] = table(BySql())
+    pool.tables["authenticated", "items"] = table(SqlRule())
     listener, by_rule = Listener("authenticated", sub=ONE), Listener()
-    await feed.subscribe(listener, [ALL, Entry("*", "public", "other")], [1, 2], None)
+    await feed.subscribe(listener, [ALL, ChangeSubscription("*", "public", "other")], [1, 2], None)
     await feed.subscribe(by_rule, [ALL], [1], None)
     pool.gates["/visible"].clear()
 
     await log.commit(inserted(1))
     await log.commit(inserted(2), table="other")
     async with asyncio.timeout(20):
-        while pool.count(TableAsked) < 3:
+        while pool.count(TableQuery) < 3:
             await asyncio.sleep(0.01)
     before = list(listener.got)
     pool.gates["/visible"].set()
@@ -133,7 +133,7 @@ async def test_a_later_change_waits_for_the_questions_of_an_earlier_one(
 
 
 async def test_rows_wait_while_the_pool_is_away(feed: ChangeFeed, pool: Pool, log: Log) -> None:
-    pool.tables["anon", "items"] = table(BySql())
+    pool.tables["anon", "items"] = table(SqlRule())
     pool.visible = lambda role, claims, key: key == b"2"
     listener = Listener()
     subscription, _ = await feed.subscribe(listener, [ALL], [1], None)
@@ -163,7 +163,7 @@ async def test_rights_are_asked_again_after_a_change_of_the_schema(
     await listener.heard(3)
 
     assert [each["record"] for each in listener.data[1:]] == [{"id": 2}, {"id": 3}]
-    assert [each.at_least for each in pool.asked if isinstance(each, TableAsked)] == [0x10, log.schema_lsn]
+    assert [each.least_lsn for each in pool.asked if isinstance(each, TableQuery)] == [0x10, log.schema_lsn]
 
 
 async def test_new_claims_hold_from_the_renewal_on(feed: ChangeFeed, pool: Pool, log: Log) -> None:
@@ -196,7 +196,7 @@ async def test_who_closes_gets_nothing_more(feed: ChangeFeed, log: Log) -> None:
 async def test_refused_entries_deliver_nothing(feed: ChangeFeed, pool: Pool, log: Log) -> None:
     pool.refused["secret"] = "no"
     listener = Listener()
-    entries = [Entry("*", "public", "secret"), ALL]
+    entries = [ChangeSubscription("*", "public", "secret"), ALL]
     _, checked = await feed.subscribe(listener, entries, [1, 2], None)
 
     await log.commit(inserted(1), table="secret")
@@ -221,8 +221,8 @@ async def test_a_gap_in_the_stream_is_told_in_its_place(feed: ChangeFeed, log: L
 
 async def test_wildcards_reach_all_tables(feed: ChangeFeed, log: Log) -> None:
     of_schema, of_all = Listener(), Listener()
-    await feed.subscribe(of_schema, [Entry("*", "public", "*")], [1], None)
-    await feed.subscribe(of_all, [Entry("*", "*", "*")], [1], None)
+    await feed.subscribe(of_schema, [ChangeSubscription("*", "public", "*")], [1], None)
+    await feed.subscribe(of_all, [ChangeSubscription("*", "*", "*")], [1], None)
 
     await log.commit(inserted(1), schema="other", table="t")
     await log.commit(inserted(2), table="any")
@@ -238,7 +238,7 @@ async def test_deletes_tell_the_key_under_row_security(feed: ChangeFeed, pool: P
     for each in (owner, other, free):
         await feed.subscribe(each, [ALL], [1], None)
 
-    await log.commit(RowChange(Kind.DELETE, None, item(1, ONE), 10), identity="f")
+    await log.commit(RowChange(ChangeKind.DELETE, None, item(1, ONE), 10), identity="f")
     for each in (owner, other, free):
         await each.heard(1)
 
@@ -255,7 +255,7 @@ async def test_checked_deletes_reach_only_those_who_saw_the_row(
     for each in (owner, other):
         await feed.subscribe(each, [ALL], [1], None)
 
-    await log.commit(RowChange(Kind.DELETE, None, item(1, ONE), 10), identity="f")
+    await log.commit(RowChange(ChangeKind.DELETE, None, item(1, ONE), 10), identity="f")
     await log.commit(inserted(2, TWO))
     await owner.heard(1)
     await other.heard(1)
@@ -268,7 +268,7 @@ async def test_truncate_is_not_delivered(feed: ChangeFeed, log: Log) -> None:
     listener = Listener()
     await feed.subscribe(listener, [ALL], [1], None)
 
-    await log.commit(RowChange(Kind.TRUNCATE))
+    await log.commit(RowChange(ChangeKind.TRUNCATE))
     await log.commit(inserted(1))
     await listener.heard(1)
 
@@ -277,15 +277,15 @@ async def test_truncate_is_not_delivered(feed: ChangeFeed, log: Log) -> None:
 
 async def test_what_nobody_tells_of_is_seen_within_seconds(feed: ChangeFeed, pool: Pool, log: Log) -> None:
     """Roles are no part of the log: what a role may see is asked again after a while, also where changes never cease."""
-    pool.tables["anon", "items"] = replace(table(), in_seconds=0.3)
+    pool.tables["anon", "items"] = replace(table(), valid_s=0.3)
     listener = Listener()
-    await feed.subscribe(listener, [ALL, Entry("*", "public", "other")], [1, 2], None)
+    await feed.subscribe(listener, [ALL, ChangeSubscription("*", "public", "other")], [1, 2], None)
     await log.commit(inserted(0))
     await listener.heard(1)
-    pool.tables["anon", "items"] = replace(table(Nobody()), in_seconds=0.3)
-    number, asked = 0, pool.count(TableAsked)
+    pool.tables["anon", "items"] = replace(table(NoRow()), valid_s=0.3)
+    number, asked = 0, pool.count(TableQuery)
     async with asyncio.timeout(20):
-        while pool.count(TableAsked) < asked + 2:
+        while pool.count(TableQuery) < asked + 2:
             number += 1
             await log.commit(inserted(number))
             await asyncio.sleep(0.01)

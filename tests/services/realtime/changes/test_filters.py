@@ -4,14 +4,14 @@ from decimal import Decimal
 
 import pytest
 
-from schemas.realtime import Filter
-from services.realtime.changes.filters import passes, value_key, wanted_keys
+from schemas.realtime import FilterCondition
+from services.realtime.changes.filters import passes, required_values, value_key
 
 UUID = "00000000-0000-4000-8000-00000000000a"
 
 
-def condition(op: str, *values: str, local: str = "number", negated: bool = False) -> Filter:
-    return Filter("c", op, list(values), negated, "t", local)  # type: ignore[arg-type]  # texts of a table
+def condition(op: str, *values: str, local: str = "number", negated: bool = False) -> FilterCondition:
+    return FilterCondition("c", op, list(values), negated, "t", local)  # type: ignore[arg-type]  # texts of a table
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def condition(op: str, *values: str, local: str = "number", negated: bool = Fals
     ],
 )
 def test_a_condition_is_decided_as_postgres_would(
-    filter: Filter, value: bytes | None, expected: bool | None
+    filter: FilterCondition, value: bytes | None, expected: bool | None
 ) -> None:
     assert passes([filter], {"c": value}) is expected
 
@@ -63,8 +63,8 @@ def test_all_conditions_must_hold() -> None:
 
 
 def test_keys_of_equality_are_those_of_values() -> None:
-    assert wanted_keys(condition("in", "1", "2.50")) == [1, Decimal("2.5")]
+    assert required_values(condition("in", "1", "2.50")) == [1, Decimal("2.5")]
     assert value_key("number", b"2.500") == Decimal("2.5")
-    assert wanted_keys(condition("eq", "1", negated=True)) is None
-    assert wanted_keys(condition("gt", "1")) is None
-    assert wanted_keys(condition("in", "1", "NaN")) is None
+    assert required_values(condition("eq", "1", negated=True)) is None
+    assert required_values(condition("gt", "1")) is None
+    assert required_values(condition("in", "1", "NaN")) is None

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from schemas.changes import Position
 from schemas.errors import Unavailable
-from schemas.realtime import BySql, Entry, IsClaim, VisibleAsked
-from services.realtime.changes import replay, seats
+from schemas.realtime import ChangeSubscription, ClaimRule, SqlRule, VisibilityQuery
+from services.realtime.changes import catch_up, subscribers
 from services.realtime.changes.feed import ChangeFeed
 from tests.broker.server import NatsServer
 from tests.services.realtime.changes.conftest import OpenFeed
@@ -56,7 +56,7 @@ async def test_a_resume_with_the_last_position_gets_only_what_is_new(feed: Chang
 
 
 async def test_a_resume_sees_only_what_it_may(feed: ChangeFeed, pool: Pool, log: Log) -> None:
-    pool.tables["authenticated", "items"] = table(BySql())
+    pool.tables["authenticated", "items"] = table(SqlRule())
     pool.visible = lambda role, claims, key: int(key) % 3 == 0
     since = await log.commit(inserted(0))
     for number in range(1, 40):
@@ -69,10 +69,10 @@ async def test_a_resume_sees_only_what_it_may(feed: ChangeFeed, pool: Pool, log:
 
 
 async def test_many_resume_while_changes_go_on(feed: ChangeFeed, pool: Pool, log: Log) -> None:
-    pool.tables["authenticated", "items"] = table(IsClaim("user_id", ["sub"], "uuid"))
+    pool.tables["authenticated", "items"] = table(ClaimRule("user_id", ["sub"], "uuid"))
     positions = [await log.commit(inserted(number, ONE)) for number in range(60)]
     listeners = [Listener("authenticated", sub=ONE) for _ in range(30)]
-    entries = [ALL, Entry("INSERT", "public", "items", "amount=eq.1")]
+    entries = [ALL, ChangeSubscription("INSERT", "public", "items", "amount=eq.1")]
 
     async def write() -> None:
         for number in range(60, 300):
@@ -131,7 +131,7 @@ async def test_a_position_is_known_after_everything_left_the_stream(feed: Change
 async def test_a_restart_of_the_broker_loses_and_doubles_nothing(
     broker: NatsServer, feed: ChangeFeed, pool: Pool, log: Log
 ) -> None:
-    pool.tables["authenticated", "items"] = table(BySql())
+    pool.tables["authenticated", "items"] = table(SqlRule())
     open, asked = Listener(), Listener("authenticated", sub=ONE)
     for listener in (open, asked):
         await feed.subscribe(listener, [ALL], [1], None)
@@ -164,7 +164,7 @@ async def test_a_lost_connection_loses_and_doubles_nothing(feed: ChangeFeed, log
 async def test_messages_that_left_the_stream_unread_are_a_gap(
     broker: NatsServer, feed: ChangeFeed, pool: Pool, log: Log
 ) -> None:
-    pool.tables["anon", "items"] = table(BySql())
+    pool.tables["anon", "items"] = table(SqlRule())
     listener = Listener()
     await feed.subscribe(listener, [ALL], [1], None)
     await log.commit(inserted(1))
@@ -209,7 +209,7 @@ async def test_without_a_stream_nobody_subscribes(pool: Pool, open_one: OpenFeed
 async def test_a_resume_that_is_given_up_leaves_nothing_behind(
     feed: ChangeFeed, pool: Pool, log: Log
 ) -> None:
-    pool.tables["anon", "items"] = table(BySql())
+    pool.tables["anon", "items"] = table(SqlRule())
     since = await log.commit(inserted(1))
     await log.commit(inserted(2))
     pool.gates["/visible"].clear()
@@ -219,17 +219,17 @@ async def test_a_resume_that_is_given_up_leaves_nothing_behind(
             await feed.subscribe(Listener(), [ALL], [1], since)
     pool.gates["/visible"].set()
 
-    assert not feed.live.index.seats
+    assert not feed.live.index.subscribers
 
 
 async def test_who_resumes_hears_when_the_feed_ends(feed: ChangeFeed, pool: Pool, log: Log) -> None:
-    pool.tables["anon", "items"] = table(BySql())
+    pool.tables["anon", "items"] = table(SqlRule())
     since = await log.commit(inserted(1))
     await log.commit(inserted(2))
     pool.gates["/visible"].clear()
     resuming = asyncio.ensure_future(feed.subscribe(Listener(), [ALL], [1], since))
     async with asyncio.timeout(20):
-        while not pool.count(VisibleAsked):
+        while not pool.count(VisibilityQuery):
             await asyncio.sleep(0.01)
 
     await feed.close()
@@ -241,8 +241,8 @@ async def test_who_resumes_hears_when_the_feed_ends(feed: ChangeFeed, pool: Pool
 async def test_too_much_that_is_new_is_read_once_more(
     feed: ChangeFeed, pool: Pool, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seats, "_MOST_HELD", 5)
-    pool.tables["authenticated", "items"] = table(BySql())
+    monkeypatch.setattr(subscribers, "_MOST_HELD", 5)
+    pool.tables["authenticated", "items"] = table(SqlRule())
     listener, witness = Listener("authenticated", sub=ONE), Listener()
     await feed.subscribe(witness, [ALL], [1], None)
     since = await log.commit(inserted(0))
@@ -269,7 +269,7 @@ async def _insist(log: Log, number: int) -> None:
                 await asyncio.sleep(0.02)
 
 
-def _cut(connection: Connection) -> None:
+def _cut(connection: NatsConnection) -> None:
     link = connection._link
     assert link is not None
     link.abort()
@@ -317,7 +317,7 @@ class Slow(Listener):
 async def test_what_was_missed_is_sent_as_fast_as_it_is_read(
     feed: ChangeFeed, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "_LOOK_BYTES", 1000)
+    monkeypatch.setattr(catch_up, "_PACE_BYTES", 1000)
     since = await log.commit(inserted(0))
     for number in range(0, 3000, 10):
         await log.commit(*(inserted(each) for each in range(number, number + 10)))
@@ -353,4 +353,4 @@ async def test_who_never_reads_waits_alone_and_leaves_nothing_behind(feed: Chang
     assert other.ids == list(range(1, 400))
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    assert len(feed.live.index.seats) == 1
+    assert len(feed.live.index.subscribers) == 1

@@ -4,10 +4,10 @@ import pytest
 
 from services.supervisor.data_folder.folder import (
     DataFolder,
+    create_data_folder,
+    ensure_passwords,
     is_locked,
-    keep_passwords,
     lock_folder,
-    make_folder,
     read_ports,
 )
 from services.supervisor.errors import StartRefused
@@ -30,8 +30,8 @@ def test_a_lock_file_that_is_missing_is_not_locked(tmp_path):
 
 
 def test_passwords_are_made_once_and_kept_private(folder):
-    first, new = keep_passwords(folder, ["a", "b"])
-    again, none = keep_passwords(folder, ["a", "b"])
+    first, new = ensure_passwords(folder, ["a", "b"])
+    again, none = ensure_passwords(folder, ["a", "b"])
 
     assert new == ["a", "b"]
     assert none == []
@@ -41,8 +41,8 @@ def test_passwords_are_made_once_and_kept_private(folder):
 
 
 def test_a_further_password_leaves_the_others(folder):
-    before, _ = keep_passwords(folder, ["a"])
-    after, new = keep_passwords(folder, ["a", "b"])
+    before, _ = ensure_passwords(folder, ["a"])
+    after, new = ensure_passwords(folder, ["a", "b"])
 
     assert after["a"] == before["a"]
     assert new == ["b"]
@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StartRefused, match=r"cannot be used.*--data"):
-        make_folder(tmp_path / "file" / "data")
+        create_data_folder(tmp_path / "file" / "data")
 
 
 def test_ports_of_a_broken_file_are_none(tmp_path):

@@ -3,15 +3,15 @@ import os
 from services.supervisor.data_folder.folder import lock_folder
 from services.supervisor.data_folder.state import (
     ChildState,
-    State,
-    forget_state,
+    PlatformState,
     read_state,
+    remove_state,
     running_state,
     uptime,
     write_state,
 )
 
-STATE = State(
+STATE = PlatformState(
     "1", 7, "running", 0.0, "/d", "/p", None, {"db": 1}, {"DB_URL": "x"}, [ChildState("nats", "running", 8)]
 )
 
@@ -34,7 +34,7 @@ def test_only_a_locked_folder_has_a_running_state(folder):
 
 
 def test_a_missing_or_broken_state_is_none(folder):
-    forget_state(folder)
+    remove_state(folder)
     assert read_state(folder) is None
 
     folder.state.write_text("{")

@@ -2,12 +2,18 @@ import re
 
 import pytest
 
-from services.supervisor.postgres.absent_extensions import Absent, Named, Refused, absent_files, read_absent
+from services.supervisor.postgres.absent_extensions import (
+    AbsentExtensions,
+    NameOnlyExtension,
+    RejectedExtension,
+    absent_files,
+    read_absent,
+)
 
-TABLE = Absent(
+TABLE = AbsentExtensions(
     outside="Go elsewhere.",
-    named={"tool": Named("1.2", "it's compiled", "Do without.", functions=("tool_run(text)",))},
-    refused={"maps": Refused("no maps"), "trains": Refused("no rails", "Walk.")},
+    named={"tool": NameOnlyExtension("1.2", "it's compiled", "Do without.", functions=("tool_run(text)",))},
+    refused={"maps": RejectedExtension("no maps"), "trains": RejectedExtension("no rails", "Walk.")},
 )
 
 
@@ -36,7 +42,7 @@ def test_a_refusal_tells_what_to_do():
 
 
 @pytest.mark.parametrize(("name", "entry"), [*read_absent().named.items(), *read_absent().refused.items()])
-def test_every_entry_is_a_sentence_with_advice(name: str, entry: Named | Refused):
+def test_every_entry_is_a_sentence_with_advice(name: str, entry: NameOnlyExtension | RejectedExtension):
     assert re.fullmatch(r"[a-z0-9_]+", name)
     assert not entry.reason.endswith(".")
     assert entry.advice == "" or entry.advice.endswith((".", ";"))

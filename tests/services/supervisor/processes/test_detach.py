@@ -7,10 +7,10 @@ from services.supervisor.processes.detach import LOST, run_detached
 
 def test_what_the_platform_says_while_starting_is_relayed(notes):
     def run(report):
-        report.say(f"I am {os.getpid()}")
+        report.info(f"I am {os.getpid()}")
         report.warn("careful")
         report.ready({"A": "1"}, 0.5)
-        report.say("nobody hears this")
+        report.info("nobody hears this")
         return 3
 
     code = run_detached(run, notes)

@@ -9,10 +9,10 @@ import pytest
 
 from services.supervisor.processes.child import Child
 from services.supervisor.processes.fork_plan import FORK_SERVER, bare, with_fork_server
-from services.supervisor.processes.forks import ForkServer, adopt_orphans, is_supported
+from services.supervisor.processes.forks import ForkServer, become_subreaper, is_supported
 from services.supervisor.processes.identity import command_of
 from services.supervisor.processes.log_files import LogFile
-from services.supervisor.processes.plan import Process, Ready
+from services.supervisor.processes.plan import ChildPlan, ReadySignal
 from tests.services.supervisor.processes.test_supervise import DEADLINE_S, Run, python
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="there is a fork server on Linux alone")
@@ -49,11 +49,11 @@ def program(tmp_path, monkeypatch):
     report = tmp_path / "report.json"
 
     def make(*arguments, name="one"):
-        return Process(
+        return ChildPlan(
             name,
             (sys.executable, "-P", "-m", "reporting", str(report), *arguments),
             {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "HEADWATER_SECRET": SECRET},
-            Ready.PIPE,
+            ReadySignal.PIPE,
         )
 
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(tmp_path), os.getcwd()])}
@@ -65,7 +65,7 @@ def program(tmp_path, monkeypatch):
 @pytest.fixture
 async def forking(folder, notes):
     """Supervisors with a fork server, which adopt orphans as long as the test runs."""
-    adopt_orphans()
+    become_subreaper()
     runs = []
 
     def begin(plan, **rest):
@@ -219,13 +219,15 @@ def test_only_what_the_interpreter_reads_goes_to_the_fork_server():
 
 
 def test_a_plan_without_programs_of_ours_needs_no_fork_server():
-    server = Process("nats", ("nats-server",), {}, Ready.NATS)
+    server = ChildPlan("nats", ("nats-server",), {}, ReadySignal.NATS)
 
     assert with_fork_server([server], ("python",), {}) == [server]
 
 
 def test_programs_wait_for_the_fork_server_and_what_runs_once_does_not(program):
-    migrate = Process("migrate", ("python", "-P", "-m", "workers", "migrate"), {}, Ready.EXIT, is_early=True)
+    migrate = ChildPlan(
+        "migrate", ("python", "-P", "-m", "workers", "migrate"), {}, ReadySignal.EXIT, is_early=True
+    )
     server, plain, forked = program.plan(migrate, program())
 
     assert (server.name, plain) == (FORK_SERVER, migrate)

@@ -3,7 +3,7 @@ import signal
 import subprocess
 import sys
 
-from services.supervisor.processes.identity import command_of, end, identity, is_alive
+from services.supervisor.processes.identity import command_of, identity, is_alive, terminate
 
 STUBBORN = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
 
@@ -27,11 +27,11 @@ def test_a_process_that_does_not_listen_is_ended_by_the_next_signal():
     child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE)
     child.stdout.readline()
 
-    assert end(child.pid, identity(child.pid), [(signal.SIGTERM, 0.1), (signal.SIGKILL, 10)])
+    assert terminate(child.pid, identity(child.pid), [(signal.SIGTERM, 0.1), (signal.SIGKILL, 10)])
 
     child.communicate()
     assert child.returncode == -signal.SIGKILL
 
 
 def test_a_process_of_another_birth_is_left_alone():
-    assert end(os.getpid(), "another birth", [(signal.SIGKILL, 0)])
+    assert terminate(os.getpid(), "another birth", [(signal.SIGKILL, 0)])

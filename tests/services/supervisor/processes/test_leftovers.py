@@ -4,23 +4,23 @@ import sys
 
 import pytest
 
-from services.supervisor.data_folder.state import ChildState, State, write_state
+from services.supervisor.data_folder.state import ChildState, PlatformState, write_state
 from services.supervisor.errors import StartFailed
 from services.supervisor.postgres.cluster import Cluster
 from services.supervisor.processes import leftovers
 from services.supervisor.processes.identity import identity
-from services.supervisor.processes.leftovers import end_leftovers, end_stray_server
+from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
 
 
 def state_of(children):
-    return State("1", 1, "running", 0.0, "/d", "/p", None, {}, {}, children)
+    return PlatformState("1", 1, "running", 0.0, "/d", "/p", None, {}, {}, children)
 
 
 def test_children_of_a_killed_supervisor_are_ended(folder, notes):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     write_state(folder, state_of([ChildState("pools", "running", child.pid, identity(child.pid))]))
 
-    end_leftovers(folder, notes)
+    stop_leftovers(folder, notes)
 
     child.communicate()
     assert child.returncode != 0
@@ -32,7 +32,7 @@ def test_a_process_that_only_has_the_same_id_is_left_alone(folder, notes):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     write_state(folder, state_of([ChildState("pools", "running", child.pid, "another birth")]))
 
-    end_leftovers(folder, notes)
+    stop_leftovers(folder, notes)
 
     child.communicate(b"\n")
     assert child.returncode == 0
@@ -62,7 +62,7 @@ def test_a_lock_file_that_names_the_remains_of_a_server_is_removed(cluster, rema
     lock = cluster.data / "postmaster.pid"
     lock.write_text(f"{remains}\n{cluster.data}\n")
 
-    end_stray_server(cluster, notes)
+    stop_stray_server(cluster, notes)
 
     assert not lock.exists()
     assert notes.lines == [f"Removing the lock file of a database server that was killed (process {remains})"]
@@ -72,7 +72,7 @@ def test_a_lock_file_that_names_another_program_is_removed(cluster, notes):
     lock = cluster.data / "postmaster.pid"
     lock.write_text(f"{os.getpid()}\n{cluster.data}\n")
 
-    end_stray_server(cluster, notes)
+    stop_stray_server(cluster, notes)
 
     assert not lock.exists()
 
@@ -84,7 +84,7 @@ def test_a_lock_file_stays_while_a_process_works_in_the_data_folder(cluster, not
     backend = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, cwd=cluster.data)
 
     with pytest.raises(StartFailed, match=str(backend.pid)):
-        end_stray_server(cluster, notes)
+        stop_stray_server(cluster, notes)
 
     backend.communicate(b"\n")
     assert lock.exists()
@@ -96,7 +96,7 @@ def test_a_lock_file_of_a_process_that_is_gone_is_left_to_the_server(cluster, no
     lock = cluster.data / "postmaster.pid"
     lock.write_text(f"{child.pid}\n{cluster.data}\n")
 
-    end_stray_server(cluster, notes)
+    stop_stray_server(cluster, notes)
 
     assert lock.exists()
     assert notes.lines == []

@@ -49,7 +49,7 @@ def test_lines_are_given_when_they_are_complete(tmp_path):
 
 def test_a_log_is_private_and_turned_over_by_size(tmp_path):
     path = tmp_path / "x.log"
-    log = LogFile(path, limit=10, kept=2)
+    log = LogFile(path, limit=10, older_files=2)
     for number in range(5):
         log.write(f"line {number}!\n".encode())
     log.close()

@@ -3,29 +3,29 @@ import signal
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.realtime import Realtime
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.storage import ImageTransformation, Storage
 from schemas.settings.tree import Auth, Broker, Db, Inbucket, Settings
 from services.supervisor.errors import StartRefused
 from services.supervisor.processes.plan import (
-    Choice,
-    Links,
-    Ready,
-    Server,
-    choose,
+    ConnectionUrls,
+    EmbeddedServer,
+    PartSelection,
+    ReadySignal,
     make_plan,
     needs_mail,
     needs_nats,
     needs_postgres,
     restart_delay,
+    select_parts,
 )
 
-LINKS = Links(
+LINKS = ConnectionUrls(
     "postgresql://authenticator", "postgresql://owner", "nats://edges", "nats://pools", "nats://changes"
 )
-POSTGRES = Server(("postgres",), {}, "Postgres")
-NATS = Server(("nats-server",), {}, "NATS")
-EVERYTHING = Choice()
+POSTGRES = EmbeddedServer(("postgres",), {}, "Postgres")
+NATS = EmbeddedServer(("nats-server",), {}, "NATS")
+EVERYTHING = PartSelection()
 DEFAULTS = Settings()
 
 
@@ -106,7 +106,7 @@ def test_postgres_is_stopped_fast_and_a_process_has_time_to_drain():
 
     assert children["postgres"].stop_signal == signal.SIGINT
     assert children["pools"].stop_timeout > Settings().pools.drain_timeout
-    assert children["migrate"].ready is Ready.EXIT
+    assert children["migrate"].ready is ReadySignal.EXIT
 
 
 def test_outside_servers_are_not_children():
@@ -118,16 +118,16 @@ def test_outside_servers_are_not_children():
 
 
 def test_edges_alone_touch_no_database():
-    assert list(plan(Choice(pools=()), postgres=None)) == ["nats", "edges"]
+    assert list(plan(PartSelection(pools=()), postgres=None)) == ["nats", "edges"]
 
 
 def test_images_alone_touch_no_database():
-    images = Choice(edges=(), pools=("images",))
+    images = PartSelection(edges=(), pools=("images",))
 
     assert list(plan(images, postgres=None)) == ["nats", "images"]
     assert not needs_postgres(DEFAULTS, images)
-    assert not needs_postgres(DEFAULTS, Choice(("gateway",), ("images",)))
-    assert needs_postgres(DEFAULTS, Choice((), ("images", "rest")))
+    assert not needs_postgres(DEFAULTS, PartSelection(("gateway",), ("images",)))
+    assert needs_postgres(DEFAULTS, PartSelection((), ("images", "rest")))
 
 
 @pytest.mark.parametrize(
@@ -148,27 +148,27 @@ def test_what_follows_the_log_has_a_process_of_its_own():
 
 
 def test_realtime_that_is_switched_off_has_no_process():
-    assert "changes" not in plan(settings=Settings(realtime=Realtime(enabled=False)))
+    assert "changes" not in plan(settings=Settings(realtime=RealtimeSettings(enabled=False)))
 
 
 def test_nothing_chosen_is_everything():
-    assert choose([], []) == Choice()
+    assert select_parts([], []) == PartSelection()
 
 
 def test_naming_one_kind_leaves_the_other_out():
-    assert choose(["gateway"], []) == Choice(("gateway",), ())
-    assert choose([], ["rest"]) == Choice((), ("rest",))
-    assert choose(["none"], []) == Choice((), ())
-    assert choose(["gateway"], ["rest", "rest"]) == Choice(("gateway",), ("rest",))
+    assert select_parts(["gateway"], []) == PartSelection(("gateway",), ())
+    assert select_parts([], ["rest"]) == PartSelection((), ("rest",))
+    assert select_parts(["none"], []) == PartSelection((), ())
+    assert select_parts(["gateway"], ["rest", "rest"]) == PartSelection(("gateway",), ("rest",))
 
 
 @pytest.mark.parametrize(
     "settings", [Settings(inbucket=Inbucket(enabled=False)), Settings(auth=Auth(enabled=False))]
 )
 def test_without_mail_to_catch_there_is_no_catcher(settings):
-    assert not needs_mail(settings, Choice())
-    assert needs_mail(Settings(), Choice())
-    assert not needs_mail(Settings(), Choice(("gateway",), ()))
+    assert not needs_mail(settings, PartSelection())
+    assert needs_mail(Settings(), PartSelection())
+    assert not needs_mail(Settings(), PartSelection(("gateway",), ()))
     assert plan(settings=settings)["edges"].argv[-1] == "gateway"
 
 
@@ -178,16 +178,16 @@ def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
         StartRefused,
         match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, scheduler), or none",
     ):
-        choose(edges, pools)
+        select_parts(edges, pools)
 
 
 def test_embedded_servers_are_needed_where_no_outside_one_is_named():
     outside = Settings(db=Db(url=Secret("postgresql://h/d")), broker=Broker(url=Secret("nats://h")))
 
-    assert needs_postgres(Settings(), Choice())
-    assert needs_postgres(Settings(), Choice((), ()))
-    assert not needs_postgres(Settings(), Choice(("gateway",), ()))
-    assert not needs_postgres(outside, Choice())
+    assert needs_postgres(Settings(), PartSelection())
+    assert needs_postgres(Settings(), PartSelection((), ()))
+    assert not needs_postgres(Settings(), PartSelection(("gateway",), ()))
+    assert not needs_postgres(outside, PartSelection())
     assert needs_nats(Settings())
     assert not needs_nats(outside)
 

@@ -7,7 +7,7 @@ import pytest
 
 from services.supervisor.errors import StartFailed
 from services.supervisor.processes.identity import is_alive
-from services.supervisor.processes.plan import Process, Ready
+from services.supervisor.processes.plan import ChildPlan, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
 
 READY = "import os, signal, sys, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'ready\\n')"
@@ -18,7 +18,9 @@ DEADLINE_S = 20
 
 def python(name, code, **rest):
     environment = {"PATH": os.environ["PATH"]}
-    return Process(name, (sys.executable, "-c", code), environment, rest.pop("ready", Ready.PIPE), **rest)
+    return ChildPlan(
+        name, (sys.executable, "-c", code), environment, rest.pop("ready", ReadySignal.PIPE), **rest
+    )
 
 
 class Run:
@@ -101,7 +103,7 @@ async def test_an_early_child_that_ends_is_told_with_its_reason(supervised):
 async def test_children_start_in_order_and_stop_in_reverse(supervised):
     run = supervised(
         python("first", SERVE),
-        python("once", "print('done')", ready=Ready.EXIT, after=("first",), stage=1),
+        python("once", "print('done')", ready=ReadySignal.EXIT, after=("first",), stage=1),
         python("last", SERVE, after=("once",), stage=2),
     )
     children = await run.running()
@@ -180,7 +182,7 @@ async def test_a_child_that_cannot_start_ends_the_start_with_its_reason(supervis
 
 
 async def test_a_program_that_is_missing_is_told(supervised):
-    run = supervised(Process("gone", ("/no/such/program",), {}, Ready.PIPE))
+    run = supervised(ChildPlan("gone", ("/no/such/program",), {}, ReadySignal.PIPE))
 
     with pytest.raises(StartFailed, match="gone cannot be run"):
         async with asyncio.timeout(DEADLINE_S):

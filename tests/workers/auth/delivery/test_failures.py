@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.auth.delivery.failures import spoken
+from workers.auth.delivery.failures import safe_words
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from workers.auth.delivery.failures import spoken
     ],
 )
 def test_only_plain_words_are_told(said: str, told: str) -> None:
-    assert spoken(said) == told
+    assert safe_words(said) == told

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.auth.delivery.links import VERIFY_TYPES, confirmation_url
-from workers.auth.delivery.templates import Kind
+from workers.auth.delivery.templates import EmailKind
 
 ASKED = "token=ab&type=signup&redirect_to=https%3A%2F%2Fapp.example%2F%3Fa%3D1%26b"
 
@@ -50,4 +50,4 @@ def test_values_come_back_from_the_link(token: str, target: str) -> None:
 
 def test_every_letter_with_a_link_has_a_type() -> None:
     assert set(VERIFY_TYPES.values()) == {"invite", "signup", "recovery", "magiclink", "email_change"}
-    assert Kind.REAUTHENTICATION not in VERIFY_TYPES
+    assert EmailKind.REAUTHENTICATION not in VERIFY_TYPES

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from schemas.settings.auth_delivery import Smtp
 from schemas.settings.tree import SettingsError
-from workers.auth.delivery.failures import Cause, DeliveryFailed
-from workers.auth.delivery.message import Sender, compose, envelope_address, read_sender
-from workers.auth.delivery.templates import Kind, Letter
+from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
+from workers.auth.delivery.message import MailSender, compose, envelope_address, read_sender
+from workers.auth.delivery.templates import EmailKind, RenderedEmail
 
 NOW = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
-SENDER = Sender("no-reply@example.org", "The Team", (("X-Kind", "mail-$messageType"), ("X-Kind", "b")))
+SENDER = MailSender("no-reply@example.org", "The Team", (("X-Kind", "mail-$messageType"), ("X-Kind", "b")))
 
 
 def made(
     subject: str = "Hello", text: str = "text", html: str = "<p>html</p>", to: str = "ann@example.org"
 ) -> EmailMessage:
-    message = compose(Letter(Kind.INVITE, subject, text, html), to, SENDER, now=NOW, unique="u1")
+    message = compose(RenderedEmail(EmailKind.INVITE, subject, text, html), to, SENDER, now=NOW, unique="u1")
     return message_from_bytes(message.as_bytes(), policy=policy.default)
 
 
@@ -43,7 +43,11 @@ def test_message_carries_both_bodies_and_its_headers() -> None:
 
 def test_message_is_ascii_with_short_lines() -> None:
     raw = compose(
-        Letter(Kind.INVITE, "ü" * 300, "ü" * 3000, "x" * 3000), "ann@example.org", SENDER, now=NOW, unique="u"
+        RenderedEmail(EmailKind.INVITE, "ü" * 300, "ü" * 3000, "x" * 3000),
+        "ann@example.org",
+        SENDER,
+        now=NOW,
+        unique="u",
     ).as_bytes()
 
     assert raw.isascii()
@@ -116,7 +120,7 @@ def test_what_is_more_than_an_address_is_refused(address: str) -> None:
     with pytest.raises(DeliveryFailed) as caught:
         made(to=address)
 
-    assert caught.value.cause is Cause.ADDRESS
+    assert caught.value.cause is DeliveryCause.ADDRESS
     assert caught.value.is_permanent
     assert str(caught.value) == "the recipient's address cannot be sent to"
 
@@ -138,7 +142,7 @@ def test_sender_is_read_from_the_settings() -> None:
         headers={"X-Tag": ["$messageType", "b"], "Reply-To": ["c@d.example"]},
     )
 
-    assert read_sender(smtp) == Sender(
+    assert read_sender(smtp) == MailSender(
         "team@xn--bcher-kva.example",
         "A Team",
         (("X-Tag", "$messageType"), ("X-Tag", "b"), ("Reply-To", "c@d.example")),

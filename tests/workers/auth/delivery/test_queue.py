@@ -7,17 +7,17 @@ from email.policy import SMTPUTF8
 
 import pytest
 
-from broker.jetstream.streams import drop_stream
-from broker.nats.connection import Connection
-from broker.subjects import LETTERS, LETTERS_STREAM
+from broker.jetstream.streams import delete_stream
+from broker.nats.connection import NatsConnection
+from broker.subjects import EMAILS, EMAILS_STREAM
 from schemas.settings.auth import Auth
-from services.catcher.letter import Letter as Caught
-from services.catcher.smtp import SmtpServer
+from services.mail_catcher.emails import CaughtEmail as Caught
+from services.mail_catcher.smtp import SmtpServer
 from tests.broker.server import NatsServer, running_server
 from workers.auth.delivery.failures import DeliveryFailed
-from workers.auth.delivery.mail import Mailer, Security, Server
 from workers.auth.delivery.queue import MailQueue
-from workers.auth.vault import read_vault
+from workers.auth.delivery.smtp import Mailer, SmtpEndpoint, SmtpSecurity
+from workers.auth.model.vault import read_vault
 
 VAULT = read_vault(Auth())
 PATIENCE_S = 20
@@ -51,8 +51,8 @@ class Mailbox:
 async def queue_to(
     mailbox: Mailbox, broker: NatsServer, *, lasts_s: float = 3600, is_open: bool = True
 ) -> AsyncIterator[MailQueue]:
-    connection = await Connection.open(broker.url, name="test")
-    server = Server("127.0.0.1", mailbox.port, security=Security.NONE)
+    connection = await NatsConnection.open(broker.url, name="test")
+    server = SmtpEndpoint("127.0.0.1", mailbox.port, security=SmtpSecurity.NONE)
     queue = MailQueue(connection, Mailer(server), VAULT, lasts_s)
     following = await queue.open()
     if not is_open:
@@ -83,7 +83,7 @@ def letter(subject: str) -> EmailMessage:
 
 async def test_a_letter_reaches_its_server(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as queue:
-        await queue.post(letter("first"))
+        await queue.deliver(letter("first"))
 
         assert await mailbox.next_subject() == "first"
 
@@ -91,7 +91,7 @@ async def test_a_letter_reaches_its_server(mailbox: Mailbox, broker: NatsServer)
 async def test_letters_wait_for_a_server_that_is_away(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as queue:
         mailbox.smtp.stop()
-        await queue.post(letter("patient"))
+        await queue.deliver(letter("patient"))
         await mailbox.start()
 
         assert await mailbox.next_subject() == "patient"
@@ -99,7 +99,7 @@ async def test_letters_wait_for_a_server_that_is_away(mailbox: Mailbox, broker: 
 
 async def test_letters_outlive_the_worker_that_took_them(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker, is_open=False) as queue:
-        await queue.post(letter("orphan"))
+        await queue.deliver(letter("orphan"))
 
     async with queue_to(mailbox, broker):
         assert await mailbox.next_subject() == "orphan"
@@ -107,9 +107,9 @@ async def test_letters_outlive_the_worker_that_took_them(mailbox: Mailbox, broke
 
 async def test_a_letter_whose_code_is_void_is_not_sent(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker, lasts_s=-1) as queue:
-        await queue.post(letter("late"))
+        await queue.deliver(letter("late"))
     async with queue_to(mailbox, broker) as queue:
-        await queue.post(letter("in time"))
+        await queue.deliver(letter("in time"))
 
         assert await mailbox.next_subject() == "in time"
 
@@ -117,7 +117,7 @@ async def test_a_letter_whose_code_is_void_is_not_sent(mailbox: Mailbox, broker:
 async def test_two_workers_send_a_letter_once(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as one, queue_to(mailbox, broker):
         for number in range(10):
-            await one.post(letter(f"letter {number}"))
+            await one.deliver(letter(f"letter {number}"))
         subjects = {await mailbox.next_subject() for _ in range(10)}
 
     assert subjects == {f"letter {number}" for number in range(10)}
@@ -127,10 +127,10 @@ async def test_two_workers_send_a_letter_once(mailbox: Mailbox, broker: NatsServ
 async def test_the_broker_keeps_no_code_in_clear(mailbox: Mailbox, broker: NatsServer):
     heard: list[bytes] = []
     async with queue_to(mailbox, broker) as queue:
-        connection = await Connection.open(broker.url, name="listener")
-        connection.subscribe(LETTERS.name, lambda message: heard.append(message.payload))
+        connection = await NatsConnection.open(broker.url, name="listener")
+        connection.subscribe(EMAILS.name, lambda message: heard.append(message.payload))
         await connection.flush()
-        await queue.post(letter("sealed"))
+        await queue.deliver(letter("sealed"))
         await mailbox.next_subject()
         await connection.flush()
         await connection.close()
@@ -146,15 +146,15 @@ async def test_without_a_broker_a_letter_is_refused_at_once():
         server.kill()
 
         with pytest.raises(DeliveryFailed, match="queue of mails"):
-            await queue.post(letter("lost"))
+            await queue.deliver(letter("lost"))
 
 
 async def test_a_queue_that_vanished_is_made_again(mailbox: Mailbox, broker: NatsServer) -> None:
     async with queue_to(mailbox, broker) as queue:
-        await queue.post(letter("before"))
+        await queue.deliver(letter("before"))
         assert await mailbox.next_subject() == "before"
-        await drop_stream(queue.connection, LETTERS_STREAM)
+        await delete_stream(queue.connection, EMAILS_STREAM)
 
-        await queue.post(letter("after"))
+        await queue.deliver(letter("after"))
 
         assert await mailbox.next_subject() == "after"

@@ -8,16 +8,16 @@ import pytest
 from aiohttp import web
 
 from broker.observability.observations import Observation
-from schemas.settings.auth_delivery import Email, Notification, Notifications, Template, Templates
+from schemas.settings.auth_delivery import Email, Notification, Notifications, Template, EmailTemplates
 from tests.workers.auth.house import PASSWORD, Clock, House, address
 from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates
 from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
-from workers.auth.delivery.templates import Facts, Kind, read_templates
-from workers.http_client.client import Outgoing
+from workers.auth.delivery.templates import EmailKind, TemplateValues, read_templates
+from workers.http_client.client import HttpClient
 
 OWN = "<p>Ours: {{ .Token }}</p>"
-FACTS = Facts(token="123456")
+FACTS = TemplateValues(token="123456")
 BUILT_IN = read_templates({}, [])
 
 
@@ -52,8 +52,8 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def outgoing() -> AsyncIterator[Outgoing]:
-    one = Outgoing()
+async def outgoing() -> AsyncIterator[HttpClient]:
+    one = HttpClient()
     yield one
     await one.close()
 
@@ -64,8 +64,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def remote(site: Site, outgoing: Outgoing, clock: Clock) -> RemoteTemplates:
-    return RemoteTemplates({Kind.RECOVERY: f"{site.url}/recovery.html"}, outgoing, clock)
+def remote(site: Site, outgoing: HttpClient, clock: Clock) -> RemoteTemplates:
+    return RemoteTemplates({EmailKind.RECOVERY: f"{site.url}/recovery.html"}, outgoing, clock)
 
 
 @pytest.fixture
@@ -76,17 +76,17 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Observation]:
     return seen
 
 
-async def html(remote: RemoteTemplates, kind: Kind = Kind.RECOVERY) -> str:
+async def html(remote: RemoteTemplates, kind: EmailKind = EmailKind.RECOVERY) -> str:
     """Write a letter."""
     return BUILT_IN.write(kind, FACTS, await remote.get(kind)).html
 
 
-def built_in(kind: Kind = Kind.RECOVERY) -> str:
+def built_in(kind: EmailKind = EmailKind.RECOVERY) -> str:
     return BUILT_IN.write(kind, FACTS).html
 
 
 async def test_a_template_is_fetched_and_its_text_made_of_it(remote: RemoteTemplates, site: Site):
-    letter = BUILT_IN.write(Kind.RECOVERY, FACTS, await remote.get(Kind.RECOVERY))
+    letter = BUILT_IN.write(EmailKind.RECOVERY, FACTS, await remote.get(EmailKind.RECOVERY))
 
     assert (letter.html, letter.text.strip()) == ("<p>Ours: 123456</p>", "Ours: 123456")
     assert letter.subject == "Reset your password"
@@ -94,7 +94,7 @@ async def test_a_template_is_fetched_and_its_text_made_of_it(remote: RemoteTempl
 
 
 async def test_a_kind_without_one_asks_nobody(remote: RemoteTemplates, site: Site):
-    assert await html(remote, Kind.INVITE) == built_in(Kind.INVITE)
+    assert await html(remote, EmailKind.INVITE) == built_in(EmailKind.INVITE)
     assert site.asked == []
 
 
@@ -157,18 +157,18 @@ async def test_a_server_that_is_down_is_asked_again_after_a_while(
 
 
 async def test_where_nobody_listens_the_built_in_one_is_used(
-    outgoing: Outgoing, clock: Clock, told: list[Observation]
+    outgoing: HttpClient, clock: Clock, told: list[Observation]
 ):
-    remote = RemoteTemplates({Kind.RECOVERY: "http://127.0.0.1:1/a.html"}, outgoing, clock)
+    remote = RemoteTemplates({EmailKind.RECOVERY: "http://127.0.0.1:1/a.html"}, outgoing, clock)
 
     assert await html(remote) == built_in()
     assert len(told) == 1
 
 
 async def test_no_letter_waits_long_and_what_comes_late_is_there_for_the_next(
-    site: Site, outgoing: Outgoing, clock: Clock, told: list[Observation]
+    site: Site, outgoing: HttpClient, clock: Clock, told: list[Observation]
 ):
-    remote = RemoteTemplates({Kind.RECOVERY: f"{site.url}/slow"}, outgoing, clock, patience_s=0.05)
+    remote = RemoteTemplates({EmailKind.RECOVERY: f"{site.url}/slow"}, outgoing, clock, wait_s=0.05)
     site.is_open.clear()
     assert await html(remote) == built_in()
     assert [each.reason for each in told] == ["it did not come within 0.05 s"]  # type: ignore[attr-defined]  # of its kind
@@ -183,10 +183,10 @@ async def test_no_letter_waits_long_and_what_comes_late_is_there_for_the_next(
 
 
 async def test_a_server_that_never_answers_is_given_up(
-    site: Site, outgoing: Outgoing, clock: Clock, told: list[Observation], monkeypatch: pytest.MonkeyPatch
+    site: Site, outgoing: HttpClient, clock: Clock, told: list[Observation], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(remote_templates, "TIMEOUT_S", 0.05)
-    remote = RemoteTemplates({Kind.RECOVERY: f"{site.url}/never"}, outgoing, clock)
+    remote = RemoteTemplates({EmailKind.RECOVERY: f"{site.url}/never"}, outgoing, clock)
     site.is_open.clear()
 
     assert await html(remote) == built_in()
@@ -219,7 +219,7 @@ async def test_at_the_end_nothing_is_fetched_any_more(remote: RemoteTemplates, s
 
 def test_addresses_are_those_of_the_settings_and_paths_lie_on_the_site():
     email = Email(
-        template=Templates(
+        template=EmailTemplates(
             invite=Template(url="https://cdn.example/invite.html"),
             recovery=Template(url="/mails/recovery.html"),
         ),
@@ -227,9 +227,9 @@ def test_addresses_are_those_of_the_settings_and_paths_lie_on_the_site():
     )
 
     assert urls_of(email, "https://site.example/app/") == {
-        Kind.INVITE: "https://cdn.example/invite.html",
-        Kind.RECOVERY: "https://site.example/app/mails/recovery.html",
-        Kind.PASSWORD_CHANGED: "https://site.example/app/@elsewhere.example/x",
+        EmailKind.INVITE: "https://cdn.example/invite.html",
+        EmailKind.RECOVERY: "https://site.example/app/mails/recovery.html",
+        EmailKind.PASSWORD_CHANGED: "https://site.example/app/@elsewhere.example/x",
     }
 
 
@@ -248,7 +248,7 @@ async def test_letters_of_the_service_are_written_with_it(mailed: House, office:
 async def test_letters_are_sent_though_the_template_cannot_be_had(mailed: House, office: Office, site: Site):
     site.status = 404
     house, email = mailed.having(email__template__recovery=Template(url=f"{site.url}/gone.html")), address()
-    await house.accounts.outbox.mail(Kind.RECOVERY, email, Facts(email=email, token="123456"))
+    await house.context.outbox.mail(EmailKind.RECOVERY, email, TemplateValues(email=email, token="123456"))
 
     (letter,) = office.to(email)
     assert "123456" in letter.text

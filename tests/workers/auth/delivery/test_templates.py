@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from schemas.settings.auth_delivery import Email, Notification, Notifications, Template
-from schemas.settings.auth_delivery import Templates as Sections
+from schemas.settings.auth_delivery import EmailTemplates as Sections
 from schemas.settings.tree import SettingsError
 from workers.auth.delivery.templates import (
-    Facts,
-    Kind,
-    Letter,
-    Source,
+    EmailKind,
+    RenderedEmail,
+    TemplateSource,
+    TemplateValues,
     default_html,
     read_templates,
     sources_of,
 )
 
-FACTS = Facts(
+FACTS = TemplateValues(
     site_url="https://app.example",
     email="ann@example.org",
     confirmation_url="https://api.example/auth/v1/verify?token=ab&type=signup",
@@ -33,24 +33,30 @@ FACTS = Facts(
     factor_type="totp",
     data={"name": "Ann"},
 )
-LINKED = (Kind.INVITE, Kind.CONFIRMATION, Kind.RECOVERY, Kind.MAGIC_LINK, Kind.EMAIL_CHANGE)
+LINKED = (
+    EmailKind.INVITE,
+    EmailKind.CONFIRMATION,
+    EmailKind.RECOVERY,
+    EmailKind.MAGIC_LINK,
+    EmailKind.EMAIL_CHANGE,
+)
 TOLD = {
-    Kind.EMAIL_CHANGE: ["ann@example.org", "new@example.org"],
-    Kind.EMAIL_CHANGED: ["old@example.org", "ann@example.org"],
-    Kind.PHONE_CHANGED: ["4915100000002", "4915100000001"],
-    Kind.IDENTITY_LINKED: ["github"],
-    Kind.IDENTITY_UNLINKED: ["github"],
-    Kind.FACTOR_ENROLLED: ["authenticator app"],
-    Kind.FACTOR_UNENROLLED: ["authenticator app"],
+    EmailKind.EMAIL_CHANGE: ["ann@example.org", "new@example.org"],
+    EmailKind.EMAIL_CHANGED: ["old@example.org", "ann@example.org"],
+    EmailKind.PHONE_CHANGED: ["4915100000002", "4915100000001"],
+    EmailKind.IDENTITY_LINKED: ["github"],
+    EmailKind.IDENTITY_UNLINKED: ["github"],
+    EmailKind.FACTOR_ENROLLED: ["authenticator app"],
+    EmailKind.FACTOR_UNENROLLED: ["authenticator app"],
 }
 
 
-def written(kind: Kind, source: Source, facts: Facts = FACTS) -> Letter:
+def written(kind: EmailKind, source: TemplateSource, facts: TemplateValues = FACTS) -> RenderedEmail:
     return read_templates({kind: source}, []).write(kind, facts)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_default_letter_of_every_kind_is_complete(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(EmailKind))
+def test_default_letter_of_every_kind_is_complete(kind: EmailKind) -> None:
     letter = read_templates({}, []).write(kind, FACTS)
 
     for body in (letter.html, letter.text):
@@ -62,29 +68,29 @@ def test_default_letter_of_every_kind_is_complete(kind: Kind) -> None:
     assert "{{" not in letter.subject
     assert ("https://api.example/auth/v1/verify?token=ab&type=signup" in letter.text) is (kind in LINKED)
     assert ("verify?token=ab&amp;type=signup" in letter.html) is (kind in LINKED)
-    assert ("123456" in letter.text) is (kind in LINKED or kind is Kind.REAUTHENTICATION)
+    assert ("123456" in letter.text) is (kind in LINKED or kind is EmailKind.REAUTHENTICATION)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_default_letter_holds_without_any_facts(kind: Kind) -> None:
-    letter = read_templates({}, []).write(kind, Facts())
+@pytest.mark.parametrize("kind", list(EmailKind))
+def test_default_letter_holds_without_any_facts(kind: EmailKind) -> None:
+    letter = read_templates({}, []).write(kind, TemplateValues())
 
     assert letter.html.rstrip().endswith("</html>")
 
 
 def test_code_stands_in_the_subject_of_a_reauthentication() -> None:
-    letter = read_templates({}, []).write(Kind.REAUTHENTICATION, FACTS)
+    letter = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
 
     assert letter.subject == "123456 is your verification code"
 
 
 def test_own_template_in_the_settings_replaces_html_and_text() -> None:
-    source = Source(
+    source = TemplateSource(
         subject="Hi {{ .Data.name }}",
         content='<p>Go <a href="{{ .SiteURL }}/c?t={{ .TokenHash }}">on</a></p>',
     )
 
-    letter = written(Kind.CONFIRMATION, source)
+    letter = written(EmailKind.CONFIRMATION, source)
 
     assert letter.subject == "Hi Ann"
     assert letter.html == '<p>Go <a href="https://app.example/c?t=ab">on</a></p>'
@@ -92,7 +98,7 @@ def test_own_template_in_the_settings_replaces_html_and_text() -> None:
 
 
 def test_own_subject_keeps_the_default_bodies() -> None:
-    letter = written(Kind.RECOVERY, Source(subject="Pass & word"))
+    letter = written(EmailKind.RECOVERY, TemplateSource(subject="Pass & word"))
 
     assert letter.subject == "Pass & word"
     assert "Or enter this code: 123456" in letter.text
@@ -103,29 +109,29 @@ def test_file_is_sought_in_each_folder_in_turn(tmp_path: Path) -> None:
     (tmp_path / "b" / "templates" / "invite.html").write_text(
         "\ufeff<p>Come, {{ .Email }}</p>", encoding="utf-8"
     )
-    source = Source(content_path="./templates/invite.html")
+    source = TemplateSource(content_path="./templates/invite.html")
 
     templates = read_templates({"invite": source}, [tmp_path / "a", tmp_path / "b"])
 
-    assert templates.write(Kind.INVITE, FACTS).html == "<p>Come, ann@example.org</p>"
+    assert templates.write(EmailKind.INVITE, FACTS).html == "<p>Come, ann@example.org</p>"
 
 
 def test_what_users_wrote_is_escaped_in_html_and_not_in_text() -> None:
-    facts = Facts(email="a@b.example", data={"name": "<img src=x onerror=alert(1)>"})
+    facts = TemplateValues(email="a@b.example", data={"name": "<img src=x onerror=alert(1)>"})
 
-    letter = written(Kind.INVITE, Source(content="<p>{{ .Data.name }}</p>"), facts)
+    letter = written(EmailKind.INVITE, TemplateSource(content="<p>{{ .Data.name }}</p>"), facts)
 
     assert letter.html == "<p>&lt;img src=x onerror=alert(1)&gt;</p>"
     assert letter.text == "<img src=x onerror=alert(1)>\n"
 
 
 def test_endless_letter_is_written_with_the_default() -> None:
-    source = Source(
+    source = TemplateSource(
         content="{{ range .Data.l }}{{ range $.Data.l }}{{ range $.Data.l }}{{ . }}{{ end }}{{ end }}{{ end }}"
     )
-    facts = Facts(token="123456", data={"l": list(range(100))})
+    facts = TemplateValues(token="123456", data={"l": list(range(100))})
 
-    letter = written(Kind.MAGIC_LINK, source, facts)
+    letter = written(EmailKind.MAGIC_LINK, source, facts)
 
     assert "123456" in letter.html
     assert letter.subject == "Your sign-in link"
@@ -136,33 +142,33 @@ def test_endless_letter_is_written_with_the_default() -> None:
     [
         (
             "invite",
-            Source(content="{{ .A"),
+            TemplateSource(content="{{ .A"),
             r"auth\.email\.template\.invite\.content: line 1: .*never closed",
         ),
         (
             "recovery",
-            Source(subject="{{ x }}"),
+            TemplateSource(subject="{{ x }}"),
             r"auth\.email\.template\.recovery\.subject: line 1: .*no function 'x'",
         ),
         (
             "invite",
-            Source(content_path="no.html"),
+            TemplateSource(content_path="no.html"),
             r"template\.invite\.content_path: there is no file no\.html",
         ),
-        ("invite", Source(content_path="folder"), "there is no file folder"),
-        ("invite", Source(content_path="latin.html"), "latin.html is not UTF-8"),
-        ("invite", Source(content_path="broken.html"), r"content_path: broken\.html: line 2: "),
-        ("invite", Source(content_path="long.html"), "too long for a letter"),
+        ("invite", TemplateSource(content_path="folder"), "there is no file folder"),
+        ("invite", TemplateSource(content_path="latin.html"), "latin.html is not UTF-8"),
+        ("invite", TemplateSource(content_path="broken.html"), r"content_path: broken\.html: line 2: "),
+        ("invite", TemplateSource(content_path="long.html"), "too long for a letter"),
         (
             "password_changed_notification",
-            Source(subject="{{"),
+            TemplateSource(subject="{{"),
             r"auth\.email\.notification\.password_changed\.subject",
         ),
-        ("welcome", Source(), "template.welcome: there is no such letter"),
+        ("welcome", TemplateSource(), "template.welcome: there is no such letter"),
     ],
 )
 def test_template_that_cannot_be_used_is_refused_in_words(
-    name: str, source: Source, words: str, tmp_path: Path
+    name: str, source: TemplateSource, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "latin.html").write_bytes(b"\xe4\xff")
@@ -181,18 +187,18 @@ def test_templates_of_the_settings_are_named_by_kind() -> None:
 
     sources = sources_of(email)
 
-    assert set(sources) == {*Kind}
-    assert sources[Kind.INVITE] == Source("Come", "x.html", "")
-    assert sources[Kind.EMAIL_CHANGED] == Source("", "", "<p>")
+    assert set(sources) == {*EmailKind}
+    assert sources[EmailKind.INVITE] == TemplateSource("Come", "x.html", "")
+    assert sources[EmailKind.EMAIL_CHANGED] == TemplateSource("", "", "<p>")
     read_templates(sources_of(Email()), [])
 
 
 def test_default_template_can_be_shown_to_start_from() -> None:
-    assert "{{ .ConfirmationURL }}" in default_html(Kind.INVITE)
+    assert "{{ .ConfirmationURL }}" in default_html(EmailKind.INVITE)
 
 
 def test_secrets_of_a_letter_are_not_shown() -> None:
-    letter = read_templates({}, []).write(Kind.REAUTHENTICATION, FACTS)
+    letter = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
 
     assert "123456" not in repr(FACTS) + repr(letter)
     assert "token=" not in repr(FACTS)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from schemas.settings.auth_delivery import Smtp
-from services.catcher.mailbox import CaughtMail
-from services.catcher.smtp import SmtpServer
+from services.mail_catcher.mailbox import CaughtMail
+from services.mail_catcher.smtp import SmtpServer
 from tests.workers.auth.house import ADMIN, House
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
-from workers.auth.delivery.post import post_of
+from workers.auth.delivery.transport import transport_of
 
 TOLD = {
     "email__notification__mfa_factor_enrolled__enabled": True,
@@ -31,9 +31,9 @@ async def caught() -> AsyncIterator[tuple[CaughtMail, int]]:
 def at(plain: House, port: int, **more: object) -> House:
     """Give a worker that hands its mails to a server on this machine."""
     house = settle(plain.having(**OPEN_FACTORS, **more))
-    post = post_of(Smtp(host="127.0.0.1", port=port, admin_email="shop@example.org"))
-    accounts = house.accounts
-    made = replace(accounts, outbox=replace(accounts.outbox, post=post))
+    post = transport_of(Smtp(host="127.0.0.1", port=port, admin_email="shop@example.org"))
+    context = house.context
+    made = replace(context, outbox=replace(context.outbox, transport=post))
     return House(made, house.admin, house.clock)
 
 
@@ -51,7 +51,7 @@ async def test_a_user_is_told_of_factors_that_come_and_go(plain: House, caught: 
     await house.ok("POST", "/factors/recovery-codes", {}, high.caller)
     await house.ok("DELETE", "/factors/recovery-codes", None, high.caller)
     await house.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
-    await house.accounts.outbox.close()
+    await house.context.outbox.close()
 
     came, went = "A second factor was added to your account", "A second factor was removed from your account"
     assert told(mail) == [([high.email], each) for each in (came, came, went, went)]

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from schemas.caller import Anonymous, User
+from schemas.caller import AnonymousCaller, UserCaller
 from schemas.settings.types import Duration
 from tests.workers.auth.house import House, Signed, claims_of
 from tests.workers.auth.second_factors import (
@@ -21,7 +21,7 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.vault import is_sealed
+from workers.auth.model.vault import is_sealed
 
 NEEDS_AAL2 = (403, "insufficient_aal")
 
@@ -73,7 +73,7 @@ async def test_a_secret_is_not_in_clear_in_the_database(house: House):
     assert row is not None
     assert is_sealed(row["secret"])
     assert app.secret not in repr(row)
-    assert house.accounts.vault.open(row["secret"], uuid.UUID(app.id)) == app.secret
+    assert house.context.vault.open(row["secret"], uuid.UUID(app.id)) == app.secret
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ async def test_verified_factors_do_not_expire(house: House):
 async def test_only_a_user_with_a_session_and_an_address_has_factors(house: House, method: str, target: str):
     anonymous = house.signed(await house.ok("POST", "/signup", {}))
     signed = await house.sign_up()
-    by_hand = User(json.dumps({"sub": signed.id, "role": "authenticated"}).encode())
-    hidden = User(json.dumps({"sub": anonymous.id, "session_id": anonymous.session_id}).encode())
+    by_hand = UserCaller(json.dumps({"sub": signed.id, "role": "authenticated"}).encode())
+    hidden = UserCaller(json.dumps({"sub": anonymous.id, "session_id": anonymous.session_id}).encode())
 
-    assert (await house.refused(method, target, {}, Anonymous()))[:2] == (401, "no_authorization")
+    assert (await house.refused(method, target, {}, AnonymousCaller()))[:2] == (401, "no_authorization")
     assert (await house.refused(method, target, {}, anonymous.caller))[:2] == (403, "no_authorization")
     assert (await house.refused(method, target, {}, hidden))[:2] == (403, "no_authorization")
     assert (await house.refused(method, target, {}, by_hand))[:2] == (403, "session_not_found")

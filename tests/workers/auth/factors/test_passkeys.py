@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.caller import Anonymous, Caller, User
+from schemas.caller import AnonymousCaller, Caller, UserCaller
 from tests.workers.auth.authenticator import (
     BACKED_UP,
     ELIGIBLE,
@@ -46,7 +46,7 @@ def open_house(house: House) -> House:
 async def verify_refused(
     house: House, where: str, answer: object, caller: Caller | None = None
 ) -> tuple[int, str, str]:
-    return await house.refused("POST", f"{where}/verify", answer, caller or Anonymous())
+    return await house.refused("POST", f"{where}/verify", answer, caller or AnonymousCaller())
 
 
 # --- The way through ---------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ async def test_who_has_a_second_factor_needs_it_to_add_and_delete(open_house: Ho
     late = await registering(open_house, signed, Authenticator())
     _, raised = await enrolled(open_house, signed, Authenticator())
     low = await open_house.sign_in(signed.email)
-    by_hand = User(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
+    by_hand = UserCaller(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
 
     for caller in (low.caller, by_hand):
         assert await open_house.refused("POST", f"{REGISTRATION}/options", {}, caller) == LOW

@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Messagebird, TwilioVerify
+from schemas.settings.auth_delivery import Messagebird, TwilioVerifySettings
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
 from tests.workers.auth.house import ADMIN, House, Signed, claims_of, number, told
 from tests.workers.auth.second_factors import OPEN_FACTORS, factors_of, settle
-from workers.auth.accounts.codes.codes import is_code_of
 from workers.auth.delivery.sms import messagebird, twilio_verify
 from workers.auth.delivery.sms.sender import SmsSender
+from workers.auth.model.codes import is_code_of
 
 WRONG = (422, "mfa_verification_failed", "Invalid MFA Phone code entered")
 
@@ -40,13 +40,13 @@ class Phones:
     def by(self, sender: SmsSender, **settings: object) -> "Phones":
         """Give the same with another sender, and other settings."""
         house = self.house.having(**settings)
-        accounts = house.accounts
-        made = replace(accounts, outbox=replace(accounts.outbox, sms=sender))
+        context = house.context
+        made = replace(context, outbox=replace(context.outbox, sms=sender))
         return replace(self, house=House(made, house.admin, house.clock))
 
     def having(self, **settings: object) -> "Phones":
         account = Messagebird(access_key=Secret("key"), originator="Shop")
-        sender = messagebird.MessageBird(account, self.session, base_url=self.provider.url)
+        sender = messagebird.MessageBirdSender(account, self.session, base_url=self.provider.url)
         return self.by(sender, **settings)
 
     async def enroll(self, signed: Signed, phone: str | None = None, **more: object) -> str:
@@ -118,7 +118,7 @@ async def test_a_code_is_not_in_clear_in_the_database(phones: Phones):
 
     assert row is not None
     assert re.fullmatch(r"[0-9a-f]{56}", row["otp_code"])
-    assert is_code_of(row["otp_code"], phones.last_code, phone, phones.house.accounts.code_key)
+    assert is_code_of(row["otp_code"], phones.last_code, phone, phones.house.context.code_key)
     assert str(row["ip_address"]) == "192.0.2.7"
 
 
@@ -301,8 +301,8 @@ async def test_a_code_is_void_once_an_admin_changes_the_number(phones: Phones):
 
 
 async def test_a_provider_that_makes_the_codes_is_asked(phones: Phones):
-    account = TwilioVerify(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
-    sender = twilio_verify.TwilioVerify(account, phones.session, base_url=phones.provider.url)
+    account = TwilioVerifySettings(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
+    sender = twilio_verify.TwilioVerifySender(account, phones.session, base_url=phones.provider.url)
     own = phones.by(sender)
     signed = await own.house.sign_up()
     id = await own.enroll(signed)
@@ -326,8 +326,8 @@ async def test_a_provider_that_makes_the_codes_is_asked(phones: Phones):
 
 
 async def test_guesses_at_a_provider_that_makes_the_codes_are_counted(phones: Phones):
-    account = TwilioVerify(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
-    sender = twilio_verify.TwilioVerify(account, phones.session, base_url=phones.provider.url)
+    account = TwilioVerifySettings(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
+    sender = twilio_verify.TwilioVerifySender(account, phones.session, base_url=phones.provider.url)
     own = phones.by(sender)
     signed = await own.house.sign_up()
     id = await own.enroll(signed)

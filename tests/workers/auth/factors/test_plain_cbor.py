@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.auth.factors.plain_cbor import NotPlain, cbor_of_authenticator_data, refuse_unless_plain
+from workers.auth.factors.plain_cbor import NotPlain, cbor_of_authenticator_data, require_plain
 
 _leaf = (
     st.integers(-(2**64), 2**64 - 1)
@@ -31,9 +31,9 @@ def _depth(value: object) -> int:
 
 @given(_plain.filter(lambda value: _depth(value) <= 8), _plain.filter(lambda value: _depth(value) <= 8))
 def test_plain_items_pass_alone_and_in_a_row(one: object, other: object):
-    refuse_unless_plain(b"")
-    refuse_unless_plain(cbor2.dumps(one))
-    refuse_unless_plain(cbor2.dumps(one) + cbor2.dumps(other))
+    require_plain(b"")
+    require_plain(cbor2.dumps(one))
+    require_plain(cbor2.dumps(one) + cbor2.dumps(other))
 
 
 @given(_plain.filter(lambda value: _depth(value) <= 8), st.data())
@@ -42,13 +42,13 @@ def test_items_that_are_cut_are_refused(value: object, data: st.DataObject):
     cut = whole[: data.draw(st.integers(1, len(whole) - 1))] if len(whole) > 1 else b"\x18"
 
     with pytest.raises(NotPlain):
-        refuse_unless_plain(cut)
+        require_plain(cut)
 
 
 @given(st.binary(max_size=200))
 def test_what_passes_does_not_grow_when_it_is_written_again(data: bytes):
     try:
-        refuse_unless_plain(data)
+        require_plain(data)
         first = cbor2.CBORDecoder(io.BytesIO(data)).decode() if data else None
     except (NotPlain, cbor2.CBORDecodeError):  # plain bytes may still be no UTF-8, or a list as a key
         return
@@ -85,7 +85,7 @@ def bomb(levels: int) -> bytes:
 )
 def test_what_hurts_is_refused(data: bytes):
     with pytest.raises(NotPlain):
-        refuse_unless_plain(data)
+        require_plain(data)
 
 
 def test_authenticator_data_end_in_cbor():

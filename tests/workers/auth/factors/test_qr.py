@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 import segno
 
-from workers.auth.factors.qr import MOST_BYTES, svg_of
+from workers.auth.factors.qr import MAX_BYTES, svg_of
 
 TEXT = "otpauth://totp/example.org:a@example.org?secret=JBSWY3DPEHPK3PXP&issuer=example.org"
 
@@ -55,7 +55,7 @@ def test_a_browser_shows_the_picture_from_a_data_address_as_it_is():
 
 
 def test_a_text_that_is_too_long_is_refused():
-    assert svg_of("x" * MOST_BYTES)
-    for text in ("x" * (MOST_BYTES + 1), "ä" * (MOST_BYTES // 2 + 1)):
+    assert svg_of("x" * MAX_BYTES)
+    for text in ("x" * (MAX_BYTES + 1), "ä" * (MAX_BYTES // 2 + 1)):
         with pytest.raises(ValueError, match="too long"):
             svg_of(text)

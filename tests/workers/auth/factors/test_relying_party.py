@@ -7,7 +7,7 @@ import pytest
 
 from schemas.settings.auth import Auth
 from schemas.settings.tree import Settings
-from workers.auth.factors.relying_party import RelyingParty, refuse_foreign_page, relying_party
+from workers.auth.factors.relying_party import RelyingParty, reject_foreign_page, relying_party
 from workers.auth.factors.webauthn_credentials import Unverified
 
 PARTY = RelyingParty("example.com", "Example", ("https://app.example.com", "https://example.com"))
@@ -44,7 +44,7 @@ def test_where_the_settings_are_silent_the_site_is_the_party(site: str, id: str,
 
 @pytest.mark.parametrize("origin", PARTY.origins)
 def test_pages_of_the_origins_are_ours(origin: str):
-    refuse_foreign_page(PARTY, json.dumps({"origin": origin, "crossOrigin": False, "more": 1}).encode())
+    reject_foreign_page(PARTY, json.dumps({"origin": origin, "crossOrigin": False, "more": 1}).encode())
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_pages_of_the_origins_are_ours(origin: str):
 )
 def test_other_pages_are_not(told: object, reason: str):
     with pytest.raises(Unverified, match=reason):
-        refuse_foreign_page(PARTY, json.dumps(told).encode())
+        reject_foreign_page(PARTY, json.dumps(told).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_is_no_page(data: bytes):
     with pytest.raises(Unverified, match="malformed"):
-        refuse_foreign_page(PARTY, data)
+        reject_foreign_page(PARTY, data)

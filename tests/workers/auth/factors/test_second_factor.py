@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from workers.auth.factors.second_factor import Answer, ChallengeRow, FactorRow, NewChallenge, NewFactor
+from workers.auth.factors.second_factor import ChallengeRow, FactorAnswer, FactorRow, NewChallenge, NewFactor
 
 NOW = datetime.now(UTC)
 
@@ -16,7 +16,7 @@ def test_what_is_secret_in_a_factor_shows_in_no_text():
         ChallengeRow(uuid4(), uuid4(), NOW, True, otp_code="SECRET", web_authn_session_data={"c": "SECRET"}),
         NewFactor({"totp": "SECRET"}, secret="SECRET"),
         NewChallenge({"a": "SECRET"}, otp_code="SECRET", web_authn_session_data=b"SECRET"),
-        Answer("SECRET", {"a": "SECRET"}),
+        FactorAnswer("SECRET", {"a": "SECRET"}),
     )
 
     assert "SECRET" not in repr(values)

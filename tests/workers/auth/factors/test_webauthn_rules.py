@@ -30,30 +30,36 @@ from tests.workers.auth.authenticator import (
 )
 from tests.workers.auth.factors.test_plain_cbor import bomb
 from workers.auth.factors.relying_party import RelyingParty
-from workers.auth.factors.webauthn_credentials import Assertion, Kept, Known, NewCredential, Unverified
+from workers.auth.factors.webauthn_credentials import (
+    KnownCredential,
+    NewCredential,
+    StoredCredential,
+    Unverified,
+    WebauthnAssertion,
+)
 from workers.auth.factors.webauthn_rules import (
     creation_options,
     credential_id,
     new_challenge,
     request_options,
-    told_user_handle,
+    response_user_handle,
     user_handle,
     verify_creation,
     verify_request,
 )
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 PARTY = RelyingParty(RP_ID, "Example", (ORIGIN, "https://www.example.com"))
-USER = User(UUID(int=1), email="ada@example.org", raw_user_meta_data={"full_name": "Ada"})
+USER = AuthUser(UUID(int=1), email="ada@example.org", raw_user_meta_data={"full_name": "Ada"})
 
 
 def creation(
-    known: list[Known] | None = None, *, is_passkey: bool = True, user: User = USER
+    known: list[KnownCredential] | None = None, *, is_passkey: bool = True, user: AuthUser = USER
 ) -> dict[str, Any]:
     return creation_options(PARTY, user, new_challenge(), known or [], 300, is_passkey=is_passkey)
 
 
-def request(allowed: list[Known] | None = None) -> dict[str, Any]:
+def request(allowed: list[KnownCredential] | None = None) -> dict[str, Any]:
     return request_options(PARTY, new_challenge(), allowed or [], 300)
 
 
@@ -62,11 +68,11 @@ def created(one: Authenticator, **changes: Any) -> NewCredential:
     return verify_creation(PARTY, unbase64url(options["challenge"]), one.create(options) | changes)
 
 
-def kept(made: NewCredential) -> Kept:
-    return Kept(made.public_key, made.sign_count, made.is_backup_eligible)
+def kept(made: NewCredential) -> StoredCredential:
+    return StoredCredential(made.public_key, made.sign_count, made.is_backup_eligible)
 
 
-def used(one: Authenticator, by: Kept) -> Assertion:
+def used(one: Authenticator, by: StoredCredential) -> WebauthnAssertion:
     options = request()
     return verify_request(PARTY, unbase64url(options["challenge"]), one.get(options), by)
 
@@ -75,7 +81,7 @@ def used(one: Authenticator, by: Kept) -> Assertion:
 
 
 def test_options_to_make_a_passkey():
-    known = [Known(b"old", ("usb", "unheard of")), Known(b"older")]
+    known = [KnownCredential(b"old", ("usb", "unheard of")), KnownCredential(b"older")]
 
     options = creation(known)
 
@@ -109,13 +115,17 @@ def test_options_to_make_a_factor_leave_room_on_the_key():
 @pytest.mark.parametrize(
     ("user", "name", "shown"),
     [
-        (User(UUID(int=1), phone="49123"), "49123", "49123"),
-        (User(UUID(int=1)), str(UUID(int=1)), str(UUID(int=1))),
-        (User(UUID(int=1), email="a@b.c", raw_user_meta_data={"name": "x" * 99}), "a@b.c", "x" * 64),
-        (User(UUID(int=1), email="a@b.c", raw_user_meta_data={"full_name": 1, "name": ""}), "a@b.c", "a@b.c"),
+        (AuthUser(UUID(int=1), phone="49123"), "49123", "49123"),
+        (AuthUser(UUID(int=1)), str(UUID(int=1)), str(UUID(int=1))),
+        (AuthUser(UUID(int=1), email="a@b.c", raw_user_meta_data={"name": "x" * 99}), "a@b.c", "x" * 64),
+        (
+            AuthUser(UUID(int=1), email="a@b.c", raw_user_meta_data={"full_name": 1, "name": ""}),
+            "a@b.c",
+            "a@b.c",
+        ),
     ],
 )
-def test_everybody_has_a_name(user: User, name: str, shown: str):
+def test_everybody_has_a_name(user: AuthUser, name: str, shown: str):
     told = creation(user=user)["user"]
 
     assert (told["name"], told["displayName"]) == (name, shown)
@@ -131,7 +141,7 @@ def test_options_to_use_a_passkey_name_none():
 
 
 def test_options_to_use_a_factor_name_it():
-    assert request([Known(b"id", ("usb",))])["allowCredentials"] == [
+    assert request([KnownCredential(b"id", ("usb",))])["allowCredentials"] == [
         {"id": base64url(b"id"), "type": "public-key", "transports": ["usb"]}
     ]
 
@@ -267,14 +277,14 @@ def test_a_credential_is_used_and_its_counter_moves_on():
     made = created(one)
     one.flags |= BACKED_UP
 
-    assert used(one, kept(made)) == Assertion(2, True, True)
+    assert used(one, kept(made)) == WebauthnAssertion(2, True, True)
 
 
 def test_a_credential_without_a_counter_is_used_again_and_again():
     one = Authenticator(counts=False)
     made = created(one)
 
-    assert used(one, kept(made)) == used(one, kept(made)) == Assertion(0, False, True)
+    assert used(one, kept(made)) == used(one, kept(made)) == WebauthnAssertion(0, False, True)
 
 
 @pytest.mark.parametrize("count", [2, 3, 1000])
@@ -333,8 +343,8 @@ def test_an_answer_says_whose_credential_it_is():
     answer = one.get(request())
 
     assert credential_id(answer) == one.held[0].id
-    assert told_user_handle(answer) == user_handle(USER.id) == str(USER.id).encode()
-    assert told_user_handle(answer | {"response": {}}) == b""
+    assert response_user_handle(answer) == user_handle(USER.id) == str(USER.id).encode()
+    assert response_user_handle(answer | {"response": {}}) == b""
 
 
 @pytest.mark.parametrize("id", [None, 5, "é", "A"])
@@ -343,7 +353,7 @@ def test_an_id_that_is_none_is_refused(id: object):
         credential_id({"id": id})
     if id is not None:
         with pytest.raises(Unverified):
-            told_user_handle({"response": {"userHandle": id}})
+            response_user_handle({"response": {"userHandle": id}})
 
 
 # --- Anything ----------------------------------------------------------------------------------------------------

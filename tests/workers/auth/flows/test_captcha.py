@@ -13,7 +13,7 @@ from schemas.settings.types import Duration
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.delivery.hooks.service import served
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address
-from workers.auth.services import Services
+from workers.auth.model.context import ServiceUrls
 
 GRANT = "/token?grant_type=password"
 TOKEN = {"gotrue_meta_security": {"captcha_token": "riddle"}}
@@ -56,8 +56,8 @@ def guarded(house: House, riddles: Riddles, provider: str = "hcaptcha", **change
     made = house.having(
         captcha__enabled=True, captcha__provider=provider, captcha__secret=Secret("geheim"), **changes
     )
-    services = Services(hcaptcha=f"{riddles.url}/h", turnstile=f"{riddles.url}/t")
-    return House(replace(made.accounts, services=services), made.admin, made.clock)
+    services = ServiceUrls(hcaptcha=f"{riddles.url}/h", turnstile=f"{riddles.url}/t")
+    return House(replace(made.context, services=services), made.admin, made.clock)
 
 
 @pytest.mark.parametrize(("provider", "path"), [("hcaptcha", "/h"), ("turnstile", "/t")])
@@ -193,7 +193,7 @@ async def test_a_slow_or_missing_service_lets_nobody_in(house: House, riddles: R
 
 
 def test_the_services_live_where_they_live():
-    assert Services() == Services(
+    assert ServiceUrls() == ServiceUrls(
         "https://hcaptcha.com/siteverify",
         "https://challenges.cloudflare.com/turnstile/v0/siteverify",
         "https://api.pwnedpasswords.com/range/",

@@ -1,6 +1,6 @@
 """Every code of the reference page, section 23, with its usual status."""
 
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 
 USUAL = """
 400 unknown validation_failed bad_json captcha_failed provider_disabled oauth_provider_not_supported invalid_credentials
@@ -37,8 +37,8 @@ USUAL = """
 def test_every_code_of_the_reference_is_there_with_its_usual_status() -> None:
     expected = {code: int(line.split()[0]) for line in USUAL.split("\n") if line for code in line.split()[1:]}
 
-    assert {code.value: code.status for code in Code} == expected
+    assert {code.value: code.status for code in ErrorCode} == expected
 
 
 def test_a_code_reads_as_its_text() -> None:
-    assert f"{Code.WEAK_PASSWORD}" == Code.WEAK_PASSWORD.value == "weak_password"
+    assert f"{ErrorCode.WEAK_PASSWORD}" == ErrorCode.WEAK_PASSWORD.value == "weak_password"

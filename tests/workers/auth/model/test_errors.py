@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from schemas.http import header
 from tests.fuzz.mutate import near_text
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import (
     ApiVersion,
     AuthError,
     OAuthError,
-    RaisedError,
+    ProjectSqlError,
     WeakPassword,
+    error_from_database,
     parse_api_version,
     redirect_fields,
-    refusal_of,
 )
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 
@@ -63,7 +63,7 @@ def test_any_header_gives_a_version(text: str) -> None:
 
 
 def test_the_first_shape_has_the_status_as_code() -> None:
-    answer = AuthError(Code.USER_NOT_FOUND, "gone", 403).seen_by(FIRST, "r1").response()
+    answer = AuthError(ErrorCode.USER_NOT_FOUND, "gone", 403).for_version(FIRST, "r1").response()
 
     assert answer.status == 403
     assert json.loads(answer.body) == {"code": 403, "error_code": "user_not_found", "msg": "gone"}
@@ -72,7 +72,7 @@ def test_the_first_shape_has_the_status_as_code() -> None:
 
 
 def test_the_shape_of_2024_has_the_code_and_echoes_the_version() -> None:
-    answer = AuthError(Code.USER_NOT_FOUND, "gone").seen_by(Y2024, "r1").response()
+    answer = AuthError(ErrorCode.USER_NOT_FOUND, "gone").for_version(Y2024, "r1").response()
 
     assert answer.status == 404
     assert json.loads(answer.body) == {"code": "user_not_found", "message": "gone"}
@@ -81,7 +81,7 @@ def test_the_shape_of_2024_has_the_code_and_echoes_the_version() -> None:
 
 @pytest.mark.parametrize("version", ApiVersion)
 def test_pages_may_read_the_headers_by_which_clients_understand_a_refusal(version: ApiVersion) -> None:
-    error = AuthError(Code.USER_NOT_FOUND, "gone", retry_after_s=1, burst=30, status=429).seen_by(
+    error = AuthError(ErrorCode.USER_NOT_FOUND, "gone", retry_after_s=1, burst=30, status=429).for_version(
         version, "r1"
     )
 
@@ -93,15 +93,15 @@ def test_pages_may_read_the_headers_by_which_clients_understand_a_refusal(versio
 
 
 def test_only_errors_of_ours_name_the_request_and_only_in_the_first_shape() -> None:
-    ours = AuthError(Code.UNEXPECTED_FAILURE, "m")
+    ours = AuthError(ErrorCode.UNEXPECTED_FAILURE, "m")
 
-    assert ours.seen_by(FIRST, "r1").body()["error_id"] == "r1"
-    assert "error_id" not in ours.seen_by(Y2024, "r1").body()
-    assert "error_id" not in AuthError(Code.BAD_JSON, "m").seen_by(FIRST, "r1").body()
+    assert ours.for_version(FIRST, "r1").body()["error_id"] == "r1"
+    assert "error_id" not in ours.for_version(Y2024, "r1").body()
+    assert "error_id" not in AuthError(ErrorCode.BAD_JSON, "m").for_version(FIRST, "r1").body()
 
 
 def test_a_refusal_that_nobody_shaped_has_the_first_shape() -> None:
-    assert json.loads(AuthError(Code.CONFLICT, "m").response().body) == {
+    assert json.loads(AuthError(ErrorCode.CONFLICT, "m").response().body) == {
         "code": 409,
         "error_code": "conflict",
         "msg": "m",
@@ -110,21 +110,21 @@ def test_a_refusal_that_nobody_shaped_has_the_first_shape() -> None:
 
 def test_a_refusal_says_when_to_come_back() -> None:
     for version in ApiVersion:
-        error = AuthError(Code.OVER_REQUEST_RATE_LIMIT, "m", retry_after_s=7).seen_by(version, "")
+        error = AuthError(ErrorCode.OVER_REQUEST_RATE_LIMIT, "m", retry_after_s=7).for_version(version, "")
 
         assert ("retry-after", "7") in error.headers()
         assert {("ratelimit-remaining", "0"), ("ratelimit-reset", "7")} <= set(error.headers())
 
 
 def test_only_limits_tell_of_limits() -> None:
-    away = AuthError(Code.UNEXPECTED_FAILURE, "m", 503, retry_after_s=1)
+    away = AuthError(ErrorCode.UNEXPECTED_FAILURE, "m", 503, retry_after_s=1)
 
     assert [name for name, _ in away.headers() if name.startswith("ratelimit")] == []
 
 
 @pytest.mark.parametrize("version", ApiVersion)
 def test_a_weak_password_tells_its_reasons_in_both_shapes(version: ApiVersion) -> None:
-    error = WeakPassword("too short", ["length"]).seen_by(version, "r1")
+    error = WeakPassword("too short", ["length"]).for_version(version, "r1")
 
     assert error.status == 422
     assert error.body()["weak_password"] == {"reasons": ["length"]}
@@ -132,14 +132,14 @@ def test_a_weak_password_tells_its_reasons_in_both_shapes(version: ApiVersion) -
 
 
 def test_half_a_character_in_a_message_is_answered() -> None:
-    answer = AuthError(Code.BAD_JSON, "bad \ud83d").seen_by(FIRST, "").response()
+    answer = AuthError(ErrorCode.BAD_JSON, "bad \ud83d").for_version(FIRST, "").response()
 
     assert json.loads(answer.body)["msg"] == "bad ?"
 
 
 def test_the_oauth_shape_is_the_same_for_every_caller_and_not_kept() -> None:
     for version in ApiVersion:
-        answer = OAuthError("invalid_grant", "Nonces mismatch").seen_by(version, "r1").response()
+        answer = OAuthError("invalid_grant", "Nonces mismatch").for_version(version, "r1").response()
 
         assert answer.status == 400
         assert json.loads(answer.body) == {"error": "invalid_grant", "error_description": "Nonces mismatch"}
@@ -166,19 +166,19 @@ def test_the_oauth_shape_is_the_same_for_every_caller_and_not_kept() -> None:
     ],
 )
 def test_what_sql_of_the_project_raises_reaches_the_caller(sqlstate: str, status: int) -> None:
-    refused = refusal_of(
+    refused = error_from_database(
         DatabaseError(sqlstate, "no such plan", details="d", hint="h"), "Database error saving new user"
     )
 
-    assert isinstance(refused, RaisedError)
+    assert isinstance(refused, ProjectSqlError)
     assert refused.status == status
-    assert refused.seen_by(Y2024, "").body() == {
+    assert refused.for_version(Y2024, "").body() == {
         "code": sqlstate,
         "message": "no such plan",
         "hint": "h",
         "detail": "d",
     }
-    first = refused.seen_by(FIRST, "").body()
+    first = refused.for_version(FIRST, "").body()
     assert first == {
         "code": sqlstate, "error_code": "unexpected_failure", "msg": "no such plan",
         "message": "no such plan", "hint": "h", "detail": "d",
@@ -186,7 +186,7 @@ def test_what_sql_of_the_project_raises_reaches_the_caller(sqlstate: str, status
 
 
 def test_hint_and_detail_are_told_only_where_there_are_any() -> None:
-    body = refusal_of(DatabaseError("P0001", "m")).seen_by(Y2024, "").body()
+    body = error_from_database(DatabaseError("P0001", "m")).for_version(Y2024, "").body()
 
     assert body == {"code": "P0001", "message": "m"}
 
@@ -195,24 +195,24 @@ def test_hint_and_detail_are_told_only_where_there_are_any() -> None:
     "sqlstate", ["42P01", "XX000", "22001", "40001", "57014", "PTabc", "PT", "P0002", "PT4022"]
 )
 def test_other_errors_of_the_database_keep_their_words_to_themselves(sqlstate: str) -> None:
-    refused = refusal_of(
+    refused = error_from_database(
         DatabaseError(sqlstate, 'relation "secret" ...', details="row"), "Database error saving new user"
     )
 
-    assert (refused.status, refused.code) == (500, Code.UNEXPECTED_FAILURE)
-    assert refused.seen_by(Y2024, "").body() == {
+    assert (refused.status, refused.code) == (500, ErrorCode.UNEXPECTED_FAILURE)
+    assert refused.for_version(Y2024, "").body() == {
         "code": "unexpected_failure",
         "message": "Database error saving new user",
     }
 
 
 def test_a_message_is_there_without_being_given() -> None:
-    assert refusal_of(DatabaseError("XX000", "m")).message.startswith("Unexpected failure")
+    assert error_from_database(DatabaseError("XX000", "m")).message.startswith("Unexpected failure")
 
 
 @pytest.mark.parametrize("error", [Disconnected("gone"), PoolTimeout()])
 def test_a_database_that_is_away_is_503_with_a_time(error: Disconnected | PoolTimeout) -> None:
-    refused = refusal_of(error)
+    refused = error_from_database(error)
 
     assert refused.status == 503
     assert ("retry-after", "1") in refused.headers()
@@ -224,15 +224,15 @@ def test_a_database_that_is_away_is_503_with_a_time(error: Disconnected | PoolTi
 @pytest.mark.parametrize(
     ("error", "word"),
     [
-        (AuthError(Code.VALIDATION_FAILED, "m"), "invalid_request"),
-        (AuthError(Code.NO_AUTHORIZATION, "m"), "unauthorized_client"),
-        (AuthError(Code.OTP_EXPIRED, "m"), "access_denied"),
-        (AuthError(Code.UNEXPECTED_FAILURE, "m"), "server_error"),
-        (AuthError(Code.UNEXPECTED_FAILURE, "m", 503), "temporarily_unavailable"),
-        (AuthError(Code.FLOW_STATE_EXPIRED, "m"), "server_error"),
-        (AuthError(Code.SIGNUP_DISABLED, "m"), "access_denied"),
-        (AuthError(Code.USER_BANNED, "m", 400), "access_denied"),
-        (AuthError(Code.PROVIDER_EMAIL_NEEDS_VERIFICATION, "m"), "access_denied"),
+        (AuthError(ErrorCode.VALIDATION_FAILED, "m"), "invalid_request"),
+        (AuthError(ErrorCode.NO_AUTHORIZATION, "m"), "unauthorized_client"),
+        (AuthError(ErrorCode.OTP_EXPIRED, "m"), "access_denied"),
+        (AuthError(ErrorCode.UNEXPECTED_FAILURE, "m"), "server_error"),
+        (AuthError(ErrorCode.UNEXPECTED_FAILURE, "m", 503), "temporarily_unavailable"),
+        (AuthError(ErrorCode.FLOW_STATE_EXPIRED, "m"), "server_error"),
+        (AuthError(ErrorCode.SIGNUP_DISABLED, "m"), "access_denied"),
+        (AuthError(ErrorCode.USER_BANNED, "m", 400), "access_denied"),
+        (AuthError(ErrorCode.PROVIDER_EMAIL_NEEDS_VERIFICATION, "m"), "access_denied"),
     ],
 )
 def test_a_refusal_in_a_redirect_has_a_word_of_oauth(error: AuthError, word: str) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from workers.auth.model import rejections
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rejections import Refusal
+from workers.auth.model.rejections import ErrorTemplate
 
-EXACT: list[tuple[Refusal, int, str, str]] = [
+EXACT: list[tuple[ErrorTemplate, int, str, str]] = [
     (rejections.REQUEST_TIMEOUT, 504, "request_timeout", "Processing this request timed out, please retry after a moment."),
     (rejections.NO_BEARER, 401, "no_authorization", "This endpoint requires a valid Bearer token"),
     (rejections.NO_SUBJECT, 403, "bad_jwt", "invalid claim: missing sub claim"),
@@ -64,7 +64,7 @@ EXACT: list[tuple[Refusal, int, str, str]] = [
     ("refusal", "status", "code", "message"), EXACT, ids=lambda each: getattr(each, "message", None)
 )
 def test_a_refusal_has_the_words_of_the_reference(
-    refusal: Refusal, status: int, code: str, message: str
+    refusal: ErrorTemplate, status: int, code: str, message: str
 ) -> None:
     error = refusal()
 
@@ -94,13 +94,13 @@ def test_a_refusal_has_the_words_of_the_reference(
     ],
 )
 def test_fields_are_filled_in_and_never_read_again(
-    refusal: Refusal, fields: dict[str, object], message: str
+    refusal: ErrorTemplate, fields: dict[str, object], message: str
 ) -> None:
     assert _made(refusal, fields).message == message
 
 
 def test_every_refusal_makes_a_fresh_error() -> None:
-    made = [each for _, each in inspect.getmembers(rejections) if isinstance(each, Refusal)]
+    made = [each for _, each in inspect.getmembers(rejections) if isinstance(each, ErrorTemplate)]
     names = [{name for _, name, _, _ in string.Formatter().parse(each.message) if name} for each in made]
 
     errors = [_made(each, dict.fromkeys(fields, "x")) for each, fields in zip(made, names, strict=True)]
@@ -116,5 +116,5 @@ def test_one_place_may_answer_with_another_status() -> None:
     assert rejections.OVER_REQUEST_RATE(retry_after_s=3).retry_after_s == 3
 
 
-def _made(refusal: Refusal, fields: dict[str, object]) -> AuthError:
+def _made(refusal: ErrorTemplate, fields: dict[str, object]) -> AuthError:
     return refusal(**fields)  # type: ignore[arg-type]  # names of a template, none of them an argument of its own

@@ -8,7 +8,7 @@ from workers.graphql.following.carried import carried
 from workers.graphql.plan.inputs import Reader
 from workers.graphql.plan.tree import All, Any, Compare, Condition, IsNull, Not, Operand
 from workers.realtime.filters import parse_filter
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 
 
 def compare(column: str, operator: str, value: bytes | None, *, is_any: bool = False) -> Compare:
@@ -33,7 +33,7 @@ def test_comparisons_that_hold_together_are_carried_whole(condition: Condition |
 
 def test_the_rest_is_left_and_variables_are_filled_in() -> None:
     either = Any((compare("a", "=", b"1"), compare("a", "=", b"2")))
-    variable = Compare("b", "=", Operand(Slot(0), "text"))
+    variable = Compare("b", "=", Operand(ParameterSlot(0), "text"))
     readers = [Reader(("v",), str)]
     left: list[Condition] = [
         either,

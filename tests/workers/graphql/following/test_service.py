@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.requests.serve import Streamed
-from schemas.caller import Caller, Service
+from broker.requests.handler import StreamedResponse
+from schemas.caller import Caller, ServiceCaller
 from schemas.http import Request, Response, header
 from schemas.subscriptions import (
     MEDIA_TYPE,
@@ -16,18 +16,18 @@ from schemas.subscriptions import (
     PLAN,
     ROWS,
     RUN,
-    Changes,
-    Followed,
-    Live,
-    Refused,
-    RowsAsked,
-    RowsFound,
+    LiveQueryPlan,
+    RejectedPlan,
+    RowChangesPlan,
+    RowsAnswer,
+    RowsQuery,
+    SubscriptionPlan,
 )
 from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
 from tests.workers.database.own_server import OwnServer
 from tests.workers.graphql.house import ANON, GRANTS, LOGIN, MEMBER, SCHEMA, SERVICE, House, member
 from tests.workers.rest.bodies import Inline
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.graphql.errors import Refused as RefusedRequest
 from workers.graphql.following.service import SubscribableWorker
 
@@ -43,7 +43,7 @@ create view over_counted as select * from counted;
 comment on view twice is '@graphql({"primary_key_columns": ["name"]})';
 comment on view over_counted is '@graphql({"primary_key_columns": ["n"]})';
 """
-_read: msgspec.msgpack.Decoder[Followed] = msgspec.msgpack.Decoder(Followed)
+_read: msgspec.msgpack.Decoder[SubscriptionPlan] = msgspec.msgpack.Decoder(SubscriptionPlan)
 
 
 class Edge:
@@ -56,21 +56,21 @@ class Edge:
         self.worker = SubscribableWorker(house.worker, house.pool, 1 << 20, lambda: house.state, renewed)
 
     async def ask(self, path: str, body: bytes, caller: Caller | None = None) -> Response:
-        request = Request("test", METHOD, path, caller=caller or Service(), body=body)
+        request = Request("test", METHOD, path, caller=caller or ServiceCaller(), body=body)
         answer = await self.worker.answer(request, Inline(body))  # type: ignore[arg-type]  # read like one
-        assert not isinstance(answer, Streamed)
+        assert not isinstance(answer, StreamedResponse)
         return answer
 
     async def plan(
         self, query: str, variables: Mapping[str, object] | None = None, caller: Caller | None = None
-    ) -> Refused | Live | Changes:
+    ) -> RejectedPlan | LiveQueryPlan | RowChangesPlan:
         answer = await self.ask(PLAN, operation(query, variables), caller)
         assert header(answer.headers, "content-type") == MEDIA_TYPE, answer
         return _read.decode(answer.body)
 
-    async def rows(self, query: str, *keys: list[str], caller: Caller | None = None) -> RowsFound:
-        answer = await self.ask(ROWS, msgspec.msgpack.encode(RowsAsked(operation(query), list(keys))), caller)
-        return msgspec.msgpack.decode(answer.body, type=RowsFound)
+    async def rows(self, query: str, *keys: list[str], caller: Caller | None = None) -> RowsAnswer:
+        answer = await self.ask(ROWS, msgspec.msgpack.encode(RowsQuery(operation(query), list(keys))), caller)
+        return msgspec.msgpack.decode(answer.body, type=RowsAnswer)
 
 
 def operation(query: str, variables: Mapping[str, object] | None = None) -> bytes:
@@ -81,7 +81,7 @@ def operation(query: str, variables: Mapping[str, object] | None = None) -> byte
 async def edge(server: OwnServer) -> AsyncIterator[Edge]:
     roles = login_role(LOGIN, ANON, MEMBER, SERVICE)
     async with fresh_database(server.url, roles, SCHEMA, PUBLISHED, GRANTS) as url:
-        pool = await Pool.open(as_role(url, LOGIN), 2)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 2)
         yield Edge(House.make(pool))
         await pool.close()
 
@@ -101,7 +101,7 @@ async def edge(server: OwnServer) -> AsyncIterator[Edge]:
 async def test_a_live_query_follows_the_tables_it_reads(edge: Edge, query: str, tables: set[str]) -> None:
     followed = await edge.plan("subscription " + query)
 
-    assert isinstance(followed, Live), followed
+    assert isinstance(followed, LiveQueryPlan), followed
     assert set(followed.tables) == {("public", each) for each in tables}
 
 
@@ -127,7 +127,7 @@ async def test_a_live_query_follows_the_tables_it_reads(edge: Edge, query: str, 
 async def test_what_cannot_be_followed_is_refused(edge: Edge, query: str, message: str) -> None:
     followed = await edge.plan("subscription " + query)
 
-    assert isinstance(followed, Refused), followed
+    assert isinstance(followed, RejectedPlan), followed
     assert message in json.loads(followed.errors)[0]["message"]
 
 
@@ -136,7 +136,7 @@ async def test_changes_tell_whose_they_are_and_what_the_feed_decides(edge: Edge)
       kind: event a: node { email } b: node { blogCollection { edges { node { id } } } } old { id score } } }"""
     found = await edge.plan(query, {"plan": 'p"', "e": ["UPDATE", "INSERT"]}, member("ada"))
 
-    assert isinstance(found, Changes)
+    assert isinstance(found, RowChangesPlan)
     assert (found.role, json.loads(found.claims)["sub"], found.table) == (
         MEMBER,
         "ada",
@@ -196,7 +196,7 @@ async def test_queries_and_mutations_are_done_at_once(edge: Edge) -> None:
 @pytest.mark.parametrize("path", [RUN, ROWS])
 async def test_only_subscriptions_are_run(edge: Edge, path: str) -> None:
     body = operation("mutation { deleteFromaccountCollection { affectedCount } }")
-    asked: dict[str, bytes] = {RUN: body, ROWS: msgspec.msgpack.encode(RowsAsked(body, [["1"]]))}
+    asked: dict[str, bytes] = {RUN: body, ROWS: msgspec.msgpack.encode(RowsQuery(body, [["1"]]))}
     answer = await edge.ask(path, asked[path])
 
     assert json.loads(answer.body)["data"] is None
@@ -204,7 +204,7 @@ async def test_only_subscriptions_are_run(edge: Edge, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [(ROWS, b"\xc1"), (ROWS, msgspec.msgpack.encode(RowsAsked(b"{}", []))), (PLAN, b"["), ("/else", b"{}")],
+    [(ROWS, b"\xc1"), (ROWS, msgspec.msgpack.encode(RowsQuery(b"{}", []))), (PLAN, b"["), ("/else", b"{}")],
 )
 async def test_what_is_no_question_is_refused(edge: Edge, path: str, body: Any) -> None:
     with pytest.raises(RefusedRequest):

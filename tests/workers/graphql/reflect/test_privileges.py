@@ -11,7 +11,7 @@ from tests.workers.graphql.library import (
     STRANGER,
     library_snapshot,
 )
-from workers.database.pool import Pool
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.graphql.reflect.privileges import DELETE, INSERT, SELECT, UPDATE, Rights
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import RolesRow
@@ -38,7 +38,7 @@ _KINDS = {"SELECT": SELECT, "INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE
 async def test_rights_are_those_that_postgres_tells(server):
     roles = login_role(LOGIN, READER, EDITOR, MEMBER, STRANGER)
     async with fresh_database(server.url, roles, LIBRARY, GRANTS, _MORE) as url, connected(url) as connection:
-        pool = await Pool.open(url, 1)
+        pool = await ConnectionPool.open(url, 1)
         snapshot = await read(pool, ["library", "archive"])
         await pool.close()
         for role in _ROLES:

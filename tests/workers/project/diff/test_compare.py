@@ -6,8 +6,8 @@ import pytest
 
 from schemas.settings.tree import Settings
 from workers.project.diff.compare import compare
-from workers.project.diff.read import project_schemas, read_snapshot
-from workers.project.door import open_door
+from workers.project.diff.snapshot import project_schemas, read_snapshot
+from workers.project.project_connection import open_project_connection
 
 _BASE = """
 create type public.mood as enum ('sad', 'ok');
@@ -29,7 +29,7 @@ async def sides(project_server, platform_copies):
         for _ in range(2):
             name = await stack.enter_async_context(platform_copies())
             url = project_server.url("postgres", Settings().db.password.reveal(), name)
-            door = await stack.enter_async_context(open_door(url))
+            door = await stack.enter_async_context(open_project_connection(url))
             await door.connection.execute(_BASE)
             doors.append(door)
         yield doors
@@ -90,7 +90,7 @@ async def test_a_change_is_found_and_brought_over(sides, change):
     async with before.connection.transaction():
         for statement in statements:
             await before.connection.execute(statement)
-    await before.clear()
+    await before.reset()
 
     assert statements
     assert await compared(sides) == []
@@ -104,6 +104,6 @@ async def test_a_change_is_taken_back(sides, change):
     statements = await compared(sides)
     for statement in statements:
         await before.connection.execute(statement)
-    await before.clear()
+    await before.reset()
 
     assert await compared(sides) == []

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.project.types.read import read_database
+from workers.project.types.read_catalog import read_database
 
 HERE = Path(__file__).parent
 

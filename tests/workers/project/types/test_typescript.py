@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workers.project.errors import Refused
-from workers.project.types.read import read_database
+from workers.project.errors import ProjectRejected
+from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
 
 HERE = Path(__file__).parent
@@ -158,5 +158,5 @@ async def test_a_schema_without_anything_is_whole(door):
 
 
 async def test_a_schema_that_is_not_there_is_refused(door):
-    with pytest.raises(Refused, match="no schema nowhere"):
+    with pytest.raises(ProjectRejected, match="no schema nowhere"):
         await read_database(door.connection, ["public", "nowhere"])

@@ -9,13 +9,13 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from schemas.caller import Anonymous, Caller
+from schemas.caller import AnonymousCaller, Caller
 from schemas.http import header
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.house import LOGIN, OPTIONS, SERVICE, House, user
-from workers.database.pool import Pool
-from workers.rest.state import State
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.rest.state import RestState
 
 SCHEMA = Path(__file__).with_name("document31.sql").read_text()
 ASKED = "application/vnd.oai.openapi+json;version=3.1"
@@ -31,9 +31,9 @@ async def atlas(server) -> AsyncIterator[House]:
     roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
     async with fresh_database(server.url, roles, SCHEMA) as url:
         catalog = await catalog_of(as_role(url, LOGIN), ["atlas", "annex"])
-        pool = await Pool.open(as_role(url, LOGIN), 2)
+        pool = await ConnectionPool.open(as_role(url, LOGIN), 2)
         api = Api(**options)  # type: ignore[arg-type]  # names and values of the settings
-        yield House(pool, State(api, catalog), api)
+        yield House(pool, RestState(api, catalog), api)
         await pool.close()
 
 
@@ -123,9 +123,9 @@ async def test_a_disabled_root_gives_nothing(atlas: House) -> None:
 
 
 async def test_a_role_sees_what_it_may_use(atlas: House) -> None:
-    anonymous = await described(atlas, Anonymous())
+    anonymous = await described(atlas, AnonymousCaller())
     signed_in = await described(atlas, user("ada"))
-    everything = await described(atlas, Anonymous(), openapi_mode="ignore-privileges")
+    everything = await described(atlas, AnonymousCaller(), openapi_mode="ignore-privileges")
 
     relations = {path for path in anonymous["paths"] if not path.startswith("/rpc/")}
     assert relations == {"/", "/rivers"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.workers.rest.plan.catalogs import CATALOG
-from workers.database.catalog import Argument, Column
+from workers.database.schema_cache.catalog import CatalogArgument, CatalogColumn
 from workers.rest.openapi.types import argument_property, column_property, swagger_type, typed
 
 
@@ -39,8 +39,8 @@ def test_shapes(name: str, shape: dict[str, object]) -> None:
 
 
 def column(**changes: object) -> dict[str, object]:
-    """Give the property of a column that is in no key."""
-    plain = Column("name", "text", "text", base_type="text")
+    """Return the property of a column that is in no key."""
+    plain = CatalogColumn("name", "text", "text", base_type="text")
     return column_property(CATALOG, CATALOG.relations["public", "clients"], replace(plain, **changes))  # type: ignore[arg-type]  # its fields
 
 
@@ -106,4 +106,4 @@ def test_a_note_stands_behind_the_comment() -> None:
     [("integer", "int32"), ("public.color", "color"), ("other.color", "other.color"), ("text[]", "text[]")],
 )
 def test_arguments_leave_out_the_schema_of_the_request(kind: str, shown: str) -> None:
-    assert argument_property(Argument("a", kind), "public")["format"] == shown
+    assert argument_property(CatalogArgument("a", kind), "public")["format"] == shown

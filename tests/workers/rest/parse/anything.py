@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
-from workers.rest.errors import RestError
+from workers.rest.errors.base import RestError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def storable(most: int) -> st.SearchStrategy[str]:
 
 
 def outcome(parse: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | RestError:
-    """Give what a parser gives or how it refuses; any other exception is a defect and passes."""
+    """Return what a parser gives or how it refuses; any other exception is a defect and passes."""
     try:
         return parse(*arguments, **named)
     except RestError as refusal:

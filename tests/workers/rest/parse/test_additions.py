@@ -4,28 +4,28 @@ import pytest
 from hypothesis import given
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import BadQuery
-from workers.rest.model import Condition, Field, Filter, JsonStep, Logic, Query, Related
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import Condition, FieldFilter, FieldPath, JsonStep, Logic, RelatedTest, RestQuery
 from workers.rest.parse.additions import parse_distinct, parse_having
 from workers.rest.parse.filters import parse_filter, parse_logic, parse_tree_path
 from workers.rest.parse.query import parse_query
 
-ALL = Field("*")
-B_IS_1 = Filter(Field("b"), "eq", "1")
+ALL = FieldPath("*")
+B_IS_1 = FieldFilter(FieldPath("b"), "eq", "1")
 
 
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
         ("true", ()),
-        ("a", (Field("a"),)),
-        (" a , b ", (Field("a"), Field("b"))),
-        ('"a,b"', (Field("a,b"),)),
-        ('"true"', (Field("true"),)),
-        ("false", (Field("false"),)),
+        ("a", (FieldPath("a"),)),
+        (" a , b ", (FieldPath("a"), FieldPath("b"))),
+        ('"a,b"', (FieldPath("a,b"),)),
+        ('"true"', (FieldPath("true"),)),
+        ("false", (FieldPath("false"),)),
     ],
 )
-def test_distinct_names_fields_or_whole_rows(text: str, fields: tuple[Field, ...]) -> None:
+def test_distinct_names_fields_or_whole_rows(text: str, fields: tuple[FieldPath, ...]) -> None:
     assert parse_distinct(text) == fields
 
 
@@ -35,24 +35,24 @@ def test_what_is_no_list_of_fields_is_refused(text: str) -> None:
         parse_distinct(text)
 
 
-COUNT_2 = Filter(ALL, "gt", "2", aggregate="count")
+COUNT_2 = FieldFilter(ALL, "gt", "2", aggregate="count")
 
 
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("count().gt.2", COUNT_2),
-        ("not.count().gt.2", Filter(ALL, "gt", "2", negated=True, aggregate="count")),
-        ("count().not.gt.2", Filter(ALL, "gt", "2", negated=True, aggregate="count")),
+        ("not.count().gt.2", FieldFilter(ALL, "gt", "2", negated=True, aggregate="count")),
+        ("count().not.gt.2", FieldFilter(ALL, "gt", "2", negated=True, aggregate="count")),
         ("not.count().not.gt.2", COUNT_2),
-        ("a.sum().lte.1.5", Filter(Field("a"), "lte", "1.5", aggregate="sum")),
-        ("not.a.sum().eq.1", Filter(Field("a"), "eq", "1", negated=True, aggregate="sum")),
-        ('"not".count().gt.2', Filter(Field("not"), "gt", "2", aggregate="count")),
-        ("a.count(distinct).in.(1,2)", Filter(Field("a"), "in", ("1", "2"), aggregate="count(distinct)")),
-        ("a->>k::int.max().is.null", Filter(Field("a", (JsonStep("k", True),), "int"), "is", "null", aggregate="max")),
-        ("or(count().gt.2,a.min().eq.1)", Logic("or", False, (COUNT_2, Filter(Field("a"), "eq", "1", aggregate="min")))),
+        ("a.sum().lte.1.5", FieldFilter(FieldPath("a"), "lte", "1.5", aggregate="sum")),
+        ("not.a.sum().eq.1", FieldFilter(FieldPath("a"), "eq", "1", negated=True, aggregate="sum")),
+        ('"not".count().gt.2', FieldFilter(FieldPath("not"), "gt", "2", aggregate="count")),
+        ("a.count(distinct).in.(1,2)", FieldFilter(FieldPath("a"), "in", ("1", "2"), aggregate="count(distinct)")),
+        ("a->>k::int.max().is.null", FieldFilter(FieldPath("a", (JsonStep("k", True),), "int"), "is", "null", aggregate="max")),
+        ("or(count().gt.2,a.min().eq.1)", Logic("or", False, (COUNT_2, FieldFilter(FieldPath("a"), "eq", "1", aggregate="min")))),
         ("not.and(count().gt.2)", Logic("and", True, (COUNT_2,))),
-        ("and(not.count().gt.2)", Logic("and", False, (Filter(ALL, "gt", "2", negated=True, aggregate="count"),))),
+        ("and(not.count().gt.2)", Logic("and", False, (FieldFilter(ALL, "gt", "2", negated=True, aggregate="count"),))),
         ("and(or(count().gt.2))", Logic("and", False, (Logic("or", False, (COUNT_2,)),))),
     ],
 )  # fmt: skip
@@ -72,16 +72,19 @@ def test_what_compares_no_aggregate_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("gt(col).cost", Filter(Field("x"), "gt", Field("cost"))),
-        ("not.eq(col).a->>k", Filter(Field("x"), "eq", Field("a", (JsonStep("k", True),)), negated=True)),
-        ("lt(col).a::int", Filter(Field("x"), "lt", Field("a", cast="int"))),
-        ("isdistinct(col).a", Filter(Field("x"), "isdistinct", Field("a"))),
-        ('eq(col)."a.b"', Filter(Field("x"), "eq", Field("a.b"))),
-        ("fts(col).a", Filter(Field("x"), "fts", "a", config="col")),
+        ("gt(col).cost", FieldFilter(FieldPath("x"), "gt", FieldPath("cost"))),
+        (
+            "not.eq(col).a->>k",
+            FieldFilter(FieldPath("x"), "eq", FieldPath("a", (JsonStep("k", True),)), negated=True),
+        ),
+        ("lt(col).a::int", FieldFilter(FieldPath("x"), "lt", FieldPath("a", cast="int"))),
+        ("isdistinct(col).a", FieldFilter(FieldPath("x"), "isdistinct", FieldPath("a"))),
+        ('eq(col)."a.b"', FieldFilter(FieldPath("x"), "eq", FieldPath("a.b"))),
+        ("fts(col).a", FieldFilter(FieldPath("x"), "fts", "a", config="col")),
     ],
 )
-def test_an_operand_may_be_a_column(text: str, expected: Filter) -> None:
-    assert parse_filter(Field("x"), text) == expected
+def test_an_operand_may_be_a_column(text: str, expected: FieldFilter) -> None:
+    assert parse_filter(FieldPath("x"), text) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,28 +92,28 @@ def test_an_operand_may_be_a_column(text: str, expected: Filter) -> None:
 )
 def test_what_is_no_column_is_refused(text: str) -> None:
     with pytest.raises(BadQuery, match="failed to parse filter"):
-        parse_filter(Field("x"), text)
+        parse_filter(FieldPath("x"), text)
 
 
 @pytest.mark.parametrize(
     ("key", "field"),
-    [("a::text", Field("a", cast="text")), ("a->>k::int", Field("a", (JsonStep("k", True),), "int")), ('"a::b"', Field("a::b"))],
+    [("a::text", FieldPath("a", cast="text")), ("a->>k::int", FieldPath("a", (JsonStep("k", True),), "int")), ('"a::b"', FieldPath("a::b"))],
 )  # fmt: skip
-def test_a_filtered_field_may_be_cast(key: str, field: Field) -> None:
+def test_a_filtered_field_may_be_cast(key: str, field: FieldPath) -> None:
     assert parse_tree_path(key) == ((), field)
 
 
 @pytest.mark.parametrize(
     ("text", "branch"),
     [
-        ("(a(b.eq.1))", Related("a", None, False, (B_IS_1,))),
-        ("(not.a(b.eq.1))", Related("a", None, True, (B_IS_1,))),
-        ("(a!fk(b.eq.1))", Related("a", "fk", False, (B_IS_1,))),
-        ('("a b"!"f k"(b.eq.1))', Related("a b", "f k", False, (B_IS_1,))),
-        ("(a(c(b.eq.1)))", Related("a", None, False, (Related("c", None, False, (B_IS_1,)),))),
-        ("(a(or(b.eq.1,b.eq.1)))", Related("a", None, False, (Logic("or", False, (B_IS_1, B_IS_1)),))),
-        ("(a.eq(col).b::int)", Filter(Field("a"), "eq", Field("b", cast="int"))),
-        ("(a::text.eq.1)", Filter(Field("a", cast="text"), "eq", "1")),
+        ("(a(b.eq.1))", RelatedTest("a", None, False, (B_IS_1,))),
+        ("(not.a(b.eq.1))", RelatedTest("a", None, True, (B_IS_1,))),
+        ("(a!fk(b.eq.1))", RelatedTest("a", "fk", False, (B_IS_1,))),
+        ('("a b"!"f k"(b.eq.1))', RelatedTest("a b", "f k", False, (B_IS_1,))),
+        ("(a(c(b.eq.1)))", RelatedTest("a", None, False, (RelatedTest("c", None, False, (B_IS_1,)),))),
+        ("(a(or(b.eq.1,b.eq.1)))", RelatedTest("a", None, False, (Logic("or", False, (B_IS_1, B_IS_1)),))),
+        ("(a.eq(col).b::int)", FieldFilter(FieldPath("a"), "eq", FieldPath("b", cast="int"))),
+        ("(a::text.eq.1)", FieldFilter(FieldPath("a", cast="text"), "eq", "1")),
     ],
 )
 def test_trees_ask_for_related_rows_and_columns(text: str, branch: Condition) -> None:
@@ -128,15 +131,15 @@ def test_broken_tests_of_related_rows_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("distinct=true", Query(distinct=(((), ()),))),
-        ("c.distinct=a", Query(distinct=((("c",), (Field("a"),)),))),
-        ("having=count().gt.2", Query(having=(((), COUNT_2),))),
-        ("c.d.having=count().gt.2", Query(having=((("c", "d"), COUNT_2),))),
-        ("key=a,b", Query(key=("a", "b"))),
-        ("key=a&key=b", Query(key=("a",))),
+        ("distinct=true", RestQuery(distinct=(((), ()),))),
+        ("c.distinct=a", RestQuery(distinct=((("c",), (FieldPath("a"),)),))),
+        ("having=count().gt.2", RestQuery(having=(((), COUNT_2),))),
+        ("c.d.having=count().gt.2", RestQuery(having=((("c", "d"), COUNT_2),))),
+        ("key=a,b", RestQuery(key=("a", "b"))),
+        ("key=a&key=b", RestQuery(key=("a",))),
     ],
 )
-def test_additions_are_parameters_of_their_own(query: str, expected: Query) -> None:
+def test_additions_are_parameters_of_their_own(query: str, expected: RestQuery) -> None:
     found = parse_query(query)
 
     assert (found.distinct, found.having, found.key) == (expected.distinct, expected.having, expected.key)
@@ -161,7 +164,7 @@ def test_arguments_may_have_the_names_of_additions(name: str) -> None:
 def test_any_text_is_an_addition_or_refused(text: str) -> None:
     assert isinstance(outcome(parse_distinct, text), tuple | BadQuery)
     for having in (text, f"count().{text}", f"or(count().eq.{text})", f"not.{text}"):
-        assert isinstance(outcome(parse_having, having), Filter | Logic | BadQuery)
+        assert isinstance(outcome(parse_having, having), FieldFilter | Logic | BadQuery)
     for tree in (f"(a({text}))", f"({text}(b.eq.1))", f"(a!{text}(b.eq.1))"):
         assert isinstance(outcome(parse_logic, "and", False, tree), Logic | BadQuery)
-    assert isinstance(outcome(parse_filter, Field("x"), f"eq(col).{text}"), Filter | BadQuery)
+    assert isinstance(outcome(parse_filter, FieldPath("x"), f"eq(col).{text}"), FieldFilter | BadQuery)

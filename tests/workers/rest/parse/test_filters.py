@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
-from workers.rest.errors import BadQuery, RestError
-from workers.rest.model import Field, Filter, JsonStep, Logic
+from workers.rest.errors.base import RestError
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import FieldFilter, FieldPath, JsonStep, Logic
 from workers.rest.parse.filters import (
     MAX_DEPTH,
     in_list,
@@ -16,10 +17,10 @@ from workers.rest.parse.filters import (
     parse_logic_path,
     parse_tree_path,
 )
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 from workers.sql.operators import OPERATORS
 
-X = Field("x")
+X = FieldPath("x")
 NOT_AN_OPERATOR = 'expecting "not" or operator (eq, gt, ...)'
 
 
@@ -31,8 +32,8 @@ def test_the_operators_are_those_of_the_reference_page() -> None:
 
 @pytest.mark.parametrize("operator", sorted(set(OPERATORS) - {"in", "is"}))
 def test_every_operator_takes_the_rest_of_the_text(operator: str) -> None:
-    assert parse_filter(X, f'{operator}.a.b,"c")') == Filter(X, operator, 'a.b,"c")')
-    assert parse_filter(X, f"not.{operator}.") == Filter(X, operator, "", negated=True)
+    assert parse_filter(X, f'{operator}.a.b,"c")') == FieldFilter(X, operator, 'a.b,"c")')
+    assert parse_filter(X, f"not.{operator}.") == FieldFilter(X, operator, "", negated=True)
 
 
 @pytest.mark.parametrize("word", ["any", "all"])
@@ -40,7 +41,9 @@ def test_every_operator_takes_the_rest_of_the_text(operator: str) -> None:
     "operator", ["eq", "gt", "gte", "lt", "lte", "like", "ilike", "match", "imatch"]
 )  # fmt: skip
 def test_any_and_all_are_modifiers(operator: str, word: str) -> None:
-    assert parse_filter(X, f"{operator}({word}).{{1,2}}") == Filter(X, operator, "{1,2}", quantifier=word)
+    assert parse_filter(X, f"{operator}({word}).{{1,2}}") == FieldFilter(
+        X, operator, "{1,2}", quantifier=word
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,26 +77,29 @@ def test_other_operators_take_no_modifier(operator: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("like.*a*_%", Filter(X, "like", "%a%_%")),
-        ("ilike.A*", Filter(X, "ilike", "A%")),
-        ("like(any).{a*,*b}", Filter(X, "like", "{a%,%b}", quantifier="any")),
-        ("match.^a*", Filter(X, "match", "^a*")),
-        ("eq.*", Filter(X, "eq", "*")),
-        ("fts.cat", Filter(X, "fts", "cat")),
-        ("fts(german).cat", Filter(X, "fts", "cat", config="german")),
-        ("plfts(english).the cat", Filter(X, "plfts", "the cat", config="english")),
-        ("not.phfts(pg_catalog.simple).a", Filter(X, "phfts", "a", negated=True, config="pg_catalog.simple")),
-        ("wfts.a or -b", Filter(X, "wfts", "a or -b")),
-        ("cs.{a,b}", Filter(X, "cs", "{a,b}")),
-        ("cd.[1,5)", Filter(X, "cd", "[1,5)")),
-        ('cs.{"a":1}', Filter(X, "cs", '{"a":1}')),
-        ("eq.", Filter(X, "eq", "")),
-        ("eq.eq.1", Filter(X, "eq", "eq.1")),
-        ("eq.a\nb", Filter(X, "eq", "a\nb")),
-        ("isdistinct.null", Filter(X, "isdistinct", "null")),
+        ("like.*a*_%", FieldFilter(X, "like", "%a%_%")),
+        ("ilike.A*", FieldFilter(X, "ilike", "A%")),
+        ("like(any).{a*,*b}", FieldFilter(X, "like", "{a%,%b}", quantifier="any")),
+        ("match.^a*", FieldFilter(X, "match", "^a*")),
+        ("eq.*", FieldFilter(X, "eq", "*")),
+        ("fts.cat", FieldFilter(X, "fts", "cat")),
+        ("fts(german).cat", FieldFilter(X, "fts", "cat", config="german")),
+        ("plfts(english).the cat", FieldFilter(X, "plfts", "the cat", config="english")),
+        (
+            "not.phfts(pg_catalog.simple).a",
+            FieldFilter(X, "phfts", "a", negated=True, config="pg_catalog.simple"),
+        ),
+        ("wfts.a or -b", FieldFilter(X, "wfts", "a or -b")),
+        ("cs.{a,b}", FieldFilter(X, "cs", "{a,b}")),
+        ("cd.[1,5)", FieldFilter(X, "cd", "[1,5)")),
+        ('cs.{"a":1}', FieldFilter(X, "cs", '{"a":1}')),
+        ("eq.", FieldFilter(X, "eq", "")),
+        ("eq.eq.1", FieldFilter(X, "eq", "eq.1")),
+        ("eq.a\nb", FieldFilter(X, "eq", "a\nb")),
+        ("isdistinct.null", FieldFilter(X, "isdistinct", "null")),
     ],
 )
-def test_values(text: str, expected: Filter) -> None:
+def test_values(text: str, expected: FieldFilter) -> None:
     assert parse_filter(X, text) == expected
 
 
@@ -105,7 +111,7 @@ def test_values(text: str, expected: Filter) -> None:
     ],
 )  # fmt: skip
 def test_is_takes_five_words_in_any_case(text: str, word: str) -> None:
-    assert parse_filter(X, text) == Filter(X, "is", word)
+    assert parse_filter(X, text) == FieldFilter(X, "is", word)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_is_takes_five_words_in_any_case(text: str, word: str) -> None:
     ],
 )
 def test_lists(text: str, items: tuple[str, ...]) -> None:
-    assert parse_filter(X, text) == Filter(X, "in", items)
+    assert parse_filter(X, text) == FieldFilter(X, "in", items)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +180,9 @@ def test_what_is_no_filter_is_refused_with_its_place(text: str, column: int, det
     ],
 )
 def test_with_a_slot_the_value_is_left_to_each_request(text: str, given: str, bound: bytes) -> None:
-    operand = parse_filter(X, text, Slot(3)).operand
+    operand = parse_filter(X, text, ParameterSlot(3)).operand
 
-    assert isinstance(operand, Slot)
+    assert isinstance(operand, ParameterSlot)
     assert operand.index == 3
     assert (operand.convert(given) if operand.convert else given.encode()) == bound
 
@@ -196,18 +202,18 @@ def test_arguments_of_functions_are_told_from_filters(text: str, answer: bool) -
 @pytest.mark.parametrize(
     ("key", "path", "field"),
     [
-        ("id", (), Field("id")),
-        ("client.name", ("client",), Field("name")),
-        ("a.b.c", ("a", "b"), Field("c")),
-        ("data->>x", (), Field("data", (JsonStep("x", True),))),
-        ("a.data->0->>x", ("a",), Field("data", (JsonStep(0, False), JsonStep("x", True)))),
-        ('"a.b".c', ("a.b",), Field("c")),
-        ('"a.b"', (), Field("a.b")),
-        ("first name", (), Field("first name")),
-        ("some-col", (), Field("some-col")),
+        ("id", (), FieldPath("id")),
+        ("client.name", ("client",), FieldPath("name")),
+        ("a.b.c", ("a", "b"), FieldPath("c")),
+        ("data->>x", (), FieldPath("data", (JsonStep("x", True),))),
+        ("a.data->0->>x", ("a",), FieldPath("data", (JsonStep(0, False), JsonStep("x", True)))),
+        ('"a.b".c', ("a.b",), FieldPath("c")),
+        ('"a.b"', (), FieldPath("a.b")),
+        ("first name", (), FieldPath("first name")),
+        ("some-col", (), FieldPath("some-col")),
     ],
 )
-def test_keys_are_paths_to_fields(key: str, path: tuple[str, ...], field: Field) -> None:
+def test_keys_are_paths_to_fields(key: str, path: tuple[str, ...], field: FieldPath) -> None:
     assert parse_tree_path(key) == (path, field)
 
 
@@ -236,7 +242,7 @@ def test_a_path_to_a_field_has_only_names(key: str) -> None:
         parse_tree_path(key)
 
 
-A, B = Filter(Field("a"), "eq", "1"), Filter(Field("b"), "gt", "2")
+A, B = FieldFilter(FieldPath("a"), "eq", "1"), FieldFilter(FieldPath("b"), "gt", "2")
 
 
 @pytest.mark.parametrize(
@@ -244,37 +250,37 @@ A, B = Filter(Field("a"), "eq", "1"), Filter(Field("b"), "gt", "2")
     [
         ("(a.eq.1)", [A]),
         ("(a.eq.1,b.gt.2)", [A, B]),
-        (" ( a.eq.1 ,  b.gt.2 ) ", [Filter(Field("a"), "eq", "1 "), Filter(Field("b"), "gt", "2 ")]),
-        ("(a.not.eq.1)", [Filter(Field("a"), "eq", "1", negated=True)]),
-        ("(not.a.eq.1)", [Filter(Field("a"), "eq", "1", negated=True)]),
-        ("(not.a.not.eq.1)", [Filter(Field("a"), "eq", "1")]),
-        ("(not.c.is.null,a.eq.1)", [Filter(Field("c"), "is", "null", negated=True), A]),
-        ("(not.eq.1)", [Filter(Field("not"), "eq", "1")]),
+        (" ( a.eq.1 ,  b.gt.2 ) ", [FieldFilter(FieldPath("a"), "eq", "1 "), FieldFilter(FieldPath("b"), "gt", "2 ")]),
+        ("(a.not.eq.1)", [FieldFilter(FieldPath("a"), "eq", "1", negated=True)]),
+        ("(not.a.eq.1)", [FieldFilter(FieldPath("a"), "eq", "1", negated=True)]),
+        ("(not.a.not.eq.1)", [FieldFilter(FieldPath("a"), "eq", "1")]),
+        ("(not.c.is.null,a.eq.1)", [FieldFilter(FieldPath("c"), "is", "null", negated=True), A]),
+        ("(not.eq.1)", [FieldFilter(FieldPath("not"), "eq", "1")]),
         ("(and(a.eq.1,b.gt.2))", [Logic("and", False, (A, B))]),
         ("(or(a.eq.1),b.gt.2)", [Logic("or", False, (A,)), B]),
         ("(not.and(a.eq.1))", [Logic("and", True, (A,))]),
         ("(not.or (a.eq.1))", [Logic("or", True, (A,))]),
         ("(and(or(not.and(a.eq.1))))", [Logic("and", False, (Logic("or", False, (Logic("and", True, (A,)),)),))]),
-        ("(and.eq.1)", [Filter(Field("and"), "eq", "1")]),
-        ("(order.eq.1)", [Filter(Field("order"), "eq", "1")]),
-        ("(android.eq.1)", [Filter(Field("android"), "eq", "1")]),
-        ("(a.in.(1,2),b.gt.2)", [Filter(Field("a"), "in", ("1", "2")), B]),
-        ('(a.in.("1,2",")"))', [Filter(Field("a"), "in", ("1,2", ")"))]),
-        ('(a.eq."x,y)")', [Filter(Field("a"), "eq", "x,y)")]),
-        (r'(a.eq."x\"y")', [Filter(Field("a"), "eq", 'x"y')]),
-        ('(a.eq."x"y)', [Filter(Field("a"), "eq", '"x"y')]),
-        ("(a.eq.)", [Filter(Field("a"), "eq", "")]),
-        ("(a.eq.,b.gt.2)", [Filter(Field("a"), "eq", ""), B]),
-        ("(a.cs.{1,2},b.gt.2)", [Filter(Field("a"), "cs", "{1,2}"), B]),
-        ("(a.eq(any).{1,2})", [Filter(Field("a"), "eq", "{1,2}", quantifier="any")]),
-        ("(a.like.*x*)", [Filter(Field("a"), "like", "%x%")]),
-        ("(a.fts(german).x)", [Filter(Field("a"), "fts", "x", config="german")]),
-        ("(a.is.null)", [Filter(Field("a"), "is", "null")]),
-        ("(data->>k.eq.1)", [Filter(Field("data", (JsonStep("k", True),)), "eq", "1")]),
-        ('("a.b".eq.1)', [Filter(Field("a.b"), "eq", "1")]),
+        ("(and.eq.1)", [FieldFilter(FieldPath("and"), "eq", "1")]),
+        ("(order.eq.1)", [FieldFilter(FieldPath("order"), "eq", "1")]),
+        ("(android.eq.1)", [FieldFilter(FieldPath("android"), "eq", "1")]),
+        ("(a.in.(1,2),b.gt.2)", [FieldFilter(FieldPath("a"), "in", ("1", "2")), B]),
+        ('(a.in.("1,2",")"))', [FieldFilter(FieldPath("a"), "in", ("1,2", ")"))]),
+        ('(a.eq."x,y)")', [FieldFilter(FieldPath("a"), "eq", "x,y)")]),
+        (r'(a.eq."x\"y")', [FieldFilter(FieldPath("a"), "eq", 'x"y')]),
+        ('(a.eq."x"y)', [FieldFilter(FieldPath("a"), "eq", '"x"y')]),
+        ("(a.eq.)", [FieldFilter(FieldPath("a"), "eq", "")]),
+        ("(a.eq.,b.gt.2)", [FieldFilter(FieldPath("a"), "eq", ""), B]),
+        ("(a.cs.{1,2},b.gt.2)", [FieldFilter(FieldPath("a"), "cs", "{1,2}"), B]),
+        ("(a.eq(any).{1,2})", [FieldFilter(FieldPath("a"), "eq", "{1,2}", quantifier="any")]),
+        ("(a.like.*x*)", [FieldFilter(FieldPath("a"), "like", "%x%")]),
+        ("(a.fts(german).x)", [FieldFilter(FieldPath("a"), "fts", "x", config="german")]),
+        ("(a.is.null)", [FieldFilter(FieldPath("a"), "is", "null")]),
+        ("(data->>k.eq.1)", [FieldFilter(FieldPath("data", (JsonStep("k", True),)), "eq", "1")]),
+        ('("a.b".eq.1)', [FieldFilter(FieldPath("a.b"), "eq", "1")]),
     ],
 )  # fmt: skip
-def test_logic_trees(text: str, branches: list[Filter | Logic]) -> None:
+def test_logic_trees(text: str, branches: list[FieldFilter | Logic]) -> None:
     assert parse_logic("or", True, text) == Logic("or", True, tuple(branches))
 
 
@@ -345,15 +351,18 @@ def test_every_list_comes_back_out_of_its_quotes(items: list[str]) -> None:
 def test_every_quoted_value_comes_back_out_of_a_tree(one: str, other: str) -> None:
     tree = parse_logic("and", False, f"(a.eq.{_quoted(one)},b.neq.{_quoted(other)})")
 
-    assert tree.branches == (Filter(Field("a"), "eq", one), Filter(Field("b"), "neq", other))
+    assert tree.branches == (
+        FieldFilter(FieldPath("a"), "eq", one),
+        FieldFilter(FieldPath("b"), "neq", other),
+    )
 
 
 @FEW
 @given(texts)
 def test_any_text_is_a_filter_or_refused(text: str) -> None:
-    assert isinstance(outcome(parse_filter, X, text), Filter | BadQuery)
+    assert isinstance(outcome(parse_filter, X, text), FieldFilter | BadQuery)
     for operator in OPERATORS:
-        assert isinstance(outcome(parse_filter, X, f"not.{operator}.{text}"), Filter | BadQuery)
+        assert isinstance(outcome(parse_filter, X, f"not.{operator}.{text}"), FieldFilter | BadQuery)
 
 
 @FEW

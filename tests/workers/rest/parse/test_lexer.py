@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
-from workers.rest.errors import BadQuery
-from workers.rest.model import Field, JsonStep
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import FieldPath, JsonStep
 from workers.rest.parse.lexer import Scanner, parse_field, parse_name, parse_quoted, parse_type
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_name_is_refused_with_its_place(text: str, column: int, detai
 def test_json_paths_have_keys_and_indexes(text: str, steps: list[tuple[str | int, bool]]) -> None:
     field = parse_field(scanner(text))
 
-    assert field == Field("d", tuple(JsonStep(key, as_text) for key, as_text in steps))
+    assert field == FieldPath("d", tuple(JsonStep(key, as_text) for key, as_text in steps))
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_every_text_comes_back_out_of_its_quotes(text: str) -> None:
 @FEW
 @given(texts)
 def test_any_text_is_a_field_or_refused(text: str) -> None:
-    assert isinstance(outcome(parse_field, scanner(text)), Field | BadQuery)
+    assert isinstance(outcome(parse_field, scanner(text)), FieldPath | BadQuery)

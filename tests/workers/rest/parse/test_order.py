@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, storable, texts
-from workers.rest.errors import BadQuery
-from workers.rest.model import Field, JsonStep, OrderTerm
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import FieldPath, JsonStep, OrderTerm
 from workers.rest.parse.order import parse_order
 
-ID = Field("id")
+ID = FieldPath("id")
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,15 @@ ID = Field("id")
         ("id.nullslast", [OrderTerm(ID, nulls="last")]),
         ("id.asc.nullsfirst", [OrderTerm(ID, descending=False, nulls="first")]),
         ("id.desc.nullslast", [OrderTerm(ID, descending=True, nulls="last")]),
-        ("id,name.desc", [OrderTerm(ID), OrderTerm(Field("name"), descending=True)]),
-        (" id , name ", [OrderTerm(ID), OrderTerm(Field("name"))]),
-        ("data->>x", [OrderTerm(Field("data", (JsonStep("x", True),)))]),
-        ("data->0.desc", [OrderTerm(Field("data", (JsonStep(0, False),)), descending=True)]),
-        ('"a.b,c".desc', [OrderTerm(Field("a.b,c"), descending=True)]),
-        ("client(name)", [OrderTerm(Field("name"), relation="client")]),
-        ("client(name).desc.nullsfirst", [OrderTerm(Field("name"), True, "first", "client")]),
-        ("client(data->>x).asc,id", [OrderTerm(Field("data", (JsonStep("x", True),)), False, None, "client"), OrderTerm(ID)]),
-        ('"my client"("a.b")', [OrderTerm(Field("a.b"), relation="my client")]),
+        ("id,name.desc", [OrderTerm(ID), OrderTerm(FieldPath("name"), descending=True)]),
+        (" id , name ", [OrderTerm(ID), OrderTerm(FieldPath("name"))]),
+        ("data->>x", [OrderTerm(FieldPath("data", (JsonStep("x", True),)))]),
+        ("data->0.desc", [OrderTerm(FieldPath("data", (JsonStep(0, False),)), descending=True)]),
+        ('"a.b,c".desc', [OrderTerm(FieldPath("a.b,c"), descending=True)]),
+        ("client(name)", [OrderTerm(FieldPath("name"), relation="client")]),
+        ("client(name).desc.nullsfirst", [OrderTerm(FieldPath("name"), True, "first", "client")]),
+        ("client(data->>x).asc,id", [OrderTerm(FieldPath("data", (JsonStep("x", True),)), False, None, "client"), OrderTerm(ID)]),
+        ('"my client"("a.b")', [OrderTerm(FieldPath("a.b"), relation="my client")]),
     ],
 )  # fmt: skip
 def test_terms(text: str, terms: list[OrderTerm]) -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_order_is_refused_with_its_place(text: str, column: int, deta
 
 _terms = st.builds(
     OrderTerm,
-    st.builds(Field, storable(8)),
+    st.builds(FieldPath, storable(8)),
     st.sampled_from([None, True, False]),
     st.sampled_from([None, "first", "last"]),
     st.none() | storable(8),

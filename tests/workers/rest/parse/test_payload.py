@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import BadBody
+from workers.rest.errors.parse import BadBody
 from workers.rest.model import Payload
 from workers.rest.parse.payload import CSV, FORM, JSON, check_keys, parse_arguments, parse_rows
 

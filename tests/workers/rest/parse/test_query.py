@@ -7,53 +7,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import BadQuery, RangeNotSatisfiable, RestError
+from workers.rest.errors.base import RestError
+from workers.rest.errors.parse import BadQuery, RangeNotSatisfiable
 from workers.rest.model import (
     STAR,
-    Field,
-    Filter,
+    FieldFilter,
+    FieldPath,
     JsonStep,
     Logic,
     Operand,
     OrderTerm,
     Path,
-    Query,
-    Range,
+    RestQuery,
+    RowRange,
     SelectColumn,
     SelectEmbed,
 )
 from workers.rest.parse.query import HOLE, parse_query, shape_of
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 
-A, B = Field("a"), Field("b")
+A, B = FieldPath("a"), FieldPath("b")
 
 
 @pytest.mark.parametrize(
     ("query", "filters"),
     [
         ("", []),
-        ("a=eq.1", [((), Filter(A, "eq", "1"))]),
-        ("a=gt.1&a=lt.9", [((), Filter(A, "gt", "1")), ((), Filter(A, "lt", "9"))]),
-        ("a=eq.1+2%203", [((), Filter(A, "eq", "1 2 3"))]),
-        ("a=eq.%2B", [((), Filter(A, "eq", "+"))]),
-        ("a=eq.%C3%BC", [((), Filter(A, "eq", "ü"))]),
-        ("a=eq.%FF", [((), Filter(A, "eq", "\ufffd"))]),
-        ("a=eq.%zz", [((), Filter(A, "eq", "%zz"))]),
-        ("a=eq.x=y", [((), Filter(A, "eq", "x=y"))]),
-        ("a%2Db=eq.1", [((), Filter(Field("a-b"), "eq", "1"))]),
-        ("a->>k=eq.1", [((), Filter(Field("a", (JsonStep("k", True),)), "eq", "1"))]),
-        ("c.a=eq.1", [(("c",), Filter(A, "eq", "1"))]),
-        ("c.d.a=not.in.(1,2)", [(("c", "d"), Filter(A, "in", ("1", "2"), negated=True))]),
-        ('"c.a"=eq.1', [((), Filter(Field("c.a"), "eq", "1"))]),
-        ("orders=is.null", [((), Filter(Field("orders"), "is", "null"))]),
-        ("limits=eq.1", [((), Filter(Field("limits"), "eq", "1"))]),
-        ("a=fts(german).x%00", [((), Filter(A, "fts", "x\x00", config="german"))]),
-        ("c.select=eq.1", [(("c",), Filter(Field("select"), "eq", "1"))]),
+        ("a=eq.1", [((), FieldFilter(A, "eq", "1"))]),
+        ("a=gt.1&a=lt.9", [((), FieldFilter(A, "gt", "1")), ((), FieldFilter(A, "lt", "9"))]),
+        ("a=eq.1+2%203", [((), FieldFilter(A, "eq", "1 2 3"))]),
+        ("a=eq.%2B", [((), FieldFilter(A, "eq", "+"))]),
+        ("a=eq.%C3%BC", [((), FieldFilter(A, "eq", "ü"))]),
+        ("a=eq.%FF", [((), FieldFilter(A, "eq", "\ufffd"))]),
+        ("a=eq.%zz", [((), FieldFilter(A, "eq", "%zz"))]),
+        ("a=eq.x=y", [((), FieldFilter(A, "eq", "x=y"))]),
+        ("a%2Db=eq.1", [((), FieldFilter(FieldPath("a-b"), "eq", "1"))]),
+        ("a->>k=eq.1", [((), FieldFilter(FieldPath("a", (JsonStep("k", True),)), "eq", "1"))]),
+        ("c.a=eq.1", [(("c",), FieldFilter(A, "eq", "1"))]),
+        ("c.d.a=not.in.(1,2)", [(("c", "d"), FieldFilter(A, "in", ("1", "2"), negated=True))]),
+        ('"c.a"=eq.1', [((), FieldFilter(FieldPath("c.a"), "eq", "1"))]),
+        ("orders=is.null", [((), FieldFilter(FieldPath("orders"), "is", "null"))]),
+        ("limits=eq.1", [((), FieldFilter(FieldPath("limits"), "eq", "1"))]),
+        ("a=fts(german).x%00", [((), FieldFilter(A, "fts", "x\x00", config="german"))]),
+        ("c.select=eq.1", [(("c",), FieldFilter(FieldPath("select"), "eq", "1"))]),
         ("nokey&&a=eq.1&=", None),
-        ("nokey&&a=eq.1&", [((), Filter(A, "eq", "1"))]),
+        ("nokey&&a=eq.1&", [((), FieldFilter(A, "eq", "1"))]),
     ],
 )
-def test_filters_have_a_path_and_a_field(query: str, filters: list[tuple[Path, Filter]] | None) -> None:
+def test_filters_have_a_path_and_a_field(query: str, filters: list[tuple[Path, FieldFilter]] | None) -> None:
     if filters is None:
         with pytest.raises(BadQuery, match="tree path"):
             parse_query(query)
@@ -64,14 +65,14 @@ def test_filters_have_a_path_and_a_field(query: str, filters: list[tuple[Path, F
 @pytest.mark.parametrize(
     ("query", "logic"),
     [
-        ("or=(a.eq.1,b.eq.2)", [((), Logic("or", False, (Filter(A, "eq", "1"), Filter(B, "eq", "2"))))]),
-        ("and=(a.eq.1)", [((), Logic("and", False, (Filter(A, "eq", "1"),)))]),
-        ("not.or=(a.eq.1)", [((), Logic("or", True, (Filter(A, "eq", "1"),)))]),
-        ("c.or=(a.eq.1)", [(("c",), Logic("or", False, (Filter(A, "eq", "1"),)))]),
-        ("c.d.not.and=(a.eq.1)", [(("c", "d"), Logic("and", True, (Filter(A, "eq", "1"),)))]),
-        ("or=(a.eq.1)&or=(b.eq.2)", [((), Logic("or", False, (Filter(A, "eq", "1"),))), ((), Logic("or", False, (Filter(B, "eq", "2"),)))]),
-        ("or=%28a.eq.%22x%2Cy%22%29", [((), Logic("or", False, (Filter(A, "eq", "x,y"),)))]),
-        ("and=(order.eq.1)", [((), Logic("and", False, (Filter(Field("order"), "eq", "1"),)))]),
+        ("or=(a.eq.1,b.eq.2)", [((), Logic("or", False, (FieldFilter(A, "eq", "1"), FieldFilter(B, "eq", "2"))))]),
+        ("and=(a.eq.1)", [((), Logic("and", False, (FieldFilter(A, "eq", "1"),)))]),
+        ("not.or=(a.eq.1)", [((), Logic("or", True, (FieldFilter(A, "eq", "1"),)))]),
+        ("c.or=(a.eq.1)", [(("c",), Logic("or", False, (FieldFilter(A, "eq", "1"),)))]),
+        ("c.d.not.and=(a.eq.1)", [(("c", "d"), Logic("and", True, (FieldFilter(A, "eq", "1"),)))]),
+        ("or=(a.eq.1)&or=(b.eq.2)", [((), Logic("or", False, (FieldFilter(A, "eq", "1"),))), ((), Logic("or", False, (FieldFilter(B, "eq", "2"),)))]),
+        ("or=%28a.eq.%22x%2Cy%22%29", [((), Logic("or", False, (FieldFilter(A, "eq", "x,y"),)))]),
+        ("and=(order.eq.1)", [((), Logic("and", False, (FieldFilter(FieldPath("order"), "eq", "1"),)))]),
     ],
 )  # fmt: skip
 def test_logic_has_a_path(query: str, logic: list[tuple[Path, Logic]]) -> None:
@@ -81,30 +82,30 @@ def test_logic_has_a_path(query: str, logic: list[tuple[Path, Logic]]) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("select=a", Query(select=(SelectColumn(A),))),
-        ("select=a&select=b", Query(select=(SelectColumn(A),))),
-        ("select=", Query(select=(STAR,))),
-        ("select=c(a)", Query(select=(SelectEmbed("c", (SelectColumn(A),)),))),
-        ("columns=a,b", Query(columns=("a", "b"))),
-        ('columns="a","b"', Query(columns=("a", "b"))),
-        ('columns="a,b", c ', Query(columns=("a,b", "c"))),
-        ("columns=a,a", Query(columns=("a",))),
-        ("columns=a&columns=b", Query(columns=("a",))),
-        ("on_conflict=a,b", Query(on_conflict=("a", "b"))),
-        ("order=a.desc", Query(order=(((), (OrderTerm(A, descending=True),)),))),
-        ("order=", Query()),
-        ("c.order=a", Query(order=((("c",), (OrderTerm(A),)),))),
-        ("c.d.order=a", Query(order=((("c", "d"), (OrderTerm(A),)),))),
-        ("limit=5", Query(ranges=(((), Range(0, 5)),))),
-        ("limit=5&limit=6", Query(ranges=(((), Range(0, 5)),))),
-        ("offset=5", Query(ranges=(((), Range(5)),))),
-        ("limit=5&offset=2", Query(ranges=(((), Range(2, 5)),))),
-        ("limit=ten&offset=-1", Query(ranges=(((), Range()),))),
-        ("c.limit=1&c.d.offset=2", Query(ranges=((("c",), Range(0, 1)), (("c", "d"), Range(2))))),
-        ("limit=" + "9" * 5000, Query(ranges=(((), Range(0, 2**63 - 1)),))),
+        ("select=a", RestQuery(select=(SelectColumn(A),))),
+        ("select=a&select=b", RestQuery(select=(SelectColumn(A),))),
+        ("select=", RestQuery(select=(STAR,))),
+        ("select=c(a)", RestQuery(select=(SelectEmbed("c", (SelectColumn(A),)),))),
+        ("columns=a,b", RestQuery(columns=("a", "b"))),
+        ('columns="a","b"', RestQuery(columns=("a", "b"))),
+        ('columns="a,b", c ', RestQuery(columns=("a,b", "c"))),
+        ("columns=a,a", RestQuery(columns=("a",))),
+        ("columns=a&columns=b", RestQuery(columns=("a",))),
+        ("on_conflict=a,b", RestQuery(on_conflict=("a", "b"))),
+        ("order=a.desc", RestQuery(order=(((), (OrderTerm(A, descending=True),)),))),
+        ("order=", RestQuery()),
+        ("c.order=a", RestQuery(order=((("c",), (OrderTerm(A),)),))),
+        ("c.d.order=a", RestQuery(order=((("c", "d"), (OrderTerm(A),)),))),
+        ("limit=5", RestQuery(ranges=(((), RowRange(0, 5)),))),
+        ("limit=5&limit=6", RestQuery(ranges=(((), RowRange(0, 5)),))),
+        ("offset=5", RestQuery(ranges=(((), RowRange(5)),))),
+        ("limit=5&offset=2", RestQuery(ranges=(((), RowRange(2, 5)),))),
+        ("limit=ten&offset=-1", RestQuery(ranges=(((), RowRange()),))),
+        ("c.limit=1&c.d.offset=2", RestQuery(ranges=((("c",), RowRange(0, 1)), (("c", "d"), RowRange(2))))),
+        ("limit=" + "9" * 5000, RestQuery(ranges=(((), RowRange(0, 2**63 - 1)),))),
     ],
 )
-def test_reserved_parameters(query: str, expected: Query) -> None:
+def test_reserved_parameters(query: str, expected: RestQuery) -> None:
     found = parse_query(query)
 
     assert (found.select, found.columns, found.on_conflict) == (
@@ -156,18 +157,18 @@ def test_a_negative_limit_anywhere_is_refused(query: str) -> None:
     ("query", "arguments", "filters"),
     [
         ("a=1&b=two", [("a", "1"), ("b", "two")], []),
-        ("a=1&id=eq.2", [("a", "1")], [((), Filter(Field("id"), "eq", "2"))]),
+        ("a=1&id=eq.2", [("a", "1")], [((), FieldFilter(FieldPath("id"), "eq", "2"))]),
         ("v=a&v=b", [("v", "a"), ("v", "b")], []),
         ("a={1,2}", [("a", "{1,2}")], []),
         ("a=", [("a", "")], []),
         ("a=x.y", [("a", "x.y")], []),
         ("a.b=1", [("a.b", "1")], []),
-        ("a=not.eq.1", [], [((), Filter(A, "eq", "1", negated=True))]),
+        ("a=not.eq.1", [], [((), FieldFilter(A, "eq", "1", negated=True))]),
         ("limit=1&a=1", [("a", "1")], []),
     ],
 )
 def test_reads_of_functions_have_arguments(
-    query: str, arguments: list[tuple[str, Operand]], filters: list[tuple[Path, Filter]]
+    query: str, arguments: list[tuple[str, Operand]], filters: list[tuple[Path, FieldFilter]]
 ) -> None:
     found = parse_query(query, is_call=True)
 
@@ -222,7 +223,7 @@ def test_requests_of_one_shape_share_a_query_with_slots() -> None:
     assert one == other
     assert (first, second) == (["1", "(x,y)"], ["2", "(z)"])
     slots = [each.operand for _, each in parse_query(one).filters]
-    assert [slot.index for slot in slots if isinstance(slot, Slot)] == [0, 1]
+    assert [slot.index for slot in slots if isinstance(slot, ParameterSlot)] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -279,8 +280,8 @@ def test_values_left_out_come_back_at_their_places(
     )
 
 
-def _filled(query: Query, values: list[str]) -> list[tuple[object, ...]]:
-    """Give filters and arguments with their values in place, as they would reach the database."""
+def _filled(query: RestQuery, values: list[str]) -> list[tuple[object, ...]]:
+    """Return filters and arguments with their values in place, as they would reach the database."""
     found: list[tuple[object, ...]] = [(name, _operand(operand, values)) for name, operand in query.arguments]
     return found + [
         (path, each.field, each.operator, each.negated, _operand(each.operand, values))
@@ -288,10 +289,10 @@ def _filled(query: Query, values: list[str]) -> list[tuple[object, ...]]:
     ]
 
 
-def _operand(operand: Operand | tuple[str, ...] | Field, values: list[str]) -> object:
+def _operand(operand: Operand | tuple[str, ...] | FieldPath, values: list[str]) -> object:
     if isinstance(operand, tuple):
         return parse_literal(operand)
-    if isinstance(operand, Field):
+    if isinstance(operand, FieldPath):
         return operand
     if isinstance(operand, str):
         return operand.encode()
@@ -320,6 +321,6 @@ def test_any_query_string_is_a_query_or_refused(text: str) -> None:
         shape, values = shape_of(query)
         found = outcome(parse_query, shape)
 
-        assert isinstance(found, Query | BadQuery | RangeNotSatisfiable)
-        if isinstance(found, Query):
-            assert len([1 for _, each in found.filters if isinstance(each.operand, Slot)]) == len(values)
+        assert isinstance(found, RestQuery | BadQuery | RangeNotSatisfiable)
+        if isinstance(found, RestQuery):
+            assert len([1 for _, each in found.filters if isinstance(each.operand, ParameterSlot)]) == len(values)

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import RangeNotSatisfiable
-from workers.rest.model import ALL_ROWS, Range
+from workers.rest.errors.parse import RangeNotSatisfiable
+from workers.rest.model import ALL_ROWS, RowRange
 from workers.rest.parse.ranges import LARGEST, intersection, parse_limit, parse_offset, parse_range_header
-from workers.sql.compose import Slot
+from workers.sql.compose import ParameterSlot
 
 ENDLESS = "9" * 10_000
 
@@ -18,11 +18,11 @@ ENDLESS = "9" * 10_000
     [
         (None, ALL_ROWS),
         ("", ALL_ROWS),
-        ("0-9", Range(0, 10)),
-        ("5-", Range(5)),
-        ("0-", Range(0)),
-        ("3-3", Range(3, 1)),
-        ("0-0", Range(0, 1)),
+        ("0-9", RowRange(0, 10)),
+        ("5-", RowRange(5)),
+        ("0-", RowRange(0)),
+        ("3-3", RowRange(3, 1)),
+        ("0-0", RowRange(0, 1)),
         ("bytes=0-9", ALL_ROWS),
         ("items=0-9", ALL_ROWS),
         ("-5", ALL_ROWS),
@@ -30,12 +30,12 @@ ENDLESS = "9" * 10_000
         (" 0-9", ALL_ROWS),
         ("0-9 ", ALL_ROWS),
         ("a-b", ALL_ROWS),
-        ("007-009", Range(7, 3)),
-        (f"0-{ENDLESS}", Range(0, LARGEST)),
-        (f"{ENDLESS}-", Range(LARGEST)),
+        ("007-009", RowRange(7, 3)),
+        (f"0-{ENDLESS}", RowRange(0, LARGEST)),
+        (f"{ENDLESS}-", RowRange(LARGEST)),
     ],
 )
-def test_a_range_header_names_its_first_and_last_row(header: str | None, rows: Range) -> None:
+def test_a_range_header_names_its_first_and_last_row(header: str | None, rows: RowRange) -> None:
     assert parse_range_header(header) == rows
 
 
@@ -85,43 +85,43 @@ def test_an_offset_is_a_whole_number_or_ignored(text: str, offset: int) -> None:
     ("one", "other", "both"),
     [
         (ALL_ROWS, ALL_ROWS, ALL_ROWS),
-        (Range(0, 10), ALL_ROWS, Range(0, 10)),
-        (ALL_ROWS, Range(5), Range(5)),
-        (Range(0, 10), Range(5, 10), Range(5, 5)),
-        (Range(5, 10), Range(0, 10), Range(5, 5)),
-        (Range(2, 3), Range(1, 9), Range(2, 3)),
-        (Range(0, 5), Range(9, 5), Range(9, 0)),
-        (Range(3), Range(7), Range(7)),
-        (Range(3), Range(0, 5), Range(3, 2)),
-        (Range(0, 0), Range(0, 10), Range(0, 0)),
+        (RowRange(0, 10), ALL_ROWS, RowRange(0, 10)),
+        (ALL_ROWS, RowRange(5), RowRange(5)),
+        (RowRange(0, 10), RowRange(5, 10), RowRange(5, 5)),
+        (RowRange(5, 10), RowRange(0, 10), RowRange(5, 5)),
+        (RowRange(2, 3), RowRange(1, 9), RowRange(2, 3)),
+        (RowRange(0, 5), RowRange(9, 5), RowRange(9, 0)),
+        (RowRange(3), RowRange(7), RowRange(7)),
+        (RowRange(3), RowRange(0, 5), RowRange(3, 2)),
+        (RowRange(0, 0), RowRange(0, 10), RowRange(0, 0)),
     ],
 )
-def test_limit_and_header_are_intersected(one: Range, other: Range, both: Range) -> None:
+def test_limit_and_header_are_intersected(one: RowRange, other: RowRange, both: RowRange) -> None:
     assert intersection(one, other) == both
 
 
 def test_a_range_with_a_slot_meets_only_a_whole_one() -> None:
-    slotted = Range(Slot(0), 5)
+    slotted = RowRange(ParameterSlot(0), 5)
 
     assert intersection(slotted, ALL_ROWS) == slotted
     with pytest.raises(TypeError):
-        intersection(slotted, Range(1))
+        intersection(slotted, RowRange(1))
 
 
 _bounds = st.integers(0, 12)
-_ranges = st.builds(Range, _bounds, st.none() | _bounds)
+_ranges = st.builds(RowRange, _bounds, st.none() | _bounds)
 
 
-def _rows(rows: Range) -> set[int]:
+def _rows(rows: RowRange) -> set[int]:
     assert isinstance(rows.offset, int)
-    assert not isinstance(rows.limit, Slot)
+    assert not isinstance(rows.limit, ParameterSlot)
     end = 40 if rows.limit is None else rows.offset + rows.limit
     return set(range(rows.offset, end))
 
 
 @FEW
 @given(_ranges, _ranges)
-def test_an_intersection_holds_the_rows_of_both(one: Range, other: Range) -> None:
+def test_an_intersection_holds_the_rows_of_both(one: RowRange, other: RowRange) -> None:
     assert _rows(intersection(one, other)) == _rows(one) & _rows(other)
 
 
@@ -129,6 +129,6 @@ def test_an_intersection_holds_the_rows_of_both(one: Range, other: Range) -> Non
 @given(texts)
 def test_any_text_is_a_range_or_refused(text: str) -> None:
     for value in (text, f"{text}-", f"0-{text}"):
-        assert isinstance(outcome(parse_range_header, value), Range | RangeNotSatisfiable)
+        assert isinstance(outcome(parse_range_header, value), RowRange | RangeNotSatisfiable)
     outcome(parse_limit, text)
     assert 0 <= parse_offset(text) <= LARGEST

@@ -7,21 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import (
+from workers.rest.errors.base import RestError
+from workers.rest.errors.parse import (
     BadPath,
     BadQuery,
     LimitOnUpsert,
     MethodNotForFunctions,
     RangeNotSatisfiable,
-    RestError,
     RootDisabled,
     SchemaNotExposed,
     UnsupportedMethod,
 )
-from workers.rest.model import ALL_ROWS, Action, ApiRequest, MediaType, Options, Preferences, Range
-from workers.rest.parse.request import Wanted, is_call_path, parse_request, wanted_headers
+from workers.rest.model import (
+    ALL_ROWS,
+    ApiRequest,
+    MediaType,
+    Preferences,
+    RequestAction,
+    RestOptions,
+    RowRange,
+)
+from workers.rest.parse.request import PlanHeaders, is_call_path, parse_request, plan_headers
 
-OPTIONS = Options(
+OPTIONS = RestOptions(
     schemas=("public", "other"),
     max_rows=None,
     tx_end="commit",
@@ -33,44 +41,44 @@ OPTIONS = Options(
     hoisted=frozenset(),
     anonymous_role="anon",
 )
-PLAIN = Wanted()
+PLAIN = PlanHeaders()
 
 
-def asked(method: str, path: str, query: str = "", wanted: Wanted = PLAIN) -> ApiRequest:
+def asked(method: str, path: str, query: str = "", wanted: PlanHeaders = PLAIN) -> ApiRequest:
     return parse_request(method, path, query, wanted, OPTIONS)
 
 
 @pytest.mark.parametrize(
     ("method", "path", "action", "target"),
     [
-        ("GET", "/items", Action.READ, "items"),
-        ("HEAD", "/items", Action.READ, "items"),
-        ("POST", "/items", Action.CREATE, "items"),
-        ("PATCH", "/items", Action.UPDATE, "items"),
-        ("PUT", "/items", Action.UPSERT, "items"),
-        ("DELETE", "/items", Action.DELETE, "items"),
-        ("OPTIONS", "/items", Action.OPTIONS, "items"),
-        ("GET", "/rpc/f", Action.CALL, "f"),
-        ("HEAD", "/rpc/f", Action.CALL, "f"),
-        ("POST", "/rpc/f", Action.CALL, "f"),
-        ("OPTIONS", "/rpc/f", Action.OPTIONS, "f"),
-        ("GET", "/", Action.DESCRIBE, ""),
-        ("HEAD", "/", Action.DESCRIBE, ""),
-        ("OPTIONS", "/", Action.OPTIONS, ""),
-        ("GET", "", Action.DESCRIBE, ""),
-        ("GET", "/rpc", Action.READ, "rpc"),
-        ("GET", "/my%20items", Action.READ, "my items"),
-        ("GET", "/a%2Fb", Action.READ, "a/b"),
-        ("GET", "/%D0%BA", Action.READ, "к"),
-        ("GET", "/a+b", Action.READ, "a+b"),
-        ("GET", "/Items", Action.READ, "Items"),
+        ("GET", "/items", RequestAction.READ, "items"),
+        ("HEAD", "/items", RequestAction.READ, "items"),
+        ("POST", "/items", RequestAction.CREATE, "items"),
+        ("PATCH", "/items", RequestAction.UPDATE, "items"),
+        ("PUT", "/items", RequestAction.UPSERT, "items"),
+        ("DELETE", "/items", RequestAction.DELETE, "items"),
+        ("OPTIONS", "/items", RequestAction.OPTIONS, "items"),
+        ("GET", "/rpc/f", RequestAction.CALL, "f"),
+        ("HEAD", "/rpc/f", RequestAction.CALL, "f"),
+        ("POST", "/rpc/f", RequestAction.CALL, "f"),
+        ("OPTIONS", "/rpc/f", RequestAction.OPTIONS, "f"),
+        ("GET", "/", RequestAction.DESCRIBE, ""),
+        ("HEAD", "/", RequestAction.DESCRIBE, ""),
+        ("OPTIONS", "/", RequestAction.OPTIONS, ""),
+        ("GET", "", RequestAction.DESCRIBE, ""),
+        ("GET", "/rpc", RequestAction.READ, "rpc"),
+        ("GET", "/my%20items", RequestAction.READ, "my items"),
+        ("GET", "/a%2Fb", RequestAction.READ, "a/b"),
+        ("GET", "/%D0%BA", RequestAction.READ, "к"),
+        ("GET", "/a+b", RequestAction.READ, "a+b"),
+        ("GET", "/Items", RequestAction.READ, "Items"),
     ],
 )
-def test_method_and_path_say_what_is_done(method: str, path: str, action: Action, target: str) -> None:
+def test_method_and_path_say_what_is_done(method: str, path: str, action: RequestAction, target: str) -> None:
     found = asked(method, path)
 
     assert (found.action, found.target) == (action, target)
-    assert found.is_rpc is (action is Action.CALL)
+    assert found.is_rpc is (action is RequestAction.CALL)
     assert found.is_head is (method == "HEAD")
     assert is_call_path(path) is path.startswith("/rpc/")
 
@@ -105,25 +113,25 @@ def test_the_root_may_be_disabled() -> None:
     with pytest.raises(RootDisabled):
         parse_request("GET", "/", "", PLAIN, disabled)
     served = parse_request("GET", "/", "", PLAIN, replace(disabled, root_spec="public.root"))
-    assert served.action is Action.DESCRIBE
+    assert served.action is RequestAction.DESCRIBE
 
 
 @pytest.mark.parametrize(
     ("method", "wanted", "schema"),
     [
-        ("GET", Wanted(accept_profile="other"), "other"),
-        ("HEAD", Wanted(accept_profile="other"), "other"),
-        ("OPTIONS", Wanted(accept_profile="other"), "other"),
-        ("POST", Wanted(content_profile="other"), "other"),
-        ("PATCH", Wanted(content_profile="other"), "other"),
-        ("PUT", Wanted(content_profile="other"), "other"),
-        ("DELETE", Wanted(content_profile="other"), "other"),
-        ("GET", Wanted(content_profile="other"), "public"),
-        ("POST", Wanted(accept_profile="other"), "public"),
+        ("GET", PlanHeaders(accept_profile="other"), "other"),
+        ("HEAD", PlanHeaders(accept_profile="other"), "other"),
+        ("OPTIONS", PlanHeaders(accept_profile="other"), "other"),
+        ("POST", PlanHeaders(content_profile="other"), "other"),
+        ("PATCH", PlanHeaders(content_profile="other"), "other"),
+        ("PUT", PlanHeaders(content_profile="other"), "other"),
+        ("DELETE", PlanHeaders(content_profile="other"), "other"),
+        ("GET", PlanHeaders(content_profile="other"), "public"),
+        ("POST", PlanHeaders(accept_profile="other"), "public"),
         ("GET", PLAIN, "public"),
     ],
 )
-def test_the_profile_names_the_schema(method: str, wanted: Wanted, schema: str) -> None:
+def test_the_profile_names_the_schema(method: str, wanted: PlanHeaders, schema: str) -> None:
     found = asked(method, "/items", wanted=wanted)
 
     assert (found.schema, found.negotiated_schema) == (schema, True)
@@ -133,12 +141,12 @@ def test_a_single_schema_is_named_only_when_it_was_asked_for() -> None:
     single = replace(OPTIONS, schemas=("public",))
 
     assert not parse_request("GET", "/items", "", PLAIN, single).negotiated_schema
-    assert parse_request("GET", "/items", "", Wanted(accept_profile="public"), single).negotiated_schema
+    assert parse_request("GET", "/items", "", PlanHeaders(accept_profile="public"), single).negotiated_schema
 
 
 def test_a_schema_that_is_not_exposed_is_refused() -> None:
     with pytest.raises(SchemaNotExposed) as caught:
-        asked("GET", "/items", wanted=Wanted(accept_profile="secret"))
+        asked("GET", "/items", wanted=PlanHeaders(accept_profile="secret"))
 
     assert caught.value.body() == {
         "code": "PGRST106",
@@ -151,17 +159,19 @@ def test_a_schema_that_is_not_exposed_is_refused() -> None:
 @pytest.mark.parametrize(
     ("method", "query", "header", "rows"),
     [
-        ("GET", "", "0-9", Range(0, 10)),
-        ("GET", "limit=5&offset=2", None, Range(2, 5)),
-        ("GET", "limit=5&offset=2", "4-20", Range(4, 3)),
-        ("HEAD", "limit=5", "0-1", Range(0, 5)),
+        ("GET", "", "0-9", RowRange(0, 10)),
+        ("GET", "limit=5&offset=2", None, RowRange(2, 5)),
+        ("GET", "limit=5&offset=2", "4-20", RowRange(4, 3)),
+        ("HEAD", "limit=5", "0-1", RowRange(0, 5)),
         ("POST", "", "0-1", ALL_ROWS),
         ("DELETE", "", "9-1", ALL_ROWS),
         ("GET", "c.limit=5", None, ALL_ROWS),
     ],
 )
-def test_rows_are_those_of_url_and_header(method: str, query: str, header: str | None, rows: Range) -> None:
-    assert asked(method, "/items", query, Wanted(range=header)).range == rows
+def test_rows_are_those_of_url_and_header(
+    method: str, query: str, header: str | None, rows: RowRange
+) -> None:
+    assert asked(method, "/items", query, PlanHeaders(range=header)).range == rows
 
 
 @pytest.mark.parametrize("query", ["limit=1", "offset=1", "limit=0", "limit=1&offset=1"])
@@ -182,11 +192,11 @@ def test_an_upsert_of_one_row_takes_no_limit(query: str) -> None:
     ],
 )
 def test_the_content_type_is_a_bare_name(header: str | None, kind: str) -> None:
-    assert asked("POST", "/items", wanted=Wanted(content_type=header)).content_type == kind
+    assert asked("POST", "/items", wanted=PlanHeaders(content_type=header)).content_type == kind
 
 
 def test_headers_that_decide_are_picked_and_the_first_of_each_counts() -> None:
-    wanted = wanted_headers(
+    wanted = plan_headers(
         [
             ("accept", "text/csv"), ("prefer", "count=exact"), ("x-other", "1"), ("accept", "*/*"),
             ("prefer", "return=minimal"), ("range", "0-1"), ("content-type", "text/csv"),
@@ -194,7 +204,7 @@ def test_headers_that_decide_are_picked_and_the_first_of_each_counts() -> None:
         ]
     )  # fmt: skip
 
-    assert wanted == Wanted("text/csv", ("count=exact", "return=minimal"), "a", "b", "0-1", "text/csv")
+    assert wanted == PlanHeaders("text/csv", ("count=exact", "return=minimal"), "a", "b", "0-1", "text/csv")
     found = asked("GET", "/items", wanted=wanted._replace(accept_profile=None))
     assert found.accept == (MediaType("text/csv"),)
     assert found.preferences == Preferences(count="exact", representation="minimal")
@@ -203,17 +213,17 @@ def test_headers_that_decide_are_picked_and_the_first_of_each_counts() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "query", "wanted", "refusal"),
     [
-        ("TRACE", "/a/b", "id=0", Wanted(accept_profile="x"), BadPath),
-        ("PUT", "/rpc/f", "id=0", Wanted(content_profile="x"), SchemaNotExposed),
+        ("TRACE", "/a/b", "id=0", PlanHeaders(accept_profile="x"), BadPath),
+        ("PUT", "/rpc/f", "id=0", PlanHeaders(content_profile="x"), SchemaNotExposed),
         ("PUT", "/rpc/f", "id=0&limit=-1", PLAIN, MethodNotForFunctions),
         ("TRACE", "/items", "select=,", PLAIN, UnsupportedMethod),
-        ("GET", "/items", "id=0&limit=-1", Wanted(range="9-1"), BadQuery),
-        ("GET", "/items", "limit=-1", Wanted(range="9-1"), RangeNotSatisfiable),
+        ("GET", "/items", "id=0&limit=-1", PlanHeaders(range="9-1"), BadQuery),
+        ("GET", "/items", "limit=-1", PlanHeaders(range="9-1"), RangeNotSatisfiable),
         ("PUT", "/items", "limit=1&id=0", PLAIN, BadQuery),
     ],
 )
 def test_refusals_win_in_their_order(
-    method: str, path: str, query: str, wanted: Wanted, refusal: type[RestError]
+    method: str, path: str, query: str, wanted: PlanHeaders, refusal: type[RestError]
 ) -> None:
     with pytest.raises(refusal):
         asked(method, path, query, wanted)
@@ -227,14 +237,16 @@ def test_filters_of_a_posted_call_are_filters_and_those_of_a_read_may_be_argumen
 
 _headers = st.none() | texts
 _wanted = st.builds(
-    Wanted, _headers, st.lists(texts, max_size=2).map(tuple), _headers, _headers, _headers, _headers
+    PlanHeaders, _headers, st.lists(texts, max_size=2).map(tuple), _headers, _headers, _headers, _headers
 )
 _methods = st.sampled_from(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]) | texts
 
 
 @FEW
 @given(_methods, st.just("/items") | st.just("/rpc/f") | texts, texts, _wanted)
-def test_any_request_is_understood_or_refused(method: str, path: str, query: str, wanted: Wanted) -> None:
+def test_any_request_is_understood_or_refused(
+    method: str, path: str, query: str, wanted: PlanHeaders
+) -> None:
     found = outcome(asked, method, path, query, wanted)
 
     assert isinstance(found, ApiRequest) or 400 <= found.status < 500

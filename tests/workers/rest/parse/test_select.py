@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
-from workers.rest.errors import BadQuery
-from workers.rest.model import STAR, Field, JsonStep, SelectColumn, SelectEmbed, SelectItem
+from workers.rest.errors.parse import BadQuery
+from workers.rest.model import STAR, FieldPath, JsonStep, SelectColumn, SelectEmbed, SelectItem
 from workers.rest.parse.select import MAX_DEPTH, MOST_ITEMS, parse_select
 
-ID = SelectColumn(Field("id"))
-NAME = SelectColumn(Field("name"))
+ID = SelectColumn(FieldPath("id"))
+NAME = SelectColumn(FieldPath("name"))
 
 
-def json_field(name: str, *steps: tuple[str | int, bool]) -> Field:
-    return Field(name, tuple(JsonStep(key, as_text) for key, as_text in steps))
+def json_field(name: str, *steps: tuple[str | int, bool]) -> FieldPath:
+    return FieldPath(name, tuple(JsonStep(key, as_text) for key, as_text in steps))
 
 
 @pytest.mark.parametrize(
@@ -27,22 +27,22 @@ def json_field(name: str, *steps: tuple[str | int, bool]) -> Field:
         ("id,name", [ID, NAME]),
         (" id , name ", [ID, NAME]),
         ("*,id", [STAR, ID]),
-        ("key:id", [SelectColumn(Field("id"), alias="key")]),
-        ('"the key":id', [SelectColumn(Field("id"), alias="the key")]),
-        ("$a_1:id", [SelectColumn(Field("id"), alias="$a_1")]),
-        ("first name:id", [SelectColumn(Field("id"), alias="first name")]),
-        ("id::text", [SelectColumn(Field("id"), cast="text")]),
-        ("id::double precision", [SelectColumn(Field("id"), cast="double precision")]),
-        ("key:id::text", [SelectColumn(Field("id"), alias="key", cast="text")]),
+        ("key:id", [SelectColumn(FieldPath("id"), alias="key")]),
+        ('"the key":id', [SelectColumn(FieldPath("id"), alias="the key")]),
+        ("$a_1:id", [SelectColumn(FieldPath("id"), alias="$a_1")]),
+        ("first name:id", [SelectColumn(FieldPath("id"), alias="first name")]),
+        ("id::text", [SelectColumn(FieldPath("id"), cast="text")]),
+        ("id::double precision", [SelectColumn(FieldPath("id"), cast="double precision")]),
+        ("key:id::text", [SelectColumn(FieldPath("id"), alias="key", cast="text")]),
         ('"id"', [ID]),
-        ('"a,b.c:d"', [SelectColumn(Field("a,b.c:d"))]),
-        ('"x:y":"z::w"', [SelectColumn(Field("z::w"), alias="x:y")]),
+        ('"a,b.c:d"', [SelectColumn(FieldPath("a,b.c:d"))]),
+        ('"x:y":"z::w"', [SelectColumn(FieldPath("z::w"), alias="x:y")]),
         ("data->a", [SelectColumn(json_field("data", ("a", False)))]),
         ("data->a->>b", [SelectColumn(json_field("data", ("a", False), ("b", True)))]),
         ("data->0->>-1", [SelectColumn(json_field("data", (0, False), (-1, True)))]),
         ("n:data->>a::int", [SelectColumn(json_field("data", ("a", True)), alias="n", cast="int")]),
-        ("count", [SelectColumn(Field("count"))]),
-        ("counts", [SelectColumn(Field("counts"))]),
+        ("count", [SelectColumn(FieldPath("count"))]),
+        ("counts", [SelectColumn(FieldPath("counts"))]),
     ],
 )
 def test_columns(text: str, items: list[SelectItem]) -> None:
@@ -52,18 +52,18 @@ def test_columns(text: str, items: list[SelectItem]) -> None:
 @pytest.mark.parametrize(
     ("text", "item"),
     [
-        ("count()", SelectColumn(Field("*"), aggregate="count")),
-        ("n:count()", SelectColumn(Field("*"), "n", aggregate="count")),
-        ("n:count()::text", SelectColumn(Field("*"), "n", aggregate="count", aggregate_cast="text")),
-        ("km.sum()", SelectColumn(Field("km"), aggregate="sum")),
-        ("km.avg()", SelectColumn(Field("km"), aggregate="avg")),
-        ("km.count()", SelectColumn(Field("km"), aggregate="count")),
-        ("km.max()", SelectColumn(Field("km"), aggregate="max")),
-        ("km.min()", SelectColumn(Field("km"), aggregate="min")),
-        ("total:km.sum()", SelectColumn(Field("km"), "total", aggregate="sum")),
-        ("km::int.sum()", SelectColumn(Field("km"), cast="int", aggregate="sum")),
-        ("km.sum()::text", SelectColumn(Field("km"), aggregate="sum", aggregate_cast="text")),
-        ("a:km::int.sum()::text", SelectColumn(Field("km"), "a", "int", "sum", "text")),
+        ("count()", SelectColumn(FieldPath("*"), aggregate="count")),
+        ("n:count()", SelectColumn(FieldPath("*"), "n", aggregate="count")),
+        ("n:count()::text", SelectColumn(FieldPath("*"), "n", aggregate="count", aggregate_cast="text")),
+        ("km.sum()", SelectColumn(FieldPath("km"), aggregate="sum")),
+        ("km.avg()", SelectColumn(FieldPath("km"), aggregate="avg")),
+        ("km.count()", SelectColumn(FieldPath("km"), aggregate="count")),
+        ("km.max()", SelectColumn(FieldPath("km"), aggregate="max")),
+        ("km.min()", SelectColumn(FieldPath("km"), aggregate="min")),
+        ("total:km.sum()", SelectColumn(FieldPath("km"), "total", aggregate="sum")),
+        ("km::int.sum()", SelectColumn(FieldPath("km"), cast="int", aggregate="sum")),
+        ("km.sum()::text", SelectColumn(FieldPath("km"), aggregate="sum", aggregate_cast="text")),
+        ("a:km::int.sum()::text", SelectColumn(FieldPath("km"), "a", "int", "sum", "text")),
         ("data->>n::int.sum()", SelectColumn(json_field("data", ("n", True)), cast="int", aggregate="sum")),
         ("data->n.max()", SelectColumn(json_field("data", ("n", False)), aggregate="max")),
     ],
@@ -171,10 +171,12 @@ def _shown(item: SelectItem) -> str:
     return alias + value + (f"::{item.aggregate_cast}" if item.aggregate_cast else "")
 
 
-_columns = st.builds(SelectColumn, st.builds(Field, _names), st.none() | _names, st.none() | st.just("int"))
+_columns = st.builds(
+    SelectColumn, st.builds(FieldPath, _names), st.none() | _names, st.none() | st.just("int")
+)
 _aggregates = st.builds(
     SelectColumn,
-    st.builds(Field, _names),
+    st.builds(FieldPath, _names),
     st.none() | _names,
     st.none() | st.just("int"),
     st.sampled_from(["sum", "avg", "count", "max", "min"]),

@@ -2,22 +2,7 @@
 
 from collections import defaultdict
 
-from workers.database.catalog import (
-    Argument,
-    Cardinality,
-    Catalog,
-    Column,
-    ComputedField,
-    ComputedRelationship,
-    Function,
-    Junction,
-    MediaHandler,
-    Name,
-    Relation,
-    Relationship,
-    Representations,
-    Returns,
-)
+from workers.database.schema_cache.catalog import CatalogArgument, Cardinality, Catalog, CatalogColumn, ComputedField, ComputedRelationship, CatalogFunction, Junction, MediaHandler, Name, CatalogRelation, Relationship, Representations, Returns
 
 _RANK = [Cardinality.ONE_TO_MANY, Cardinality.MANY_TO_ONE, Cardinality.ONE_TO_ONE, Cardinality.MANY_TO_MANY]
 _VIEWS = frozenset({"project_list"})
@@ -28,20 +13,20 @@ def _public(name: str) -> Name:
     return "public", name
 
 
-def _column(text: str, *, max_length: int | None = None, default: str | None = None) -> Column:
+def _column(text: str, *, max_length: int | None = None, default: str | None = None) -> CatalogColumn:
     """Read `name: type`, with `!` behind a type that takes no null."""
     name, _, kind = text.partition(": ")
     bare = kind.removesuffix("!")
     full = f"{bare}({max_length})" if max_length else bare
     base = "integer" if bare == "public.color" else bare
-    return Column(name, bare, full, not kind.endswith("!"), max_length, default, base_type=base)
+    return CatalogColumn(name, bare, full, not kind.endswith("!"), max_length, default, base_type=base)
 
 
-def _table(name: str, key: str, *columns: str | Column, kind: str = "r") -> Relation:
-    listed = [each if isinstance(each, Column) else _column(each) for each in columns]
+def _table(name: str, key: str, *columns: str | CatalogColumn, kind: str = "r") -> CatalogRelation:
+    listed = [each if isinstance(each, CatalogColumn) else _column(each) for each in columns]
     by_name = {each.name: each for each in listed}
     keys = tuple(key.split(",")) if key else ()
-    return Relation("public", name, kind, by_name, keys, insertable=True, updatable=True, deletable=True)
+    return CatalogRelation("public", name, kind, by_name, keys, insertable=True, updatable=True, deletable=True)
 
 
 RELATIONS = (
@@ -71,7 +56,7 @@ RELATIONS = (
 def _both_ways(
     origin: str, column: str, target: str, constraint: str, *, their: str = "id", is_one: bool = False
 ) -> list[Relationship]:
-    """Give a foreign key as relationships of both of its ends."""
+    """Return a foreign key as relationships of both of its ends."""
     there, back = Cardinality.MANY_TO_ONE, Cardinality.ONE_TO_MANY
     if is_one:
         there = back = Cardinality.ONE_TO_ONE
@@ -130,15 +115,15 @@ def _relationships() -> dict[Name, tuple[Relationship | ComputedRelationship, ..
 
 def _function(
     name: str,
-    *arguments: Argument,
+    *arguments: CatalogArgument,
     returns: Returns = Returns.SCALAR,
     is_set: bool = False,
     type_name: Name = _ANY,
     relation: str | None = None,
     volatility: str = "v",
     settings: tuple[tuple[str, str], ...] = (),
-) -> Function:
-    return Function(
+) -> CatalogFunction:
+    return CatalogFunction(
         "public", name, arguments, returns, is_set,
         _public(relation) if relation else type_name,
         _public(relation) if relation else None,
@@ -150,22 +135,22 @@ def _function(
 
 
 _TEXT: Name = ("pg_catalog", "text")
-_A = Argument("a", "integer")
+_A = CatalogArgument("a", "integer")
 _APART = (("default_transaction_isolation", "serializable"), ("statement_timeout", "7s"), ("work_mem", "8MB"))
 _ROWS = Returns.COMPOSITE
 FUNCTIONS = (
-    _function("add", _A, Argument("b", "integer", is_required=False), volatility="i"),
+    _function("add", _A, CatalogArgument("b", "integer", is_required=False), volatility="i"),
     _function("over", _A),
-    _function("over", Argument("a", "text")),
-    _function("over", _A, Argument("b", "text")),
-    _function("sentence", Argument("glue", "text"), Argument("words", "text[]", is_variadic=True), type_name=_TEXT, volatility="i"),
+    _function("over", CatalogArgument("a", "text")),
+    _function("over", _A, CatalogArgument("b", "text")),
+    _function("sentence", CatalogArgument("glue", "text"), CatalogArgument("words", "text[]", is_variadic=True), type_name=_TEXT, volatility="i"),
     _function("mixed", _A),
-    _function("mixed", Argument("", "json"), type_name=("pg_catalog", "json")),
-    _function("takes_text", Argument("", "text"), type_name=_TEXT),
-    _function("takes_bytes", Argument("", "bytea"), type_name=("pg_catalog", "bytea")),
+    _function("mixed", CatalogArgument("", "json"), type_name=("pg_catalog", "json")),
+    _function("takes_text", CatalogArgument("", "text"), type_name=_TEXT),
+    _function("takes_bytes", CatalogArgument("", "bytea"), type_name=("pg_catalog", "bytea")),
     _function("all_projects", returns=_ROWS, is_set=True, relation="projects", volatility="s"),
-    _function("one_project", Argument("wanted", "integer"), returns=_ROWS, relation="projects", volatility="s"),
-    _function("pairs", Argument("n", "integer"), returns=_ROWS, is_set=True, type_name=("pg_catalog", "record"), volatility="i"),
+    _function("one_project", CatalogArgument("wanted", "integer"), returns=_ROWS, relation="projects", volatility="s"),
+    _function("pairs", CatalogArgument("n", "integer"), returns=_ROWS, is_set=True, type_name=("pg_catalog", "record"), volatility="i"),
     _function("letters", is_set=True, type_name=_TEXT, volatility="i"),
     _function("nothing", returns=Returns.VOID, type_name=("pg_catalog", "void")),
     _function("apart", settings=_APART),
@@ -173,8 +158,8 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-def _functions() -> dict[Name, tuple[Function, ...]]:
-    found: dict[Name, list[Function]] = defaultdict(list)
+def _functions() -> dict[Name, tuple[CatalogFunction, ...]]:
+    found: dict[Name, list[CatalogFunction]] = defaultdict(list)
     for each in FUNCTIONS:
         found[each.schema, each.name].append(each)
     return {name: tuple(overloads) for name, overloads in found.items()}

@@ -3,19 +3,19 @@
 import pytest
 
 from tests.workers.rest.plan.asking import ask, plan
-from workers.database.session import End
-from workers.rest.errors import AmbiguousFunction, MaxAffectedNeedsSet, NoFunction
-from workers.rest.model import Call, Operand, Range
-from workers.sql.compose import Slot
+from workers.database.transactions.model import TransactionEnd
+from workers.rest.errors.plan import AmbiguousFunction, FunctionNotFound, MaxAffectedNeedsSet
+from workers.rest.model import FunctionCall, Operand, RowRange
+from workers.sql.compose import ParameterSlot
 
 
-def call(method: str, target: str, body: str | None = None, /, **headers: str | int) -> Call:
+def call(method: str, target: str, body: str | None = None, /, **headers: str | int) -> FunctionCall:
     found = plan(method, target, body, **headers).call
     assert found is not None
     return found
 
 
-def types(found: Call) -> list[str]:
+def types(found: FunctionCall) -> list[str]:
     return [each.type for each in found.function.arguments]
 
 
@@ -42,7 +42,7 @@ def test_arguments_of_a_read_stand_in_the_url(target: str, arguments: tuple[str,
 
 def test_of_an_argument_given_twice_the_last_counts_but_variadic_ones_keep_all() -> None:
     def numbers(operands: tuple[Operand, ...]) -> list[int]:
-        return [each.index for each in operands if isinstance(each, Slot)]
+        return [each.index for each in operands if isinstance(each, ParameterSlot)]
 
     twice = dict(call("GET", "/rpc/add?a=1&a=2").direct)
     variadic = dict(call("GET", "/rpc/sentence?words=x&glue=,&words=y").direct)
@@ -132,7 +132,7 @@ def test_no_function_is_refused_with_what_was_searched(
     searched: str,
     hint: str | None,
 ) -> None:
-    with pytest.raises(NoFunction) as caught:
+    with pytest.raises(FunctionNotFound) as caught:
         plan(method, target, body, **headers)
 
     assert caught.value.body() == {
@@ -170,13 +170,13 @@ def test_rows_of_a_function_are_read_like_those_of_its_relation() -> None:
     assert found.relation is not None
     assert (found.relation.name, found.read.source) == ("projects", ("", "hw_source"))
     assert (len(found.read.embeds), len(found.read.where), len(found.read.order)) == (1, 1, 1)
-    assert found.read.range == Range(0, 3)
+    assert found.read.range == RowRange(0, 3)
 
 
 @pytest.mark.parametrize(
-    ("target", "rows"), [("/rpc/letters", Range(0, 3)), ("/rpc/letters?limit=2&offset=1", Range(1, 2)), ("/rpc/letters?limit=9", Range(0, 3))]
+    ("target", "rows"), [("/rpc/letters", RowRange(0, 3)), ("/rpc/letters?limit=2&offset=1", RowRange(1, 2)), ("/rpc/letters?limit=9", RowRange(0, 3))]
 )  # fmt: skip
-def test_max_rows_bounds_scalar_sets(target: str, rows: Range) -> None:
+def test_max_rows_bounds_scalar_sets(target: str, rows: RowRange) -> None:
     assert plan("GET", target, max_rows=3).read.range == rows
 
 
@@ -185,7 +185,7 @@ def test_max_affected_needs_a_set() -> None:
 
     found = plan("POST", "/rpc/letters", **strict)
 
-    assert (found.max_affected, found.end) == (2, End.DECIDE)
+    assert (found.max_affected, found.end) == (2, TransactionEnd.DECIDE)
     with pytest.raises(MaxAffectedNeedsSet):
         plan("POST", "/rpc/add", '{"a":1}', **strict)
     assert plan("POST", "/rpc/add", '{"a":1}', prefer="max-affected=2").max_affected is None

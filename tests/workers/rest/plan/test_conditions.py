@@ -3,8 +3,9 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.database.catalog import ComputedRelationship, Relationship
-from workers.rest.errors import AmbiguousRelationship, BadQuery, NoRelationship, NotEmbedded
+from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
+from workers.rest.errors.parse import BadQuery
+from workers.rest.errors.plan import AmbiguousRelationship, NoRelationship, NotEmbedded
 from workers.rest.model import PlannedCondition, PlannedField, PlannedFilter, PlannedLogic, PlannedRelated
 
 

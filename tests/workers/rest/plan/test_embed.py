@@ -3,8 +3,8 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.database.catalog import Cardinality, ComputedRelationship, Relationship
-from workers.rest.errors import AmbiguousRelationship, NoRelationship
+from workers.database.schema_cache.catalog import Cardinality, ComputedRelationship, Relationship
+from workers.rest.errors.plan import AmbiguousRelationship, NoRelationship
 from workers.rest.model import Embed
 
 

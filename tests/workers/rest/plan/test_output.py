@@ -3,11 +3,11 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.rest.errors import NotAcceptable
-from workers.rest.model import Explain, Output, Shape
+from workers.rest.errors.plan import NotAcceptable
+from workers.rest.model import BodyShape, ExplainOptions, MediaOutput
 
-JSON = Output(Shape.ARRAY, "application/json; charset=utf-8")
-CSV = Output(Shape.CSV, "text/csv; charset=utf-8")
+JSON = MediaOutput(BodyShape.ARRAY, "application/json; charset=utf-8")
+CSV = MediaOutput(BodyShape.CSV, "text/csv; charset=utf-8")
 OBJECT = "application/vnd.pgrst.object+json"
 
 
@@ -22,20 +22,20 @@ OBJECT = "application/vnd.pgrst.object+json"
         ("text/csv", CSV),
         ("image/png, text/csv", CSV),
         ("text/csv;q=0.1, application/json", JSON),
-        (OBJECT, Output(Shape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
-        ("application/vnd.rest.object+json", Output(Shape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
-        ("application/vnd.pgrst.object", Output(Shape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
+        (OBJECT, MediaOutput(BodyShape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
+        ("application/vnd.rest.object+json", MediaOutput(BodyShape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
+        ("application/vnd.pgrst.object", MediaOutput(BodyShape.SINGLE, f"{OBJECT}; charset=utf-8", is_singular=True)),
         (
             f"{OBJECT};nulls=stripped",
-            Output(Shape.SINGLE, f"{OBJECT};nulls=stripped; charset=utf-8", strips_nulls=True, is_singular=True),
+            MediaOutput(BodyShape.SINGLE, f"{OBJECT};nulls=stripped; charset=utf-8", strips_nulls=True, is_singular=True),
         ),
         (
             "application/vnd.pgrst.array+json;nulls=stripped",
-            Output(Shape.ARRAY, "application/vnd.pgrst.array+json;nulls=stripped; charset=utf-8", strips_nulls=True),
+            MediaOutput(BodyShape.ARRAY, "application/vnd.pgrst.array+json;nulls=stripped; charset=utf-8", strips_nulls=True),
         ),
     ],
 )  # fmt: skip
-def test_the_first_type_that_can_be_made_is_made(accept: str | None, expected: Output) -> None:
+def test_the_first_type_that_can_be_made_is_made(accept: str | None, expected: MediaOutput) -> None:
     headers = {} if accept is None else {"accept": accept}
 
     assert plan("GET", "/clients", **headers).output == expected
@@ -77,7 +77,7 @@ def test_what_cannot_be_made_is_refused(target: str, accept: str, listed: str) -
 def test_handlers_make_their_types(target: str, accept: str, content_type: str) -> None:
     output = plan("GET", target, accept=accept).output
 
-    assert (output.shape, output.content_type) == (Shape.HANDLER, content_type)
+    assert (output.shape, output.content_type) == (BodyShape.HANDLER, content_type)
     assert output.handler is not None
 
 
@@ -86,30 +86,32 @@ def test_handlers_make_their_types(target: str, accept: str, content_type: str) 
     [
         (
             "application/vnd.pgrst.plan",
-            'application/vnd.pgrst.plan+text; for="application/json"; charset=utf-8', Explain("text", ()), Shape.ARRAY,
+            'application/vnd.pgrst.plan+text; for="application/json"; charset=utf-8', ExplainOptions("text", ()), BodyShape.ARRAY,
         ),
         (
             'application/vnd.pgrst.plan+json; for="application/json"; options=verbose;',
             'application/vnd.pgrst.plan+json; for="application/json"; options=verbose; charset=utf-8',
-            Explain("json", ("verbose",)), Shape.ARRAY,
+            ExplainOptions("json", ("verbose",)), BodyShape.ARRAY,
         ),
         (
             "application/vnd.pgrst.plan+text; options=wal|nonsense|analyze",
             'application/vnd.pgrst.plan+text; for="application/json"; options=analyze|wal; charset=utf-8',
-            Explain("text", ("analyze", "wal")), Shape.ARRAY,
+            ExplainOptions("text", ("analyze", "wal")), BodyShape.ARRAY,
         ),
         (
             'application/vnd.rest.plan+json; for="application/vnd.rest.object"',
             'application/vnd.pgrst.plan+json; for="application/vnd.pgrst.object+json"; charset=utf-8',
-            Explain("json", ()), Shape.SINGLE,
+            ExplainOptions("json", ()), BodyShape.SINGLE,
         ),
         (
             'application/vnd.pgrst.plan; for="text/csv"',
-            'application/vnd.pgrst.plan+text; for="text/csv"; charset=utf-8', Explain("text", ()), Shape.CSV,
+            'application/vnd.pgrst.plan+text; for="text/csv"; charset=utf-8', ExplainOptions("text", ()), BodyShape.CSV,
         ),
     ],
 )  # fmt: skip
-def test_plans_are_of_another_type(accept: str, content_type: str, explain: Explain, shape: Shape) -> None:
+def test_plans_are_of_another_type(
+    accept: str, content_type: str, explain: ExplainOptions, shape: BodyShape
+) -> None:
     output = plan("GET", "/clients", accept=accept).output
 
     assert (output.content_type, output.explain, output.shape) == (content_type, explain, shape)

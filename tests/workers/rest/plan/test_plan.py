@@ -3,8 +3,9 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.database.session import End
-from workers.rest.errors import BadPreferences, NoRelation, RestError
+from workers.database.transactions.model import TransactionEnd
+from workers.rest.errors.base import RestError
+from workers.rest.errors.plan import BadPreferences, RelationNotFound
 
 OBJECT = "application/vnd.pgrst.object+json"
 
@@ -22,7 +23,7 @@ OBJECT = "application/vnd.pgrst.object+json"
     ],
 )
 def test_an_unknown_relation_is_refused_with_the_nearest_name(relation: str, hint: str | None) -> None:
-    with pytest.raises(NoRelation) as caught:
+    with pytest.raises(RelationNotFound) as caught:
         plan("DELETE", f"/{relation or '%20'}")
 
     name = relation or " "
@@ -80,17 +81,17 @@ def test_counts(
 @pytest.mark.parametrize(
     ("tx_end", "prefer", "end", "applied"),
     [
-        ("commit", "", End.COMMIT, False),
-        ("commit", "tx=rollback", End.COMMIT, False),
-        ("commit-allow-override", "", End.COMMIT, False),
-        ("commit-allow-override", "tx=rollback", End.ROLLBACK, True),
-        ("commit-allow-override", "tx=commit", End.COMMIT, True),
-        ("rollback", "tx=commit", End.ROLLBACK, False),
-        ("rollback-allow-override", "", End.ROLLBACK, False),
-        ("rollback-allow-override", "tx=commit", End.COMMIT, True),
+        ("commit", "", TransactionEnd.COMMIT, False),
+        ("commit", "tx=rollback", TransactionEnd.COMMIT, False),
+        ("commit-allow-override", "", TransactionEnd.COMMIT, False),
+        ("commit-allow-override", "tx=rollback", TransactionEnd.ROLLBACK, True),
+        ("commit-allow-override", "tx=commit", TransactionEnd.COMMIT, True),
+        ("rollback", "tx=commit", TransactionEnd.ROLLBACK, False),
+        ("rollback-allow-override", "", TransactionEnd.ROLLBACK, False),
+        ("rollback-allow-override", "tx=commit", TransactionEnd.COMMIT, True),
     ],
 )
-def test_the_end_of_the_transaction(tx_end: str, prefer: str, end: End, applied: bool) -> None:
+def test_the_end_of_the_transaction(tx_end: str, prefer: str, end: TransactionEnd, applied: bool) -> None:
     found = plan("DELETE", "/clients", prefer=prefer, tx_end=tx_end)
 
     assert (found.end, found.tx_applied) == (end, applied)
@@ -99,19 +100,19 @@ def test_the_end_of_the_transaction(tx_end: str, prefer: str, end: End, applied:
 @pytest.mark.parametrize(
     ("method", "target", "body", "headers", "end"),
     [
-        ("DELETE", "/clients", None, {"accept": OBJECT, "prefer": "return=representation"}, End.DECIDE),
-        ("GET", "/clients", None, {"accept": OBJECT}, End.COMMIT),
-        ("PUT", "/clients?id=eq.1", '{"id":1}', {}, End.DECIDE),
-        ("DELETE", "/clients", None, {"prefer": "handling=strict,max-affected=1"}, End.DECIDE),
-        ("PATCH", "/clients", "{}", {"prefer": "handling=strict,max-affected=1"}, End.DECIDE),
-        ("DELETE", "/clients", None, {"prefer": "max-affected=1"}, End.COMMIT),
-        ("POST", "/clients", "{}", {"prefer": "handling=strict,max-affected=1"}, End.COMMIT),
-        ("GET", "/clients", None, {"prefer": "handling=strict,max-affected=1"}, End.COMMIT),
-        ("PUT", "/clients?id=eq.1", '{"id":1}', {"tx_end": "rollback"}, End.ROLLBACK),
+        ("DELETE", "/clients", None, {"accept": OBJECT, "prefer": "return=representation"}, TransactionEnd.DECIDE),
+        ("GET", "/clients", None, {"accept": OBJECT}, TransactionEnd.COMMIT),
+        ("PUT", "/clients?id=eq.1", '{"id":1}', {}, TransactionEnd.DECIDE),
+        ("DELETE", "/clients", None, {"prefer": "handling=strict,max-affected=1"}, TransactionEnd.DECIDE),
+        ("PATCH", "/clients", "{}", {"prefer": "handling=strict,max-affected=1"}, TransactionEnd.DECIDE),
+        ("DELETE", "/clients", None, {"prefer": "max-affected=1"}, TransactionEnd.COMMIT),
+        ("POST", "/clients", "{}", {"prefer": "handling=strict,max-affected=1"}, TransactionEnd.COMMIT),
+        ("GET", "/clients", None, {"prefer": "handling=strict,max-affected=1"}, TransactionEnd.COMMIT),
+        ("PUT", "/clients?id=eq.1", '{"id":1}', {"tx_end": "rollback"}, TransactionEnd.ROLLBACK),
     ],
 )
 def test_writes_whose_rows_are_looked_at_wait_with_their_end(
-    method: str, target: str, body: str | None, headers: dict[str, str], end: End
+    method: str, target: str, body: str | None, headers: dict[str, str], end: TransactionEnd
 ) -> None:
     assert plan(method, target, body, **headers).end is end
 

@@ -3,15 +3,16 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.rest.errors import AggregatesDisabled, NotImplementedHere, RelatedOrderNotToOne, RestError
-from workers.rest.model import ALL_ROWS, Embed, EmbedNull, PlannedColumn, PlannedLogic, Range, Read
+from workers.rest.errors.base import RestError
+from workers.rest.errors.plan import AggregatesDisabled, NotImplementedHere, RelatedOrderNotToOne
+from workers.rest.model import ALL_ROWS, Embed, EmbedNull, PlannedColumn, PlannedLogic, RelationRead, RowRange
 
 
-def read(target: str, **options: str | bool | int | None) -> Read:
+def read(target: str, **options: str | bool | int | None) -> RelationRead:
     return plan("GET", target, **options).read
 
 
-def names(read: Read) -> list[str]:
+def names(read: RelationRead) -> list[str]:
     return [item.key if isinstance(item, Embed) else item.alias or item.field.name for item in read.items]
 
 
@@ -48,7 +49,7 @@ def test_every_name_in_a_statement_is_its_own() -> None:
     found = read("/clients?select=*,projects(*,clients(*,projects(*))),again:projects(*)")
     seen = []
 
-    def walk(node: Read) -> None:
+    def walk(node: RelationRead) -> None:
         seen.append(node.alias)
         for embed in node.embeds:
             seen.append(embed.alias)
@@ -231,24 +232,24 @@ def test_aggregates_in_to_many_spreads_are_refused(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "root", "many", "one"),
     [
-        ("/clients?select=*,projects(*,lead(*))", Range(0, 10), Range(0, 10), ALL_ROWS),
+        ("/clients?select=*,projects(*,lead(*))", RowRange(0, 10), RowRange(0, 10), ALL_ROWS),
         (
             "/clients?select=*,projects(*,lead(*))&limit=5&projects.limit=50",
-            Range(0, 5),
-            Range(0, 10),
+            RowRange(0, 5),
+            RowRange(0, 10),
             ALL_ROWS,
         ),
         (
             "/clients?select=*,projects(*,lead(*))&limit=50&projects.limit=5",
-            Range(0, 10),
-            Range(0, 5),
+            RowRange(0, 10),
+            RowRange(0, 5),
             ALL_ROWS,
         ),
-        ("/clients?select=*,projects(*,lead(*))&offset=7", Range(7, 10), Range(0, 10), ALL_ROWS),
-        ("/clients?select=*,projects(*,lead(*))&limit=0", Range(0, 0), Range(0, 10), ALL_ROWS),
+        ("/clients?select=*,projects(*,lead(*))&offset=7", RowRange(7, 10), RowRange(0, 10), ALL_ROWS),
+        ("/clients?select=*,projects(*,lead(*))&limit=0", RowRange(0, 0), RowRange(0, 10), ALL_ROWS),
     ],
 )
-def test_max_rows_bounds_every_read(target: str, root: Range, many: Range, one: Range) -> None:
+def test_max_rows_bounds_every_read(target: str, root: RowRange, many: RowRange, one: RowRange) -> None:
     found = read(target, max_rows=10)
 
     assert (found.range, found.embeds[0].read.range) == (root, many)

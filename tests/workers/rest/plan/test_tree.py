@@ -3,11 +3,11 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.rest.errors import NotEmbedded
-from workers.rest.model import ALL_ROWS, PlannedFilter, PlannedLogic, Range, Read
+from workers.rest.errors.plan import NotEmbedded
+from workers.rest.model import ALL_ROWS, PlannedFilter, PlannedLogic, RelationRead, RowRange
 
 
-def nested(read: Read, *keys: str) -> Read:
+def nested(read: RelationRead, *keys: str) -> RelationRead:
     for key in keys:
         read = next(embed.read for embed in read.embeds if embed.key == key)
     return read
@@ -51,8 +51,8 @@ def test_order_limit_and_offset_belong_to_their_paths() -> None:
         f"{NESTED}&order=id&limit=1&projects.order=name.desc&projects.offset=2&projects.tasks.limit=3",
     ).read
 
-    assert (read.range, nested(read, "projects").range) == (Range(0, 1), Range(2))
-    assert nested(read, "projects", "tasks").range == Range(0, 3)
+    assert (read.range, nested(read, "projects").range) == (RowRange(0, 1), RowRange(2))
+    assert nested(read, "projects", "tasks").range == RowRange(0, 3)
     assert [term.field.name for term in read.order] == ["id"]
     assert [term.descending for term in nested(read, "projects").order] == [True]
     assert nested(read, "projects", "tasks").order == ()

@@ -3,28 +3,23 @@
 import pytest
 
 from tests.workers.rest.plan.asking import plan
-from workers.rest.errors import (
-    BadBody,
-    BadQuery,
-    BadUpsertFilters,
-    LimitOnUpsert,
-    NoColumn,
-    RestError,
-    UpsertKeyMismatch,
-)
-from workers.rest.model import Write, WriteColumn
-from workers.sql.compose import Slot
+from workers.rest.errors.base import RestError
+from workers.rest.errors.execute import UpsertKeyMismatch
+from workers.rest.errors.parse import BadBody, BadQuery, LimitOnUpsert
+from workers.rest.errors.plan import BadUpsertFilters, NoColumn
+from workers.rest.model import RelationWrite, WriteColumn
+from workers.sql.compose import ParameterSlot
 
 FULL = {"prefer": "return=representation"}
 
 
-def write(method: str, target: str, body: str | None = None, /, **headers: str) -> Write:
+def write(method: str, target: str, body: str | None = None, /, **headers: str) -> RelationWrite:
     found = plan(method, target, body, **headers).write
     assert found is not None
     return found
 
 
-def names(found: Write) -> list[str]:
+def names(found: RelationWrite) -> list[str]:
     return [each.name for each in found.columns]
 
 
@@ -125,7 +120,7 @@ def test_put_names_its_key_in_the_url(target: str, checked: list[str]) -> None:
     found = write("PUT", target, body)
 
     assert [name for name, _ in found.key_check] == checked
-    assert all(isinstance(operand, Slot) for _, operand in found.key_check)
+    assert all(isinstance(operand, ParameterSlot) for _, operand in found.key_check)
     assert found.resolution == "merge-duplicates"
     assert found.where == ()
     assert set(checked) <= set(found.returning)

@@ -1,6 +1,7 @@
 """Fragments of a statement, for tests that look at one part of it."""
 
 from tests.workers.rest.plan.asking import Asked, ask
+from workers.rest.model import WritePlan
 from workers.rest.query.query import query_for
 from workers.rest.query.read import read_sql
 from workers.rest.query.write import write_sql
@@ -14,24 +15,24 @@ def shown(sql: Sql, values: tuple[str, ...] = ()) -> tuple[str, list[str | None]
 
 
 def rows(target: str, **headers: str | bool | int | None) -> tuple[str, list[str | None]]:
-    """Give the SELECT of a read, with its parameters."""
+    """Return the SELECT of a read, with its parameters."""
     asked = ask("GET", target, **headers)
     return shown(read_sql(asked.plan.read), asked.values)
 
 
 def after_from(target: str) -> tuple[str, list[str | None]]:
-    """Give what stands behind the first FROM of a read."""
+    """Return what stands behind the first FROM of a read."""
     text, params = rows(target)
     return text.partition(" from ")[2], params
 
 
 def change(method: str, target: str, body: str | None = None, /, **headers: str) -> str:
-    """Give the statement of a change."""
-    write = ask(method, target, body, **headers).plan.write
-    assert write is not None
-    return render(write_sql(write))[0]
+    """Return the statement of a change."""
+    plan = ask(method, target, body, **headers).plan
+    assert isinstance(plan, WritePlan)
+    return render(write_sql(plan.write))[0]
 
 
 def whole(asked: Asked) -> str:
-    """Give the whole statement."""
+    """Return the whole statement."""
     return query_for(asked.plan).text

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.workers.rest.plan.catalogs import CATALOG
 from tests.workers.rest.query.requests import Sent
-from workers.database.catalog import ComputedRelationship, Relation
+from workers.database.schema_cache.catalog import ComputedRelationship, CatalogRelation
 
 _TEXTS, _NUMBERS = ("text", "character varying"), ("integer", "bigint", "numeric")
 _ROOT_EMBED = re.compile(r"e0\d=")
@@ -23,7 +23,7 @@ def _name(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _embeddable(relation: Relation) -> list[tuple[str, Relation, bool]]:
+def _embeddable(relation: CatalogRelation) -> list[tuple[str, CatalogRelation, bool]]:
     """List what may be embedded without a hint: its name, its relation, whether it is one row."""
     found = CATALOG.relationships.get((relation.schema, relation.name), ())
     names = [each.function[1] if isinstance(each, ComputedRelationship) else each.target[1] for each in found]
@@ -35,7 +35,7 @@ def _embeddable(relation: Relation) -> list[tuple[str, Relation, bool]]:
 
 
 @st.composite
-def _filters(draw: st.DrawFn, relation: Relation, path: str, embeds: list[str]) -> str:
+def _filters(draw: st.DrawFn, relation: CatalogRelation, path: str, embeds: list[str]) -> str:
     column = draw(st.sampled_from(list(relation.columns.values())))
     key = f"{path}{_name(column.name)}"
     value = quote(draw(_hostile)) if column.base_type in _TEXTS else quote(_VALUES[column.base_type])
@@ -61,7 +61,7 @@ def _filters(draw: st.DrawFn, relation: Relation, path: str, embeds: list[str]) 
 
 
 @st.composite
-def _columns(draw: st.DrawFn, relation: Relation) -> list[str]:
+def _columns(draw: st.DrawFn, relation: CatalogRelation) -> list[str]:
     items = []
     for name in draw(st.lists(st.sampled_from(list(relation.columns)), max_size=3)):
         alias = f"{_name(draw(_hostile.filter(bool)))}:" if draw(st.booleans()) else ""
@@ -70,13 +70,13 @@ def _columns(draw: st.DrawFn, relation: Relation) -> list[str]:
 
 
 @st.composite
-def _spread(draw: st.DrawFn, relation: Relation) -> str:
+def _spread(draw: st.DrawFn, relation: CatalogRelation) -> str:
     """Draw the select list of a spread. A name that stands twice in it could not be told apart by the parent."""
     return ",".join(map(_name, draw(st.lists(st.sampled_from(list(relation.columns)), unique=True))))
 
 
 @st.composite
-def _selects(draw: st.DrawFn, relation: Relation, depth: int, path: str, parameters: list[str]) -> str:
+def _selects(draw: st.DrawFn, relation: CatalogRelation, depth: int, path: str, parameters: list[str]) -> str:
     """Draw the select list of a relation; what belongs to it elsewhere in the URL is added to `parameters`."""
     items = draw(_columns(relation))
     known = _embeddable(relation) if depth < 3 else []

@@ -4,6 +4,7 @@ import pytest
 
 from tests.workers.rest.plan.asking import ask
 from tests.workers.rest.query.fragments import shown
+from workers.rest.model import CallPlan
 from workers.rest.query.call import call_sql
 
 FORM = "application/x-www-form-urlencoded"
@@ -29,7 +30,7 @@ BODY = "pg_catalog.json_to_record(case json_typeof($1::json) when 'array' then $
 )  # fmt: skip
 def test_calls(method: str, target: str, body: str | None, kind: str | None, expected: str) -> None:
     asked = ask(method, target, body, **({} if kind is None else {"content_type": kind}))
-    assert asked.plan.call is not None
+    assert isinstance(asked.plan, CallPlan)
 
     values = (*asked.values, "the body")  # the payload's slot counts from the end
     assert shown(call_sql(asked.plan.call), values)[0] == expected

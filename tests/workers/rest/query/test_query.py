@@ -17,17 +17,17 @@ from tests.workers.rest.plan.asking import ask
 from tests.workers.rest.plan.test_catalogs import SCHEMA
 from tests.workers.rest.query.making import requests
 from tests.workers.rest.query.requests import REQUESTS, Sent
-from workers.rest.errors import RestError
-from workers.rest.model import PAYLOAD, Out, Prepared
+from workers.rest.errors.base import RestError
+from workers.rest.model import PAYLOAD, OutputColumn, RestStatement
 from workers.rest.query.query import query_for
 from workers.rest.query.rows import rows_query_for
-from workers.sql.compose import Slot, bind
+from workers.sql.compose import ParameterSlot, bind
 
 _PLACEHOLDER = re.compile(r"\$\d+")
 
 
-def statements(sent: Sent) -> list[Prepared]:
-    """Give the statement of a request, and those beside it."""
+def statements(sent: Sent) -> list[RestStatement]:
+    """Return the statement of a request, and those beside it."""
     plan = ask(sent.method, sent.target, sent.body, **dict(sent.headers)).plan
     prepared, by_rows = query_for(plan), rows_query_for(plan)
     return [
@@ -39,7 +39,7 @@ def statements(sent: Sent) -> list[Prepared]:
 
 
 def is_understood(text: str) -> bool:
-    """Tell whether a parser of Postgres' dialect that is not Postgres reads one whole statement.
+    """Return whether a parser of Postgres' dialect that is not Postgres reads one whole statement.
 
     Placeholders become literals: the parser takes `$1::text)->>($` for the start of a quoted text.
     """
@@ -67,7 +67,13 @@ def test_the_columns_of_a_statement_stand_in_their_order() -> None:
             places = [prepared.text.index(each) for each in shown]
 
             assert places == sorted(places), sent
-            assert set(prepared.columns) >= {Out.BODY, Out.PAGE_TOTAL, Out.TOTAL, Out.HEADERS, Out.STATUS}
+            assert set(prepared.columns) >= {
+                OutputColumn.BODY,
+                OutputColumn.PAGE_TOTAL,
+                OutputColumn.TOTAL,
+                OutputColumn.HEADERS,
+                OutputColumn.STATUS,
+            }
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +177,7 @@ def test_bodies_are_only_ever_parameters(
     prepared = query_for(asked.plan)
 
     assert MARK not in prepared.text
-    slots = [each for each in prepared.params if isinstance(each, Slot)]
+    slots = [each for each in prepared.params if isinstance(each, ParameterSlot)]
     values = [each for each in prepared.params if isinstance(each, bytes)]
     assert PAYLOAD in slots or any(b"MARK" in each for each in values)
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import Struct
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.events.stream import Stream
 from tests.workers.storage.house import House
@@ -20,8 +20,8 @@ async def nats() -> AsyncIterator[NatsServer]:
 
 
 @pytest.fixture
-async def connection(nats: NatsServer) -> AsyncIterator[Connection]:
-    one = await Connection.open(nats.url, name="test")
+async def connection(nats: NatsServer) -> AsyncIterator[NatsConnection]:
+    one = await NatsConnection.open(nats.url, name="test")
     yield one
     await one.close()
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import Struct
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from schemas.storage_events import StorageEvent
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.stream import Stream, until
@@ -17,24 +17,24 @@ from tests.workers.storage.house import ALICE, ALICE_ID, House
 from workers.database.errors import DatabaseError, Disconnected
 from workers.storage.events import drain as module
 from workers.storage.events import outbox
-from workers.storage.events.drain import Drain
+from workers.storage.events.drain import OutboxDrain
 from workers.storage.events.observations import (
     StorageEventDropped,
     StorageEventPublished,
     StorageEventsDelayed,
 )
-from workers.storage.events.outbox import Depth
-from workers.storage.events.publish import Limits, Told, ensure_events, publish_events
+from workers.storage.events.outbox import OutboxDepth
+from workers.storage.events.publish import EventStreamLimits, PublishResult, ensure_events, publish_events
 
-LIMITS = Limits(86400, 16 * 1024 * 1024)
+LIMITS = EventStreamLimits(86400, 16 * 1024 * 1024)
 
 
-def drain_of(house: House, connection: Connection) -> Drain:
-    return Drain(house.store.database, connection, lambda: ensure_events(connection, LIMITS))
+def drain_of(house: House, connection: NatsConnection) -> OutboxDrain:
+    return OutboxDrain(house.store.database, connection, lambda: ensure_events(connection, LIMITS))
 
 
 @contextlib.asynccontextmanager
-async def running(drain: Drain) -> AsyncIterator[Drain]:
+async def running(drain: OutboxDrain) -> AsyncIterator[OutboxDrain]:
     task = asyncio.create_task(drain.run())
     try:
         yield drain
@@ -58,7 +58,7 @@ async def write(house: House, bucket: str, names: list[str]) -> None:
     )
 
 
-async def test_the_life_of_an_object_is_told(quiet: House, connection: Connection, stream: Stream) -> None:
+async def test_the_life_of_an_object_is_told(quiet: House, connection: NatsConnection, stream: Stream) -> None:
     bucket = await quiet.bucket()
     await quiet.policy(bucket, "all")
     await quiet.uploaded(f"/object/{bucket}/a b.txt", b"hello", ALICE)
@@ -98,7 +98,7 @@ async def test_the_life_of_an_object_is_told(quiet: House, connection: Connectio
 
 
 async def test_rows_changed_by_plain_sql_are_told_by_themselves(
-    quiet: House, connection: Connection, stream: Stream
+    quiet: House, connection: NatsConnection, stream: Stream
 ) -> None:
     bucket = await quiet.bucket()
     async with running(drain_of(quiet, connection)):
@@ -111,7 +111,7 @@ async def test_rows_changed_by_plain_sql_are_told_by_themselves(
     assert (bytes(event.metadata), event.request_id) == (b"[7]", None)
 
 
-async def test_what_is_rolled_back_is_not_told(quiet: House, connection: Connection, stream: Stream) -> None:
+async def test_what_is_rolled_back_is_not_told(quiet: House, connection: NatsConnection, stream: Stream) -> None:
     bucket = await quiet.bucket()
     transaction = quiet.admin.transaction()
     await transaction.start()
@@ -129,7 +129,7 @@ async def test_a_thousand_events_are_told_in_order_by_several_workers(
     bucket = f"b-{uuid.uuid4().hex}"
     names = [f"{number % 7}" for number in range(1000)]
     async with contextlib.AsyncExitStack() as stack:
-        connections = [await Connection.open(nats.url, name="test") for _ in range(3)]
+        connections = [await NatsConnection.open(nats.url, name="test") for _ in range(3)]
         for connection in connections:
             stack.push_async_callback(connection.close)
             await stack.enter_async_context(running(drain_of(quiet, connection)))
@@ -155,12 +155,12 @@ async def test_an_object_is_in_one_hand_at_a_time(quiet: House) -> None:
     database = quiet.store.database
 
     async with database.transaction() as one:
-        first = (await outbox.take(one)).rows
+        first = (await outbox.claim_rows(one)).rows
         await write(quiet, "b", ["hot", "new"])
         async with database.transaction() as other:
-            second = (await outbox.take(other)).rows
+            second = (await outbox.claim_rows(other)).rows
     async with database.transaction() as later:
-        third = (await outbox.take(later)).rows
+        third = (await outbox.claim_rows(later)).rows
 
     assert [json.loads(each.payload)["name"] for each in first] == ["hot", "hot", "cold", "hot"]
     assert [json.loads(each.payload)["name"] for each in second] == ["new"]
@@ -168,11 +168,11 @@ async def test_an_object_is_in_one_hand_at_a_time(quiet: House) -> None:
 
 
 async def test_a_worker_that_dies_before_it_forgets_tells_nothing_twice(
-    quiet: House, connection: Connection, stream: Stream, monkeypatch: pytest.MonkeyPatch
+    quiet: House, connection: NatsConnection, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await write(quiet, "b", ["x"] * 5)
 
-    async def publish_and_die(connection: Connection, events: list[StorageEvent]) -> Told:
+    async def publish_and_die(connection: NatsConnection, events: list[StorageEvent]) -> PublishResult:
         told = await publish_events(connection, events)
         assert len(told.sequences) == 5
         await quiet.admin.execute(
@@ -194,7 +194,7 @@ async def test_a_worker_that_dies_before_it_forgets_tells_nothing_twice(
 
 
 async def test_events_wait_for_a_broker_that_is_away(
-    quiet: House, nats: NatsServer, connection: Connection, stream: Stream, seen: list[Struct]
+    quiet: House, nats: NatsServer, connection: NatsConnection, stream: Stream, seen: list[Struct]
 ) -> None:
     drain = drain_of(quiet, connection)
     async with running(drain):
@@ -214,7 +214,7 @@ async def test_events_wait_for_a_broker_that_is_away(
 
 
 async def test_a_stream_that_is_gone_is_made_again(
-    quiet: House, connection: Connection, stream: Stream
+    quiet: House, connection: NatsConnection, stream: Stream
 ) -> None:
     drain = drain_of(quiet, connection)
     await write(quiet, "b", ["one"])
@@ -228,7 +228,7 @@ async def test_a_stream_that_is_gone_is_made_again(
 
 
 async def test_rows_that_tell_nothing_do_not_keep_others_back(
-    quiet: House, connection: Connection, stream: Stream, seen: list[Struct]
+    quiet: House, connection: NatsConnection, stream: Stream, seen: list[Struct]
 ) -> None:
     await quiet.admin.execute(
         """
@@ -251,7 +251,7 @@ async def test_rows_that_tell_nothing_do_not_keep_others_back(
 
 
 async def test_metadata_too_long_for_a_message_is_left_out(
-    quiet: House, connection: Connection, stream: Stream
+    quiet: House, connection: NatsConnection, stream: Stream
 ) -> None:
     await quiet.admin.execute(
         "insert into storage.events_outbox (event, payload) values ('ObjectUpdated:Metadata', jsonb_build_object("
@@ -265,7 +265,7 @@ async def test_metadata_too_long_for_a_message_is_left_out(
 
 
 async def test_the_depth_is_known_while_the_broker_is_away(
-    quiet: House, nats: NatsServer, connection: Connection, stream: Stream
+    quiet: House, nats: NatsServer, connection: NatsConnection, stream: Stream
 ) -> None:
     nats.kill()
     await write(quiet, "b", ["x"] * 3)
@@ -277,4 +277,4 @@ async def test_the_depth_is_known_while_the_broker_is_away(
         await stream.having(3)
     await drain.measure()
 
-    assert drain.depth == Depth()
+    assert drain.depth == OutboxDepth()

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.storage_events import StorageEvent
-from workers.storage.events.outbox import Row, Unreadable, read_event
+from workers.storage.events.outbox import OutboxRow, UnreadableRow, read_event
 
 TIME = "2026-01-02T03:04:05.123456"
 
 
-def row(metadata: object, **changes: object) -> Row:
+def row(metadata: object, **changes: object) -> OutboxRow:
     payload = {"bucketId": "b", "name": "n", "metadata": metadata, **changes}
-    return Row(7, "ObjectCreated:Put", msgspec.json.encode(payload), TIME, "me")
+    return OutboxRow(7, "ObjectCreated:Put", msgspec.json.encode(payload), TIME, "me")
 
 
 def test_a_row_becomes_an_event() -> None:
@@ -32,7 +32,7 @@ def test_a_row_becomes_an_event() -> None:
 def test_a_size_that_is_none_is_not_told(size: object) -> None:
     payload = f'{{"bucketId":"b","name":"n","metadata":{{"size":{size if isinstance(size, int) and size is not True else msgspec.json.encode(size).decode()}}}}}'
 
-    assert read_event(Row(7, "x", payload.encode(), TIME)).size is None
+    assert read_event(OutboxRow(7, "x", payload.encode(), TIME)).size is None
 
 
 json_values = st.recursive(
@@ -48,7 +48,7 @@ json_values = st.recursive(
 def test_any_metadata_and_any_name_make_an_event(metadata: object, bucket: str, name: str) -> None:
     try:
         event = read_event(row(metadata, bucketId=bucket, name=name))
-    except Unreadable:
+    except UnreadableRow:
         assert len(bucket.encode()) > 1000
         return
 
@@ -57,11 +57,11 @@ def test_any_metadata_and_any_name_make_an_event(metadata: object, bucket: str, 
 
 @pytest.mark.parametrize("payload", [b"", b"[]", b"{}", b'{"bucketId":1,"name":""}', b"[" * 100_000, b"\xff"])
 def test_what_has_not_the_form_of_an_event_is_unreadable(payload: bytes) -> None:
-    with pytest.raises(Unreadable):
-        read_event(Row(1, "x", payload, TIME))
+    with pytest.raises(UnreadableRow):
+        read_event(OutboxRow(1, "x", payload, TIME))
 
 
 @pytest.mark.parametrize("time", ["infinity", "-infinity", "20000-01-01T00:00:00", "0044-03-15T00:00:00 BC"])
 def test_a_time_that_is_none_is_unreadable(time: str) -> None:
-    with pytest.raises(Unreadable):
-        read_event(Row(1, "x", b'{"bucketId":"b","name":""}', time))
+    with pytest.raises(UnreadableRow):
+        read_event(OutboxRow(1, "x", b'{"bucketId":"b","name":""}', time))

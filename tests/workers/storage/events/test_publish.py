@@ -2,11 +2,11 @@
 
 import pytest
 
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import Stream, until
-from workers.storage.events.publish import Limits, ensure_events, publish_events, subject_of
+from workers.storage.events.publish import EventStreamLimits, ensure_events, publish_events, subject_of
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def test_each_kind_has_its_subject(type: str, last: str) -> None:
 
 
 async def test_an_event_is_kept_once_however_often_it_is_published(
-    connection: Connection, stream: Stream
+    connection: NatsConnection, stream: Stream
 ) -> None:
-    await ensure_events(connection, Limits(0, 1024 * 1024))
+    await ensure_events(connection, EventStreamLimits(0, 1024 * 1024))
 
     for _ in range(3):
         told = await publish_events(connection, [event_of(1), event_of(2), event_of(3, "b.txt")])
@@ -38,7 +38,7 @@ async def test_an_event_is_kept_once_however_often_it_is_published(
 
 
 async def test_after_a_failure_nothing_of_the_object_is_told(
-    nats: NatsServer, connection: Connection
+    nats: NatsServer, connection: NatsConnection
 ) -> None:
     nats.kill()
     await until(lambda: not connection.is_connected)
@@ -49,9 +49,9 @@ async def test_after_a_failure_nothing_of_the_object_is_told(
     assert told.reason
 
 
-async def test_the_oldest_go_when_the_stream_is_full(connection: Connection, stream: Stream) -> None:
-    await ensure_events(connection, Limits(60, 10_000_000))
-    await ensure_events(connection, Limits(60, 4_000))
+async def test_the_oldest_go_when_the_stream_is_full(connection: NatsConnection, stream: Stream) -> None:
+    await ensure_events(connection, EventStreamLimits(60, 10_000_000))
+    await ensure_events(connection, EventStreamLimits(60, 4_000))
 
     told = await publish_events(connection, [event_of(number) for number in range(50)])
 

@@ -7,11 +7,11 @@ import pytest
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Settings
 from tests.workers.storage.events.events import event_of
-from workers.storage.events.webhook_body import Tenant, body_of, tenant_of
+from workers.storage.events.webhook_body import WebhookTenant, body_of, tenant_of
 
 
 def test_the_body_has_the_official_form_and_a_few_members_more() -> None:
-    assert json.loads(body_of(event_of(7), Tenant("project", "example.org"), 1_800_000_000)) == {
+    assert json.loads(body_of(event_of(7), WebhookTenant("project", "example.org"), 1_800_000_000)) == {
         "type": "Webhook",
         "event": {
             "$version": "v1",
@@ -54,4 +54,4 @@ def test_the_body_has_the_official_form_and_a_few_members_more() -> None:
     ],
 )
 def test_the_tenant_is_the_project_at_its_address(settings: Settings, host: str) -> None:
-    assert tenant_of(settings) == Tenant("p", host)
+    assert tenant_of(settings) == WebhookTenant("p", host)

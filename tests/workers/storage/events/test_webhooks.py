@@ -9,14 +9,14 @@ import pytest
 from msgspec import Struct
 
 from broker.jetstream import durable_consumer
-from broker.nats.connection import Connection
+from broker.nats.connection import NatsConnection
 from schemas.keys.secret import Secret
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import until
 from tests.workers.storage.events.webhook_server import WebhookServer
 from tests.workers.storage.house import Clock
-from workers.http_client.client import Outgoing
+from workers.http_client.client import HttpClient
 from workers.storage.events import webhooks as module
 from workers.storage.events.observations import (
     WebhookBack,
@@ -25,9 +25,9 @@ from workers.storage.events.observations import (
     WebhookLost,
     WebhookSent,
 )
-from workers.storage.events.publish import Limits, ensure_events, publish_events
-from workers.storage.events.webhook_body import Tenant
-from workers.storage.events.webhooks import Poster, Webhook
+from workers.storage.events.publish import EventStreamLimits, ensure_events, publish_events
+from workers.storage.events.webhook_body import WebhookTenant
+from workers.storage.events.webhooks import Webhook, WebhookPoster
 
 KEY = "the-key-of-the-webhook"
 
@@ -42,17 +42,17 @@ async def server() -> AsyncIterator[WebhookServer]:
 
 @pytest.fixture
 def webhook(server: WebhookServer) -> Webhook:
-    return Webhook(Secret(server.url), Secret(KEY), 3600, Tenant("p", "h"), again_s=(0.01, 0.05))
+    return Webhook(Secret(server.url), Secret(KEY), 3600, WebhookTenant("p", "h"), again_s=(0.01, 0.05))
 
 
 @contextlib.asynccontextmanager
 async def posting(
-    connection: Connection, webhook: Webhook, clock: Clock | None = None
-) -> AsyncIterator[Poster]:
+    connection: NatsConnection, webhook: Webhook, clock: Clock | None = None
+) -> AsyncIterator[WebhookPoster]:
     """Post events during the block; the stream and the consumer are there when it begins."""
-    outgoing = Outgoing()
-    poster = Poster(connection, outgoing, webhook, clock or Clock())
-    await ensure_events(connection, Limits(86400, 16 * 1024 * 1024))
+    outgoing = HttpClient()
+    poster = WebhookPoster(connection, outgoing, webhook, clock or Clock())
+    await ensure_events(connection, EventStreamLimits(86400, 16 * 1024 * 1024))
     await poster.prepare()
     task = asyncio.create_task(poster.run())
     try:
@@ -64,7 +64,7 @@ async def posting(
         await outgoing.close()
 
 
-async def publish(connection: Connection, *numbers: int) -> None:
+async def publish(connection: NatsConnection, *numbers: int) -> None:
     told = await publish_events(connection, [event_of(number) for number in numbers])
     assert not told.reason
 
@@ -82,7 +82,7 @@ def of(seen: list[Struct], kind: type[Struct]) -> int:
 
 
 async def test_events_are_posted_with_the_key(
-    connection: Connection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
 ) -> None:
     async with posting(connection, webhook):
         await publish(connection, *range(1, 41))
@@ -98,7 +98,7 @@ async def test_events_are_posted_with_the_key(
 
 
 async def test_without_a_key_none_is_sent(
-    connection: Connection, server: WebhookServer, webhook: Webhook
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook
 ) -> None:
     async with posting(connection, replace(webhook, key=None)):
         await publish(connection, 1)
@@ -109,7 +109,7 @@ async def test_without_a_key_none_is_sent(
 
 @pytest.mark.parametrize("status", [301, 400, 404, 500, 503])
 async def test_refused_posts_come_again(
-    connection: Connection, server: WebhookServer, webhook: Webhook, seen: list[Struct], status: int
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook, seen: list[Struct], status: int
 ) -> None:
     server.status = status
     async with posting(connection, webhook):
@@ -125,7 +125,7 @@ async def test_refused_posts_come_again(
 
 
 async def test_posts_wait_for_a_service_that_is_away(
-    connection: Connection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
 ) -> None:
     await server.stop()
     async with posting(connection, webhook):
@@ -140,7 +140,7 @@ async def test_posts_wait_for_a_service_that_is_away(
 
 async def test_posts_outlive_the_worker_and_the_broker(
     nats: NatsServer,
-    connection: Connection,
+    connection: NatsConnection,
     server: WebhookServer,
     webhook: Webhook,
     seen: list[Struct],
@@ -163,7 +163,7 @@ async def test_posts_outlive_the_worker_and_the_broker(
 
 
 async def test_an_event_that_nobody_takes_in_its_time_is_dropped_and_told(
-    connection: Connection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook, seen: list[Struct]
 ) -> None:
     server.status = 500
     clock = Clock()
@@ -185,7 +185,7 @@ async def test_an_event_that_nobody_takes_in_its_time_is_dropped_and_told(
 
 
 async def test_what_is_no_event_is_passed_over(
-    connection: Connection, server: WebhookServer, webhook: Webhook
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook
 ) -> None:
     async with posting(connection, webhook):
         await durable_consumer.publish(connection, "events.storage.b.object_created", b"hello")
@@ -195,9 +195,9 @@ async def test_what_is_no_event_is_passed_over(
 
 
 async def test_events_from_before_the_webhook_are_not_posted(
-    connection: Connection, server: WebhookServer, webhook: Webhook
+    connection: NatsConnection, server: WebhookServer, webhook: Webhook
 ) -> None:
-    await ensure_events(connection, Limits(86400, 16 * 1024 * 1024))
+    await ensure_events(connection, EventStreamLimits(86400, 16 * 1024 * 1024))
     await publish(connection, 1)
 
     async with posting(connection, webhook):

@@ -11,15 +11,16 @@ from schemas.http import Request, Response
 from schemas.keys.secret import Secret
 from schemas.settings.storage import S3Protocol
 from tests.workers.storage.house import ALICE, ALICE_ID, NOBODY, House
-from workers.storage.s3 import sigv4
+from workers.storage.model.s3_keyring import S3Keyring, S3SecretSealer
 from workers.storage.s3.credentials import create_key
-from workers.storage.s3.keyring import Keyring
-from workers.storage.s3.sealing import Sealer
-from workers.storage.s3.sigv4 import Claimed
+from workers.storage.s3.protocol import sigv4
+from workers.storage.s3.protocol.sigv4 import SignatureClaim
 
 HOST = "storage.example.org"
 EMPTY = hashlib.sha256(b"").hexdigest()
-KEYRING = Keyring("project", (Secret("anon key"), Secret("sb_publishable_x")), Sealer(b"platform secret"))
+KEYRING = S3Keyring(
+    "project", (Secret("anon key"), Secret("sb_publishable_x")), S3SecretSealer(b"platform secret")
+)
 SIGNED = ("host", "x-amz-content-sha256", "x-amz-date")
 
 
@@ -43,7 +44,7 @@ def request(
     if token:
         headers["x-amz-security-token"] = token
     names = tuple(sorted(headers))
-    claimed = Claimed(id, f"{now:%Y%m%d}", "us-east-1", names, "", headers["x-amz-date"], EMPTY)
+    claimed = SignatureClaim(id, f"{now:%Y%m%d}", "us-east-1", names, "", headers["x-amz-date"], EMPTY)
     pairs = [(name, value) for name, _, value in (part.partition("=") for part in query.split("&")) if name]
     spelled = sigv4.canonical_request("GET", path + plain, pairs, headers, names, EMPTY)
     key = sigv4.signing_key(secret, claimed.day, "us-east-1")

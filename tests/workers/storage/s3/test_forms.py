@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.storage.s3.errors import S3Error
-from workers.storage.s3.forms import Policy, claim_of, read_policy, refuse_unfit
+from workers.storage.s3.forms import PostPolicy, check_policy, claim_of, read_policy
+from workers.storage.s3.protocol.errors import S3Error
 
 SOON = "2030-01-01T00:00:00Z"
 
@@ -21,10 +21,10 @@ def spelled(conditions: object, expiration: object = SOON) -> str:
     ).decode()
 
 
-def refused(policy: Policy, **fields: str) -> str:
+def refused(policy: PostPolicy, **fields: str) -> str:
     """Give the message for fields that must not fit."""
     with pytest.raises(S3Error) as error:
-        refuse_unfit(policy, {name.replace("_", "-"): value for name, value in fields.items()})
+        check_policy(policy, {name.replace("_", "-"): value for name, value in fields.items()})
     assert (error.value.code, error.value.status) == ("AccessDenied", 403)
     return error.value.message
 
@@ -89,7 +89,7 @@ def test_every_condition_must_hold() -> None:
         spelled([{"key": "a"}, ["starts-with", "$Content-Type", "image/"], {"acl": "private"}])
     )
 
-    refuse_unfit(policy, {"key": "a", "content-type": "image/png", "acl": "private"})
+    check_policy(policy, {"key": "a", "content-type": "image/png", "acl": "private"})
     assert "$key" in refused(policy, key="b", content_type="image/png", acl="private")
     assert "$content-type" in refused(policy, key="a", content_type="text/html,image/png", acl="private")
     assert "$acl" in refused(policy, key="a", content_type="image/png")
@@ -98,7 +98,7 @@ def test_every_condition_must_hold() -> None:
 def test_every_field_must_have_a_condition() -> None:
     policy = read_policy(spelled([{"key": "a"}]))
 
-    refuse_unfit(
+    check_policy(
         policy, {"key": "a", "policy": "p", "x-amz-signature": "s", "x-ignore-me": "1", "bucket": "b"}
     )
     assert "Extra input fields: x-amz-meta-admin" in refused(policy, key="a", x_amz_meta_admin="1")
@@ -145,6 +145,6 @@ def test_a_form_must_say_who_signed_it(changed: dict[str, str], code: str) -> No
 def test_any_json_is_a_policy_or_a_refusal(value: Any) -> None:
     for text in (spelled(value), spelled([value]), base64.b64encode(json.dumps(value).encode()).decode()):
         try:
-            assert isinstance(read_policy(text), Policy)
+            assert isinstance(read_policy(text), PostPolicy)
         except S3Error as error:
             assert error.code == "InvalidPolicyDocument"  # noqa: PT017 - either way is right

@@ -6,15 +6,15 @@ from xml.etree import ElementTree
 
 from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
-from schemas.blobs import Stored
+from schemas.blobs import StoredBody
 from schemas.http import Request
 from tests.workers.storage.house import SERVICE as CALLER
-from workers.storage.asked import Asked
-from workers.storage.callers import SERVICE
-from workers.storage.context import Store
-from workers.storage.s3 import completing, multipart, parts
-from workers.storage.s3.asking import Asking, read_asking
-from workers.storage.s3.sigv4 import UNSIGNED
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.identity import SERVICE
+from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.s3.multipart import completion, parts, uploads
+from workers.storage.s3.protocol.request import S3Request, read_s3_request
+from workers.storage.s3.protocol.sigv4 import UNSIGNED
 
 SPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
@@ -23,35 +23,43 @@ SPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 class Upload:
     """A multipart upload, with the ETags of its parts by number."""
 
-    store: Store
+    store: StorageContext
     bucket: str
     key: str
     id: str = ""
     etags: dict[int, str] = field(default_factory=dict)
 
-    def asking(self, method: str, query: str, body: bytes = b"", stored: Stored | None = None) -> Asking:
+    def s3_request(
+        self, method: str, query: str, body: bytes = b"", stored: StoredBody | None = None
+    ) -> S3Request:
         """Make a request about it."""
         path = f"/s3/{self.bucket}/{self.key}"
         request = Request("r", method, path, query, [], CALLER, body=body, stored=stored)
-        asking = read_asking(Asked(request, {}, "storage.s3.upload", SERVICE, body))
-        return Asking(
-            asking.asked, asking.bucket, asking.key, asking.query, {}, asking.parameters, payload=UNSIGNED
+        s3_request = read_s3_request(StorageRequest(request, {}, "storage.s3.upload", SERVICE, body))
+        return S3Request(
+            s3_request.storage_request,
+            s3_request.bucket,
+            s3_request.key,
+            s3_request.query,
+            {},
+            s3_request.parameters,
+            payload=UNSIGNED,
         )
 
     async def begin(self) -> "Upload":
-        answer = await multipart.begin(self.store, self.asking("POST", "uploads="))
+        answer = await uploads.create_upload(self.store, self.s3_request("POST", "uploads="))
         self.id = ElementTree.fromstring(answer.body).findtext(f"{SPACE}UploadId") or ""
         return self
 
     async def part(self, number: int, data: bytes) -> None:
         """Send a part, as the edge does."""
         query = f"partNumber={number}&uploadId={self.id}"
-        wanted = (await parts.put(self.store, self.asking("PUT", query))).wanted
+        wanted = (await parts.put(self.store, self.s3_request("PUT", query))).wanted
         assert wanted is not None
         place = blob_names.part(wanted.blob.upload, number, wanted.blob.version)
         staged = await self.store.blobs.put_small(place, data)
-        stored = Stored(wanted.ticket, staged.size, staged.md5)
-        await parts.put(self.store, self.asking("PUT", query, stored=stored))
+        stored = StoredBody(wanted.ticket, staged.size, staged.md5)
+        await parts.put(self.store, self.s3_request("PUT", query, stored=stored))
         self.etags[number] = staged.md5
 
     async def complete(self, *numbers: int, blobs: BlobStore | None = None) -> str:
@@ -62,19 +70,19 @@ class Upload:
         )
         body = f"<CompleteMultipartUpload>{listed}</CompleteMultipartUpload>".encode()
         store = self.store if blobs is None else replaced(self.store, blobs)
-        answer = await completing.complete(store, self.asking("POST", f"uploadId={self.id}", body))
+        answer = await completion.complete(store, self.s3_request("POST", f"uploadId={self.id}", body))
         etag = ElementTree.fromstring(answer.body).findtext(f"{SPACE}ETag")
         return (etag or "").strip('"')
 
     async def abort(self) -> int:
-        return (await multipart.abort(self.store, self.asking("DELETE", f"uploadId={self.id}"))).status
+        return (await uploads.abort(self.store, self.s3_request("DELETE", f"uploadId={self.id}"))).status
 
 
-def replaced(store: Store, blobs: BlobStore) -> Store:
+def replaced(context: StorageContext, blobs: BlobStore) -> StorageContext:
     """Give a store with its bytes elsewhere, or by another way."""
-    return Store(
-        store.settings, store.database, blobs, store.signer, store.tickets, store.render, store.clock,
-        store.errands, store.keyring,
+    return StorageContext(
+        context.settings, context.database, blobs, context.signer, context.tickets, context.render, context.clock,
+        context.tasks, context.keyring,
     )  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""One-time codes and links: made, sent, entered, guessed, limited."""
+"""One-time codes and links: stored, prepared for sending, checked; attempts to guess codes and passwords, limited."""

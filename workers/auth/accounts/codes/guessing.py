@@ -1,20 +1,20 @@
-"""Guessing of passwords is slowed down: after some wrong ones in a row each further try has to wait longer.
+"""Slows down password guessing: after some wrong passwords in a row each further attempt has to wait longer.
 
-Counted in the database, so that all workers count together, under two names:
+Wrong passwords are counted in the database, so that all workers count together, under two names:
 
-    the account at one network            10 are free, then waits of 1 to 60 seconds; forgotten after 15 minutes
-    the account at all unknown networks   100 are free, then the same waits; forgotten after a day
+    the account at one network            10 attempts are free, then waits of 1 to 60 seconds; forgotten after 15 minutes
+    the account at all unknown networks   100 attempts are free, then the same waits; forgotten after a day
 
-The first keeps one client from guessing, and no other client from signing in. The second bounds what many clients guess
-together: 100 tries, then 1,440 a day. It does not count for networks from which the user has signed in lately
-(`networks.py`), so nobody keeps the owner out of where he usually is: at a known network only its own wrong ones count.
+The first counter stops one client from guessing and does not affect other clients. The second bounds what many clients guess
+together: 100 attempts, then 1,440 a day. It does not apply to networks from which the user has signed in recently
+(`networks.py`), so an attacker cannot lock the owner out at their usual places: at a known network only its own counter counts.
 
-A right password clears the count of its own network and no other, so that somebody who guesses gains nothing from the
-owner's sign-ins. Accounts are named by a keyed hash of what was typed: addresses that nobody has are counted as all others
-are, and nobody reads from the table who signs in.
+A correct password resets the counter of its own network only, so an attacker gains nothing from the owner's sign-ins. The
+names are keyed hashes of the typed address: unregistered addresses are counted like all others, and the table does not
+reveal who signs in.
 
-While a wait lasts, no password is looked at. A try is looked at twice: before the hash, to spare the work, and after
-it, so that many at once are not all free. Source: reference page "auth", section 21.
+While a wait lasts, passwords are not checked. The counters are read twice: before the hash, to save the work, and again after
+it, because many concurrent attempts may have passed the first check. Source: docs/reference/auth.md, section 21.
 """
 
 import hmac
@@ -23,40 +23,41 @@ from dataclasses import dataclass
 from workers.auth.accounts.codes import networks
 from workers.auth.accounts.codes.networks import network_of
 from workers.auth.model import rejections
+from workers.auth.model.errors import INVALID_TEXT
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction, statement
-from workers.database.session import Rows, Statement
+from workers.database.transactions.interactive import Transaction, statement
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 
 FREE = 10
-"""Wrong passwords in a row without a wait: more than a person mistypes, no help to a list of common passwords."""
+"""Wrong passwords in a row without a wait: more than users mistype, too few for a list of common passwords."""
 FREE_OF_ALL = 100
-"""The same for all unknown networks together: more than people at several places mistype."""
+"""The same for all unknown networks together."""
 WAITS_S = (1, 2, 4, 8, 16, 32, 60)
-"""Waits after the last free one, the next, and so on. A minute leaves 1,440 tries a day."""
+"""Waits after the last free attempt, the next, and so on. 60 seconds allow 1,440 attempts a day."""
 WINDOW_S = 15 * 60
-"""After this long without a wrong one at a network, its count is forgotten."""
+"""Seconds without a wrong password after which the counter of a network is forgotten."""
 WINDOW_OF_ALL_S = 24 * 3600
 """The same for all unknown networks together."""
 
-_NO_NUMBER = "22P02"
 
 _SQL = read_statements("workers.auth.accounts.codes", "guessing.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
-    """A try: the names under which it is counted, and the name under which its network may be known."""
+class PasswordAttempt:
+    """An attempt: the names under which it is counted, and the hash by which its network may be known."""
 
     account: str
-    """At all unknown networks; empty where nobody knows from where the try comes."""
+    """Counter of all unknown networks; empty if the client's network cannot be determined."""
     pair: str
-    """At this one."""
+    """Counter of this network."""
     network: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Give the names that count, the account's first."""
+        """Return the names of the counters, the account's first."""
         return (self.account, self.pair) if self.account else (self.pair,)
 
     @property
@@ -67,65 +68,66 @@ class Guess:
 
     @property
     def wait(self) -> Statement:
-        """Give the statement whose rows `heed` reads."""
+        """Return the statement whose rows `reject_while_waiting` reads."""
         return statement(_SQL["wait"], *self._arguments)
 
     @property
     def passing(self) -> Statement:
-        """Give what `succeeded` does as a statement for others to go with; while a wait lasts it fails.
+        """Return a statement that does what `succeeded` does, to run with others; it fails while a wait lasts.
 
-        It goes first, so that `has_failed` knows it by its place.
+        It must be the first statement, because `is_wait_error` recognises its error by the position.
         """
         return statement(_SQL["pass"], *self._arguments)
 
-    async def refuse_early(self, transaction: Transaction, *others: Statement) -> list[Rows]:
-        """Raise while a wait lasts; give the rows of other statements that ride along.
+    async def reject_early(self, transaction: Transaction, *others: Statement) -> list[Rows]:
+        """Raise while a wait lasts; return the rows of other statements that run in the same round trip.
 
-        Raises: AuthError (429) with the seconds.
+        Raises: AuthError (429) with the seconds to wait.
         """
         waits, *rows = await transaction.run(self.wait, *others)
-        heed(waits)
+        reject_while_waiting(waits)
         return rows
 
     async def failed(self, transaction: Transaction) -> None:
-        """Count a wrong password, unless a wait has begun meanwhile. Raises: AuthError (429)."""
+        """Count a wrong password, unless a wait has begun since the first check. Raises: AuthError (429)."""
         counted = await transaction.rows(_SQL["count"], *self._arguments)
         if counted[0][0] != b"true":
             raise rejections.OVER_REQUEST_RATE(retry_after_s=max(1, await self._wait_s(transaction)))
 
     async def succeeded(self, transaction: Transaction) -> None:
-        """Forget the wrong ones after a right one, unless a wait has begun meanwhile. Raises: AuthError (429)."""
+        """Reset the network's counter after a correct password, unless a wait has begun since. Raises: AuthError (429)."""
+        # Lock the counters before reading them: a concurrent failure must not slip in between.
         if not await transaction.rows(_SQL["lock"], self.account, self.pair):
             return
-        await self.refuse_early(transaction)
+        await self.reject_early(transaction)
         await transaction.rows(_SQL["forget"], self.pair)
 
     async def _wait_s(self, transaction: Transaction) -> int:
-        (found,) = await transaction.run(self.wait)
-        return int(found[0][0] or 0)
+        (rows,) = await transaction.run(self.wait)
+        return int(rows[0][0] or 0)
 
 
-def heed(waits: Rows) -> None:
-    """Raise while a wait lasts, by the rows of `Guess.wait`. Raises: AuthError (429) with the seconds."""
+def reject_while_waiting(waits: Rows) -> None:
+    """Raise while a wait lasts, judged by the rows of `PasswordAttempt.wait`. Raises: AuthError (429) with the seconds to wait."""
     wait_s = int(waits[0][0] or 0) if waits else 0
     if wait_s > 0:
         raise rejections.OVER_REQUEST_RATE(retry_after_s=wait_s)
 
 
-def has_failed(error: DatabaseError) -> bool:
-    """Tell whether `Guess.passing`, which went first, failed because a wait lasts."""
-    return error.statement_index == 0 and error.code == _NO_NUMBER and error.context is None
+def is_wait_error(error: DatabaseError) -> bool:
+    """Return whether `PasswordAttempt.passing`, run as first statement, failed because a wait lasts."""
+    return error.statement_index == 0 and error.code == INVALID_TEXT and error.context is None
 
 
-def guess_at(key: bytes, *account: str, address: str, network: str = "") -> Guess:
-    """Give the try at an account, named by what was typed (kind, audience, address), from a client's address.
+def password_attempt(key: bytes, *account: str, address: str, network: str = "") -> PasswordAttempt:
+    """Return the attempt at an account, named by what was typed (kind, audience, address), from a client's address.
 
-    Each kind of secret counts for itself: give it as the first part. `network` is the name under which the client's
-    network may be known (`networks.network_hash`).
+    Each kind of secret is counted separately: pass it as the first part. `network` is the hash by which the client's network may
+    be known (`networks.network_hash`).
     """
-    told = b"".join(
+    parts = b"".join(
         len(part := text.encode(errors="surrogatepass")).to_bytes(4, "big") + part for text in account
     )
-    name = f"guess:{hmac.digest(key, b'guess' + told, 'sha256').hex()[:40]}"
+    name = f"guess:{hmac.digest(key, b'guess' + parts, 'sha256').hex()[:40]}"
     client = network_of(address)
-    return Guess(name, f"{name}:{client}", network) if client else Guess("", name)
+    return PasswordAttempt(name, f"{name}:{client}", network) if client else PasswordAttempt("", name)

@@ -1,12 +1,12 @@
 -- Wrong passwords in a row (guessing.py): `count` of them, the last at `updated_at`, for two names: $1 the account at all
--- networks that are not known, $2 the account at one network. $3 is the hash by which the network may be known; at a known one the
--- first name does not count. $4 are the seconds to wait after each further one once the free ones ($5, $6) are used up, the
--- last of them for all that follow; after $7, $8 seconds without one all are forgotten. $9: how long a network is known.
--- Names are not given as an array: it would be planned anew each time, because the server takes one that it does not know for
--- a long one.
+-- unknown networks, $2 the account at one network. $3 is the hash by which the network may be known; at a known network the
+-- first name does not count. $4 are the seconds to wait after each further attempt once the free ones ($5, $6) are used up, the
+-- last of them for all that follow; after $7, $8 seconds without one the counter is forgotten. $9: how long a network is known.
+-- The names are not passed as an array: Postgres would make a new plan for each call, because it assumes that an array
+-- parameter is long.
 
 -- name: wait
--- Whole seconds until the next try may come; 0 at once.
+-- Whole seconds until the next attempt is allowed; 0 at once.
 select coalesce(max(ceil(extract(epoch from
   updated_at + ($4::int[])[least(count::int - free + 1, cardinality($4::int[]))] * interval '1 second' - clock_timestamp()
 ))), 0)::int
@@ -22,7 +22,7 @@ from (
 where count >= free and updated_at > clock_timestamp() - window_s * interval '1 second'
 
 -- name: count
--- True if the try was counted under both names: no wait lasts. Two at once count one after the other, in the order of names.
+-- True if the attempt was counted under both names, so no wait lasts. Concurrent attempts lock in the order of names.
 with wanted as (
   select name from (values ($1), ($2)) names (name)
   where name <> '' and (name = $2 or not exists (
@@ -46,8 +46,8 @@ with wanted as (
 select ((select count(*) from counted) = (select count(*) from wanted))::text
 
 -- name: pass
--- Forgets the wrong ones of this network after a right one; those of others stay, so nobody gains by the owner's sign-ins.
--- While a wait lasts it fails, and with it all that is written along. Locks in the order of names.
+-- Resets the counter of this network after a correct password; other counters stay, so attackers gain nothing from it.
+-- While a wait lasts it fails, and with it the whole transaction. Locks in the order of names.
 with tries as (
   select name, count, updated_at,
     case when name = $2 then $6::int else $5::int end as free,
@@ -69,7 +69,7 @@ with tries as (
 select ('too many wrong ones, seconds to wait: ' || wait_s)::int from waits where wait_s > 0
 
 -- name: lock
--- In the order of their names, so that nobody waits for each other.
+-- In the order of names, so that no deadlock can occur.
 select 1 from auth.rate_limits where name in ($1, $2) order by name for update
 
 -- name: forget

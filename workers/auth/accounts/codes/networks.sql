@@ -4,7 +4,7 @@
 select 1 from auth.known_networks where network_hash = $1 and seen_at > now() - $2::int * interval '1 second'
 
 -- name: remember
--- $4: the most that a user has; the oldest go. A network that was noted a moment ago is not written again.
+-- $4: the maximum per user; the oldest are deleted. A network that was stored within the last hour is not written again.
 with noted as (
   insert into auth.known_networks (network_hash, user_id, seen_at) values ($1, $2, now())
   on conflict (network_hash) do update set user_id = excluded.user_id, seen_at = excluded.seen_at

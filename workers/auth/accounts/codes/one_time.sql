@@ -1,13 +1,13 @@
--- One-time codes (one_time.py). All run as supabase_auth_admin. A code stands in a column of its user, by which the
--- project sees it, and in auth.one_time_tokens, by which it is found. Who locks several rows locks the user first, then
+-- One-time codes (one_time.py). All run as supabase_auth_admin. A code is stored in a column of its user, for the
+-- project's SQL, and in auth.one_time_tokens, by which it is found. Lock order: first the user, then
 -- codes in the order of their ids.
 
 -- name: do_not_wait
--- A commit that waits for the disk would tell that there was something to write.
+-- Timing: a commit that waits for the disk would reveal that there was something to write.
 select set_config('synchronous_commit', 'off', true)
 
 -- name: note
--- The user's column of a kind, and when its code was sent.
+-- Stores the code in the user's column of a kind, and when it was sent.
 update auth.users set
   confirmation_token = case $2 when 'confirmation_token' then $3 else confirmation_token end,
   confirmation_sent_at = case $2 when 'confirmation_token' then $4::timestamptz else confirmation_sent_at end,
@@ -24,7 +24,7 @@ update auth.users set
 where id = $1
 
 -- name: keep
--- One live code of a kind: the new one takes the place of the old.
+-- One valid code of a kind: the new one replaces the old.
 insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
 values (gen_random_uuid(), $1, $2::auth.one_time_token_type, $3, $4)
 on conflict (user_id, token_type) do update set
@@ -47,8 +47,8 @@ select row_to_json(found) from (
 ) found
 
 -- name: of_address
--- The codes that were sent to an address, locked, so that wrong ones typed at the same time are all counted. Several
--- users may want to change to one address. $4 is a user, empty for any.
+-- The codes that were sent to an address, locked, so that concurrent wrong attempts are all counted. Several
+-- users may be changing to one address. $4 is a user, empty for any.
 select row_to_json(found) from (
   select token.id, token.user_id, token.token_type, token.token_hash, token.relates_to, token.failed_attempts,
     token.failed_at_known,
@@ -67,7 +67,7 @@ select row_to_json(found) from (
 ) found
 
 -- name: count_wrong
--- $2: at a network that the user is known at.
+-- $2: whether the attempt came from a known network.
 update auth.one_time_tokens set
   failed_attempts = failed_attempts + case when $2::boolean then 0 else 1 end,
   failed_at_known = failed_at_known + case when $2::boolean then 1 else 0 end,
@@ -75,7 +75,7 @@ update auth.one_time_tokens set
 where id = any($1::uuid[])
 
 -- name: take
--- One code is used up, unless it was before, or another has taken its place.
+-- Uses a code up; no row if it was used before, or another replaced it.
 with gone as (
   delete from auth.one_time_tokens where id = $1 and token_hash = $2 returning user_id, token_type
 )
@@ -90,7 +90,7 @@ from gone where users.id = gone.user_id
 returning 1
 
 -- name: drop
--- The codes of some kinds are void.
+-- Deletes the codes of some kinds.
 with gone as (
   delete from auth.one_time_tokens where id in (
     select id from auth.one_time_tokens

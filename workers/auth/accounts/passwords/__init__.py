@@ -1,1 +1,1 @@
-"""Passwords: hashed in a bounded pool of threads, strong enough, not known to be leaked."""
+"""Passwords: hashed in a bounded thread pool, checked for strength and against leaked ones."""

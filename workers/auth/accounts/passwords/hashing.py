@@ -1,7 +1,8 @@
-"""Hashing in threads: as many at a time as there are cores, a bounded number waiting, the rest refused at once.
+"""Hashes passwords in threads: one per core at a time, a bounded number waiting; further requests get 503 at once.
 
-The C code of the hashes lets go of the interpreter, so threads use the cores. A caller that goes away takes its waiting
-work along; what is begun is finished, and counts until it is. Source: reference page "auth", sections 4.2 and 19.
+The C code of the hashes releases the GIL, so threads use all cores. If a request is cancelled while its hash waits, the work
+is dropped; a hash that has started runs to its end and occupies its place until then.
+Source: docs/reference/auth.md, sections 4.2 and 19.
 """
 
 import asyncio
@@ -30,46 +31,47 @@ _RETRY_AFTER_S = 1
 
 
 class Hashing:
-    """The threads that hash passwords for one process. `close` ends them."""
+    """The threads that hash passwords of one process. `close` stops them."""
 
     def __init__(self, cost: Cost | None = None, *, threads: int | None = None, queue: int = 64) -> None:
-        """`threads` hashes are made at a time (as many as there are cores), `queue` wait beyond those."""
+        """Start with `threads` concurrent hashes (default: one per core); `queue` more may wait."""
         self.cost = cost or Cost()
         count = threads or os.cpu_count() or 1
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="hashing")
-        self._places = threading.BoundedSemaphore(count + queue)
+        self._slots = threading.BoundedSemaphore(count + queue)
 
     async def hash(self, password: str) -> str:
-        """Make the text that is stored for a new password.
+        """Return the text that is stored for a new password.
 
-        Raises: AuthError (503) if too many wait.
+        Raises: AuthError (503) if too many requests wait.
         """
         return await self._run(lambda: hash_password(password, self.cost, secrets.token_bytes(SALT_BYTES)))
 
     async def verify(self, password: str, stored: str | None) -> Verdict:
-        """Check a password. Without a stored hash, or with one that cannot be read, the same work is done for nothing,
-        so that the time does not tell which accounts exist.
+        """Check a password. Without a stored hash, or with an unreadable one, a hash is computed anyway, so that the response time
+        does not reveal which addresses are registered.
 
-        Raises: AuthError (503) if too many wait.
+        Raises: AuthError (503) if too many requests wait.
         """
-        known = _read(stored)
-        if known is None:
+        stored_hash = _read(stored)
+        if stored_hash is None:
             return await self._run(lambda: _dummy(password, self.cost))
-        return await self._run(lambda: verify_password(password, known, self.cost))
+        return await self._run(lambda: verify_password(password, stored_hash, self.cost))
 
     def close(self) -> None:
-        """Take nothing more; what waits is dropped, what is begun ends by itself."""
+        """Accept no more work; waiting work is dropped, running work finishes."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        if not self._places.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise rejections.TOO_BUSY(retry_after_s=_RETRY_AFTER_S)
         try:
             running = self._threads.submit(work)
-        except RuntimeError:  # closed: the process is about to end
-            self._places.release()
+        except RuntimeError:  # closed: the process is stopping
+            self._slots.release()
             raise rejections.TOO_BUSY(retry_after_s=_RETRY_AFTER_S) from None
-        running.add_done_callback(lambda _: self._places.release())
+        # Released by the thread, not by the request: a cancelled request does not free a hash that is running.
+        running.add_done_callback(lambda _: self._slots.release())
         return await asyncio.wrap_future(running)
 
 

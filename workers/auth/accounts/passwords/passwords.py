@@ -1,18 +1,18 @@
-"""Password hashes: make ours, check ours and those of imported users. No threads here; `hashing.py` has them.
+"""Password hashes: ours, and those of imported users. `hashing.py` runs these functions in threads.
 
 Stored texts that are read:
 
     $argon2id$v=19$m=19456,t=2,p=1$salt$hash                            ours; argon2i and version 16 too
     $2a$10$...   $2b$...   $2y$...                                      bcrypt
     $fbscrypt$v=1,n=14,r=8,p=1,ss=<base64>,sk=<base64>$salt$hash        Firebase: n is a power of two, sk the signer key
-    $scrypt$ln=14,r=8,p=1$salt$hash                                     scrypt as others store it
+    $scrypt$ln=14,r=8,p=1$salt$hash                                     scrypt in its usual text form
 
-Costs are bounded before any work is done, for a hash may be imported by who means harm. Nothing here shows a hash or
-a password.
+Costs are checked against limits before any work is done, because an imported hash may be crafted to exhaust memory. Nothing
+here logs or prints a hash or a password.
 
-argon2id of one lane is made by libsodium, which uses the widest instructions that the processor has; the reference
-implementation, as argon2-cffi brings it, knows SSE2 only and makes the rest: argon2i, several lanes, other salts.
-Source: reference page "auth", section 19; architecture, decision 16; RFC 9106, 7914.
+argon2id with one lane is computed by libsodium, which uses the widest SIMD instructions of the processor. The reference
+implementation, which argon2-cffi contains, uses SSE2 only; it computes the rest: argon2i, several lanes, other salts.
+Sources: docs/reference/auth.md, section 19; RFC 9106; RFC 7914.
 """
 
 import base64
@@ -31,8 +31,8 @@ from nacl.bindings import crypto_pwhash_alg, crypto_pwhash_ALG_ARGON2ID13
 
 SALT_BYTES = 16
 _HASH_BYTES = 32
-_LEAST_OF_SODIUM = 16
-"""Bytes of the shortest hash that libsodium makes."""
+_MIN_SODIUM_BYTES = 16
+"""Bytes of the shortest hash that libsodium computes."""
 _ARGON2_VERSION = 19
 _BCRYPT_BYTES = 72
 _MOST_MEMORY_KIB = 1024 * 1024
@@ -56,12 +56,12 @@ _SCRYPT = re.compile(
 
 
 class UnreadableHash(ValueError):
-    """A stored or imported text is no password hash of a known kind, or its cost is beyond the bounds."""
+    """A stored or imported text is not a supported password hash, or its cost exceeds the limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one hash costs: memory in KiB, passes over it, lanes that share it."""
+    """The cost of one hash: memory in KiB, passes over it, parallel lanes."""
 
     memory_kib: int = 19456
     passes: int = 2
@@ -70,15 +70,15 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a password is the right one, and whether its hash is due to be made anew at today's cost."""
+    """Whether a password is correct, and whether its hash should be recomputed at the current cost."""
 
     is_right: bool
-    wants_rehash: bool = False
+    needs_rehash: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Argon2Hash:
-    """A hash of argon2i or argon2id. `text` has no padding, as the library wants it."""
+    """A hash of argon2i or argon2id. `text` is without base64 padding, as argon2-cffi expects it."""
 
     kind: argon2.Type
     version: int
@@ -97,7 +97,7 @@ class BcryptHash:
 
 @dataclass(frozen=True, slots=True)
 class ScryptHash:
-    """A hash of scrypt. With a `signer`, Firebase's: the derived key encrypts the signer key, and that is stored."""
+    """A hash of scrypt. With a `signer` it is Firebase's: the derived key encrypts the signer key, and the result is stored."""
 
     n: int
     r: int
@@ -111,11 +111,11 @@ StoredHash = Argon2Hash | BcryptHash | ScryptHash
 
 
 def hash_password(password: str, cost: Cost, salt: bytes) -> str:
-    """Make the text that is stored. `salt` is 16 bytes of the system's random source, fresh each time."""
+    """Return the text that is stored. `salt` is 16 random bytes, new for each password."""
     if cost.lanes == 1 and len(salt) == SALT_BYTES:
-        made = _argon2id(password, salt, cost, _HASH_BYTES)
+        digest = _argon2id(password, salt, cost, _HASH_BYTES)
         costs = f"m={cost.memory_kib},t={cost.passes},p=1"
-        return f"$argon2id$v={_ARGON2_VERSION}${costs}${_bare_base64(salt)}${_bare_base64(made)}"
+        return f"$argon2id$v={_ARGON2_VERSION}${costs}${_bare_base64(salt)}${_bare_base64(digest)}"
     text = hash_secret(
         _bytes(password),
         salt,
@@ -130,12 +130,12 @@ def hash_password(password: str, cost: Cost, salt: bytes) -> str:
 
 
 def verify_password(password: str, stored: StoredHash, cost: Cost) -> Verdict:
-    """Check a password against a hash; `cost` is today's, below which a hash wants to be made anew."""
+    """Check a password against a hash; a hash that is weaker than `cost` should be recomputed."""
     match stored:
         case Argon2Hash():
             is_right = _is_argon2(password, stored)
         case BcryptHash():
-            # What bcrypt does not look at, its own implementations cut off; so do we, or such users could not sign in.
+            # bcrypt ignores bytes after the 72nd; its implementations truncate, and imported users depend on it.
             is_right = bcrypt.checkpw(_bytes(password)[:_BCRYPT_BYTES], stored.text.encode())
         case ScryptHash():
             is_right = _is_scrypt(password, stored)
@@ -143,60 +143,60 @@ def verify_password(password: str, stored: StoredHash, cost: Cost) -> Verdict:
 
 
 def read_hash(text: str) -> StoredHash:
-    """Read a stored or imported hash.
+    """Parse a stored or imported hash.
 
-    Raises: UnreadableHash for any other text, and for costs beyond 1 GiB of memory, 20 passes, 16 lanes, bcrypt's 16.
+    Raises: UnreadableHash for any other text, and for costs beyond 1 GiB of memory, 20 passes, 16 lanes, bcrypt cost 16.
     """
     if len(text) > _MOST_TEXT:
         raise UnreadableHash("the text is too long for a password hash")
-    if found := _ARGON2.fullmatch(text):
-        return _argon2_hash(found)
-    if found := _BCRYPT.fullmatch(text):
-        if not 4 <= int(found["cost"]) <= _MOST_BCRYPT_COST:
+    if match := _ARGON2.fullmatch(text):
+        return _argon2_hash(match)
+    if match := _BCRYPT.fullmatch(text):
+        if not 4 <= int(match["cost"]) <= _MOST_BCRYPT_COST:
             raise UnreadableHash(f"the cost of a bcrypt hash is 4 to {_MOST_BCRYPT_COST}")
         return BcryptHash(text)
-    if found := _FIREBASE.fullmatch(text):
-        return _scrypt_hash(found, _base64(found["separator"] or ""), _base64(found["key"]))
-    if found := _SCRYPT.fullmatch(text):
-        return _scrypt_hash(found, b"", None)
+    if match := _FIREBASE.fullmatch(text):
+        return _scrypt_hash(match, _base64(match["separator"] or ""), _base64(match["key"]))
+    if match := _SCRYPT.fullmatch(text):
+        return _scrypt_hash(match, b"", None)
     raise UnreadableHash("not a password hash of a known kind")
 
 
-def _argon2_hash(found: re.Match[str]) -> Argon2Hash:
-    cost = Cost(int(found["m"]), int(found["t"]), int(found["p"]))
+def _argon2_hash(match: re.Match[str]) -> Argon2Hash:
+    cost = Cost(int(match["m"]), int(match["t"]), int(match["p"]))
     if not (1 <= cost.lanes <= _MOST_LANES and 8 * cost.lanes <= cost.memory_kib <= _MOST_MEMORY_KIB):
         raise UnreadableHash("an argon2 hash has 1 to 16 lanes, and 8 KiB for each to 1 GiB of memory")
     if not 1 <= cost.passes <= _MOST_PASSES:
         raise UnreadableHash(f"an argon2 hash has 1 to {_MOST_PASSES} passes")
-    kind = argon2.Type.ID if found["kind"] == "id" else argon2.Type.I
-    salt, made = found["salt"], found["hash"]
-    text = f"{found[0].rpartition('$')[0].rpartition('$')[0]}${salt}${made}"
-    salt_raw, made_raw = _base64(salt), _base64(made)
-    if len(salt_raw) < 8 or len(made_raw) < 12:
+    kind = argon2.Type.ID if match["kind"] == "id" else argon2.Type.I
+    salt, digest = match["salt"], match["hash"]
+    text = f"{match[0].rpartition('$')[0].rpartition('$')[0]}${salt}${digest}"
+    salt_raw, digest_raw = _base64(salt), _base64(digest)
+    if len(salt_raw) < 8 or len(digest_raw) < 12:
         raise UnreadableHash("the salt or the hash of an argon2 hash is too short")
-    for raw, spelled in ((salt_raw, salt), (made_raw, made)):
-        if _bare_base64(raw) != spelled:  # the library refuses them
+    for raw, text_part in ((salt_raw, salt), (digest_raw, digest)):
+        if _bare_base64(raw) != text_part:  # argon2-cffi rejects such texts
             raise UnreadableHash("the base64 of an argon2 hash has bits that mean nothing")
-    return Argon2Hash(kind, int(found["version"]), cost, len(salt_raw), len(made_raw), text)
+    return Argon2Hash(kind, int(match["version"]), cost, len(salt_raw), len(digest_raw), text)
 
 
-def _scrypt_hash(found: re.Match[str], separator: bytes, signer: bytes | None) -> ScryptHash:
-    power, r, p = int(found["n"]), int(found["r"]), int(found["p"])
-    stored = _base64(found["hash"])
+def _scrypt_hash(match: re.Match[str], separator: bytes, signer: bytes | None) -> ScryptHash:
+    power, r, p = int(match["n"]), int(match["r"]), int(match["p"])
+    stored = _base64(match["hash"])
     if not (1 <= power < min(31, 16 * r) and 1 <= p <= _MOST_LANES):
         raise UnreadableHash("a scrypt hash has n of 2 to 2^30, below 2^(16 r), and 1 to 16 lanes")
     if (r << power) * 128 > _MOST_MEMORY_KIB * 1024:
         raise UnreadableHash("a scrypt hash takes at most 1 GiB of memory")
     if len(stored) < 10 or len(stored) > 128:
         raise UnreadableHash("the hash of a scrypt hash is too short or too long")
-    return ScryptHash(2**power, r, p, _base64(found["salt"]) + separator, stored, signer)
+    return ScryptHash(2**power, r, p, _base64(match["salt"]) + separator, stored, signer)
 
 
 def _is_argon2(password: str, stored: Argon2Hash) -> bool:
     is_usual = stored.kind is argon2.Type.ID and stored.version == _ARGON2_VERSION and stored.cost.lanes == 1
-    if is_usual and stored.salt_bytes == SALT_BYTES and stored.hash_bytes >= _LEAST_OF_SODIUM:
-        salt, made = map(_base64, stored.text.rsplit("$", 2)[1:])
-        return hmac.compare_digest(_argon2id(password, salt, stored.cost, len(made)), made)
+    if is_usual and stored.salt_bytes == SALT_BYTES and stored.hash_bytes >= _MIN_SODIUM_BYTES:
+        salt, digest = map(_base64, stored.text.rsplit("$", 2)[1:])
+        return hmac.compare_digest(_argon2id(password, salt, stored.cost, len(digest)), digest)
     try:
         return verify_secret(stored.text.encode(), _bytes(password), stored.kind)
     except VerifyMismatchError:
@@ -211,7 +211,7 @@ def _argon2id(password: str, salt: bytes, cost: Cost, length: int) -> bytes:
 
 def _is_scrypt(password: str, stored: ScryptHash) -> bool:
     length = len(stored.stored) if stored.signer is None else _HASH_BYTES
-    made = hashlib.scrypt(
+    digest = hashlib.scrypt(
         _bytes(password),
         salt=stored.salt,
         n=stored.n,
@@ -221,13 +221,13 @@ def _is_scrypt(password: str, stored: ScryptHash) -> bool:
         dklen=length,
     )
     if stored.signer is not None:
-        encryptor = Cipher(algorithms.AES(made), modes.CTR(bytes(16))).encryptor()
-        made = encryptor.update(stored.signer) + encryptor.finalize()
-    return hmac.compare_digest(made, stored.stored)
+        encryptor = Cipher(algorithms.AES(digest), modes.CTR(bytes(16))).encryptor()
+        digest = encryptor.update(stored.signer) + encryptor.finalize()
+    return hmac.compare_digest(digest, stored.stored)
 
 
 def _is_weaker(stored: StoredHash, cost: Cost) -> bool:
-    """Tell whether a hash is below what we would make today."""
+    """Return whether a hash is weaker than one that would be computed today."""
     if not isinstance(stored, Argon2Hash) or stored.kind is not argon2.Type.ID:
         return True
     return (
@@ -240,7 +240,7 @@ def _is_weaker(stored: StoredHash, cost: Cost) -> bool:
 
 
 def _bytes(password: str) -> bytes:
-    """Give the bytes that are hashed; half a character that a client sent is kept as it is."""
+    """Return the bytes that are hashed; an unpaired surrogate that a client sent is encoded as it is."""
     return password.encode(errors="surrogatepass")
 
 
@@ -249,7 +249,7 @@ def _bare_base64(raw: bytes) -> str:
 
 
 def _base64(text: str) -> bytes:
-    """Decode base64 of either alphabet, with its padding or without."""
+    """Decode base64 of either alphabet, with or without padding."""
     usual = text.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(usual + "=" * (-len(usual) % 4), validate=True)

@@ -1,1 +1,1 @@
-"""Sessions, refresh tokens and what an access token says."""
+"""Sessions and refresh tokens."""

@@ -1,9 +1,9 @@
-"""Refresh tokens of version 2: a session, a number, and the session's own signature. Pure.
+"""Refresh tokens of version 2: session id, counter, and a signature with the session's own key. Pure.
 
     version 0 (1 byte) | session id (16) | counter (varint) | HMAC-SHA-256 (first 16) | SHA-256 of all before (first 4)
 
-in base64url without padding. Nothing of a token is kept in the database but its number, and the checksum refuses
-mistyped ones before it is asked. Source: reference page "auth", section 8.2.
+in base64url without padding. The database stores only the current counter. The checksum rejects mistyped tokens without a
+query. Source: docs/reference/auth.md, section 8.2.
 """
 
 import base64
@@ -17,12 +17,12 @@ from uuid import UUID
 _VERSION = 0
 _ID, _SIGNATURE, _CHECKSUM = 16, 16, 4
 _KEY_BYTES = 32
-_MOST_VARINT = 9
+_MAX_VARINT_BYTES = 9
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshToken:
-    """A token as it was sent: which session's, which number, signed by whom is not known yet."""
+    """A parsed token: its session and counter. The signature is not verified yet."""
 
     session_id: UUID
     counter: int
@@ -30,34 +30,35 @@ class RefreshToken:
     signature: bytes
 
     def is_signed_by(self, key: bytes) -> bool:
-        """Tell in constant time whether the session's key made it."""
+        """Return whether the session's key signed the token, in constant time."""
         return hmac.compare_digest(self.signature, _sign(key, self.signed))
 
 
 def new_key() -> str:
-    """Make the key of a session, as it is kept."""
-    return _spelled(secrets.token_bytes(_KEY_BYTES))
+    """Return a random key of a session, as it is stored."""
+    return _base64url(secrets.token_bytes(_KEY_BYTES))
 
 
 def read_key(text: str) -> bytes:
-    """Give the bytes of a kept key. Raises: ValueError."""
+    """Decode a stored key. Raises: ValueError."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def issue_token(session_id: UUID, counter: int, key: bytes) -> str:
-    """Write the token of a session with a number."""
+    """Return the token of a session with a counter."""
     signed = bytes([_VERSION]) + session_id.bytes + _varint(counter)
     token = signed + _sign(key, signed)
-    return _spelled(token + _checksum(token))
+    return _base64url(token + _checksum(token))
 
 
 def read_token(text: str) -> RefreshToken | None:
-    """Read a token; None if it is none. There is one spelling of each: no padding, no other alphabet, no stray bits."""
+    """Parse a token, or return None. Each token has one valid spelling: no padding, one alphabet, no stray bits."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    if _spelled(data) != text:
+    # Base64 decoders ignore stray bits: without this check one token would have several spellings.
+    if _base64url(data) != text:
         return None
     if len(data) < 1 + _ID + 1 + _SIGNATURE + _CHECKSUM or data[0] != _VERSION:
         return None
@@ -71,7 +72,7 @@ def read_token(text: str) -> RefreshToken | None:
     return RefreshToken(UUID(bytes=signed[1 : 1 + _ID]), counter, signed, signature)
 
 
-def _spelled(data: bytes) -> str:
+def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
@@ -93,8 +94,8 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes) -> int | None:
-    """Read a number that takes all of the bytes, written in the shortest way."""
-    if not 1 <= len(data) <= _MOST_VARINT or data[-1] & 0x80 or (len(data) > 1 and data[-1] == 0):
+    """Decode a number that takes all of the bytes, in its shortest form."""
+    if not 1 <= len(data) <= _MAX_VARINT_BYTES or data[-1] & 0x80 or (len(data) > 1 and data[-1] == 0):
         return None
     if any(not byte & 0x80 for byte in data[:-1]):
         return None

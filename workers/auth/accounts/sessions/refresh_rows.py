@@ -1,12 +1,12 @@
-"""Refresh tokens of version 1: twelve signs, and a row for each. Each function runs in the caller's transaction.
+"""Refresh tokens of version 1: twelve characters, and a row for each. Each function runs in the caller's transaction.
 
-Rows hold the SHA-256 of a token and of the one that it replaced, so no token can be read from the database. Those that
-are made here can be made again, by whoever has the session's key: they are the HMAC of the one that they replaced. So a
-client that failed to keep the current token gets it once more, where imported ones are replaced.
+Rows hold the SHA-256 of a token and of the one that it replaced, so tokens cannot be read from the database. A token that was
+issued here can be recomputed with the session's key, because it is an HMAC of the one that it replaced. So a client that
+failed to store the current token gets the same one again; imported tokens are replaced instead.
 
-    token = base32(HMAC-SHA-256(key of the session, "refresh token 1:" + SHA-256 of the one before, in hexadecimal)), 12 signs
+    token = base32(HMAC-SHA-256(key of the session, "refresh token 1:" + SHA-256 of its parent, in hex)), 12 characters
 
-Source: reference page "auth", sections 8.2 and 8.3. Raises, all of them: DatabaseError, Disconnected.
+Source: docs/reference/auth.md, sections 8.2 and 8.3. All functions raise: DatabaseError, Disconnected.
 """
 
 import base64
@@ -18,18 +18,18 @@ from uuid import UUID
 
 import msgspec
 
-from workers.database.interactive import Transaction, statement
-from workers.database.session import Statement
+from workers.database.transactions.interactive import Transaction, statement
+from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.accounts.sessions", "refresh_rows.sql")
 _TOKEN = re.compile(r"[a-z0-9]{12}")
-_SIGNS = 12
+_LENGTH = 12
 _PURPOSE = b"refresh token 1:"
 
 
 class RefreshRow(msgspec.Struct, frozen=True):
-    """A token as its row tells of it; `token` and `parent` are SHA-256 in hexadecimal."""
+    """A token's row; `token` and `parent` are SHA-256 in hex."""
 
     id: int
     token: str
@@ -38,50 +38,50 @@ class RefreshRow(msgspec.Struct, frozen=True):
     parent: str | None = None
     session_id: UUID | None = None
     is_last: bool = False
-    """Whether no token of its session was replaced after it."""
+    """Whether it is the token of its session that was replaced last."""
 
 
 def is_token(text: str) -> bool:
-    """Tell whether a text can be a token of version 1."""
+    """Return whether a text has the form of a version 1 token."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def make_token(key: bytes, parent: str = "") -> str:
-    """Make the token that follows another one, given as it is kept; the first of a session follows none."""
-    made = hmac.digest(key, _PURPOSE + parent.encode(), "sha256")
-    return base64.b32encode(made).decode().lower()[:_SIGNS]
+    """Return the token that replaces another one, named by its hash; for the first token of a session the parent is empty."""
+    digest = hmac.digest(key, _PURPOSE + parent.encode(), "sha256")
+    return base64.b32encode(digest).decode().lower()[:_LENGTH]
 
 
-def hashed(token: str) -> str:
-    """Give a token as it is kept."""
+def hash_row_token(token: str) -> str:
+    """Return the stored form of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-async def find(transaction: Transaction, kept: str) -> RefreshRow | None:
+async def find(transaction: Transaction, hash: str) -> RefreshRow | None:
     """Find a token by its hash."""
-    return await transaction.one(_SQL["by_token"], RefreshRow, kept)
+    return await transaction.one(_SQL["by_token"], RefreshRow, hash)
 
 
 async def current(transaction: Transaction, session_id: UUID) -> RefreshRow | None:
-    """Find the token of a session that is not replaced; None if the session has ended for good, or has other tokens."""
+    """Find the token of a session that has not been replaced; None if its family ended, or the session has version 2 tokens."""
     return await transaction.one(_SQL["current"], RefreshRow, str(session_id))
 
 
 def add(token: str, user_id: UUID, session_id: UUID, parent: str = "") -> Statement:
-    """Keep a token. `parent` is the hash of the one that it replaces."""
+    """Return the statement that stores a token. `parent` is the hash of the one that it replaces."""
     return statement(_SQL["add"], token, str(user_id), parent, str(session_id))
 
 
 def revoke(row: RefreshRow) -> Statement:
-    """Note that a token is replaced."""
+    """Return the statement that marks a token as replaced."""
     return statement(_SQL["revoke"], row.id)
 
 
 def revoke_all(session_id: UUID) -> Statement:
-    """Note that all tokens of a session are replaced."""
+    """Return the statement that marks all tokens of a session as replaced."""
     return statement(_SQL["revoke_all"], str(session_id))
 
 
 def drop_all(session_id: UUID) -> Statement:
-    """Forget all tokens of a session, so that none is taken as an older one."""
+    """Return the statement that deletes all tokens of a session, so that none is accepted as an older one."""
     return statement(_SQL["drop_all"], str(session_id))

@@ -1,4 +1,4 @@
--- Refresh tokens of version 1 (refresh_rows.py). A trigger keeps the SHA-256 of what is written into token and parent.
+-- Refresh tokens of version 1 (refresh_rows.py). A trigger stores the SHA-256 of what is written into token and parent.
 -- All run as supabase_auth_admin.
 
 -- name: by_token
@@ -14,7 +14,7 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: current
--- The newest token of a session that is not replaced.
+-- The newest token of a session that was not replaced.
 select row_to_json(shown) from (
   select id, token, parent, session_id, false as is_revoked, coalesce(updated_at, created_at, 'epoch') as updated_at
   from auth.refresh_tokens

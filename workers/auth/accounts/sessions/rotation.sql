@@ -1,7 +1,7 @@
 -- Refreshes (rotation.py). All run as supabase_auth_admin.
 
 -- name: note
--- $4 is the number of its token, null for one with a row; $5 its key, null if it keeps what it has.
+-- $4 is the token counter, null for sessions with token rows; $5 the session's key, null to leave it as it is.
 update auth.sessions set
   refresh_token_counter = $4, refresh_token_hmac_key = coalesce($5, refresh_token_hmac_key),
   refreshed_at = now() at time zone 'UTC', updated_at = now(),
@@ -9,7 +9,7 @@ update auth.sessions set
 where id = $1
 
 -- name: wait
--- Until nobody else refreshes the session.
+-- Waits until no other transaction refreshes the session.
 select 1 from auth.sessions where id = $1 for update
 
 -- name: end_counting

@@ -1,6 +1,6 @@
-"""Sessions: begun at every sign-in, refreshed by token, ended by logout. Each function runs in the caller's transaction.
+"""Sessions: started at every sign-in, refreshed by token, ended by logout. Each function runs in the caller's transaction.
 
-Source: reference page "auth", sections 2.4, 7 and 8. Raises, all of them: DatabaseError, Disconnected.
+Source: docs/reference/auth.md, sections 2.4, 7 and 8. All functions raise: DatabaseError, Disconnected.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,39 +11,29 @@ from uuid import UUID, uuid4
 import msgspec
 
 from workers.auth.accounts.sessions import refresh_rows
-from workers.auth.accounts.sessions.claims import Method, Used
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key
 from workers.auth.accounts.users import users
 from workers.auth.model import rejections
-from workers.auth.model.errors import OAuthError
-from workers.auth.model.rows import Session, User
-from workers.auth.vault import CannotOpen, Vault
+from workers.auth.model.claims import MethodUse, SignInMethod
+from workers.auth.model.errors import INVALID_TEXT, OAuthError
+from workers.auth.model.request import Device
+from workers.auth.model.rows import AuthSession, AuthUser
+from workers.auth.model.vault import CannotOpen, Vault
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction, first, statement
-from workers.database.session import Rows, Statement
+from workers.database.transactions.interactive import Transaction, decode_first, statement
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 
-_NO_JSON = "22P02"
-
 Run = Callable[..., Awaitable[list[Rows]]]
-"""Runs statements as one transaction and gives the rows of each."""
+"""Runs statements as one transaction and returns the rows of each."""
 
 _SQL = read_statements("workers.auth.accounts.sessions", "sessions.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """From where a session is used."""
-
-    user_agent: str = ""
-    address: str = ""
-    tag: str = ""
-    """The kind of device that it says it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long sessions live; None is no limit."""
+class SessionLimits:
+    """How long sessions live; None means unlimited."""
 
     timebox: timedelta | None = None
     inactivity: timedelta | None = None
@@ -53,72 +43,72 @@ class Limits:
     """With `single_per_user`: the kinds of sessions of which a user may have one each."""
 
     def tag_of(self, tag: str | None) -> str:
-        """Give the kind of a session by its tag: the first kind, if its tag is none of them."""
+        """Return the kind of a session by its tag; the first kind if the tag is unknown."""
         return tag if tag in self.tags else next(iter(self.tags), "")
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
-    """A session with the refresh token that is current now, and what led to it."""
+class SessionGrant:
+    """A session with its current refresh token, and how it was obtained."""
 
-    session: Session
+    session: AuthSession
     refresh_token: str
-    way: Method | None = None
-    """The way in that was just used, `token_refresh` among them; None: the newest of `methods`."""
+    way: SignInMethod | None = None
+    """The method of this request, possibly `token_refresh`; None means the newest of `methods`."""
     address: str = ""
-    """From where."""
+    """The client's address."""
     is_new: bool = False
-    """Whether it has just begun, so that nobody misses it if it ends at once."""
+    """Whether the session was started by this request, so that it can be deleted if the request fails."""
     is_rotated: bool = False
-    """Whether the refresh token took the place of the one that was sent."""
+    """Whether the refresh token replaced the one that was presented."""
     causes: tuple[str, ...] = ()
-    """Why the one that was sent was taken although it was an older one."""
+    """Why an older refresh token was accepted."""
 
     @property
-    def methods(self) -> tuple[Used, ...]:
-        """Give how the session was entered, as claims tell it."""
-        return self.session.used
+    def methods(self) -> tuple[MethodUse, ...]:
+        """Return how the session was authenticated, for claims."""
+        return self.session.amr
 
     @property
     def method(self) -> str:
-        """Give the way in that was used last, as the access-token hook is told."""
-        used = self.way or next((each.method for each in self.methods), None)
+        """Return the last method, as the access-token hook receives it."""
+        used = self.way or next((use.method for use in self.methods), None)
         return used.value if used else ""
 
 
 @dataclass(frozen=True, slots=True)
-class ForClient:
-    """What makes a session one of an OAuth client: whose it is, and what the user allowed."""
+class OAuthSession:
+    """Makes a session one of an OAuth client: which client, and the scopes that the user grant."""
 
     client_id: UUID
     scopes: str
     session_id: UUID
-    """The id of the authorization: by it the session is found if the code comes again."""
+    """The id of the authorization; the session is found by it if the code is presented again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """A session that is about to begin: what its client will get, and what is to be written."""
+class NewSession:
+    """A session to be written: what its client will get, and the statements."""
 
     id: UUID
     token: str = field(repr=False)
     statements: tuple[Statement, ...] = field(repr=False)
 
 
-def beginning(
+def new_session(
     vault: Vault,
-    user: User,
-    method: Method,
+    user: AuthUser,
+    method: SignInMethod,
     device: Device,
     tag: str = "",
     *,
-    client: ForClient | None = None,
+    client: OAuthSession | None = None,
     not_after: datetime | None = None,
     has_rows: bool = False,
-) -> Beginning:
-    """Give a session of a user who has just signed in, or of an OAuth client that acts for him.
+) -> NewSession:
+    """Return a session of a user who has just signed in, or of an OAuth client that acts for the user.
 
-    `not_after` is the end that his identity provider set. `has_rows`: its refresh tokens are of version 1.
+    `not_after` is the end that the identity provider set. With `has_rows` its refresh tokens are of version 1.
     """
     id, key = client.session_id if client else uuid4(), new_key()
     inserted = statement(
@@ -130,74 +120,78 @@ def beginning(
     token = _first_token(id, key, None if has_rows else 0)
     if has_rows:
         steps.append(refresh_rows.add(token, user.id, id))
-    if client is None:  # a client that gets tokens is no sign-in of the user
+    if client is None:  # tokens for a client are not a sign-in of the user
         steps.append(statement(_SQL["signed_in"], str(user.id)))
-    return Beginning(id, token, tuple(steps))
+    return NewSession(id, token, tuple(steps))
 
 
-async def begin(
-    transaction: Transaction, new: Beginning, method: Method, device: Device, more: Sequence[Statement] = ()
-) -> Granted:
-    """Begin a session. `more` is written along, here and below: entries of the audit log, which then cost no round trip."""
+async def start(
+    transaction: Transaction,
+    new: NewSession,
+    method: SignInMethod,
+    device: Device,
+    more: Sequence[Statement] = (),
+) -> SessionGrant:
+    """Start a session. `more` are statements that run along, here and below: audit entries, without a round trip of their own."""
     *_, rows = await transaction.run(*new.statements, *more, by_id(new.id))
-    session = first(rows, Session)
-    if session is None:  # a trigger of the project put it away
+    session = decode_first(rows, AuthSession)
+    if session is None:  # a trigger of the project deleted it
         raise rejections.NO_SESSION_FOUND()
-    return Granted(session, new.token, method, device.address, is_new=True)
+    return SessionGrant(session, new.token, method, device.address, is_new=True)
 
 
-async def begin_alone(
+async def start_alone(
     run: Run,
-    new: Beginning,
-    user: User,
-    method: Method,
+    new: NewSession,
+    user: AuthUser,
+    method: SignInMethod,
     device: Device,
     *,
     before: Sequence[Statement],
     more: Sequence[Statement],
-) -> tuple[Granted, User]:
-    """Begin a session as a whole transaction, in one round trip; give the user as he is then.
+) -> tuple[SessionGrant, AuthUser]:
+    """Start a session as a whole transaction, in one round trip; return the user as of then.
 
-    `before` goes first: its errors keep their place. For ways in that are known before anything is written, and no SSO.
+    `before` runs first, so that its errors keep their position. For methods that are decided before anything is written; not for SSO.
     """
     steps = (*before, *new.statements, *more)
     read = (statement(_SQL["begun"], str(new.id)), users.by_id(user.id, even_deleted=True))
     try:
-        *_, begun, shown = await run(*steps, *read)
+        *_, session_rows, user_rows = await run(*steps, *read)
     except DatabaseError as error:
-        # A trigger of the project put it away.
-        if error.statement_index == len(steps) and error.code == _NO_JSON:
+        # A trigger of the project deleted it.
+        if error.statement_index == len(steps) and error.code == INVALID_TEXT:
             raise rejections.NO_SESSION_FOUND() from None
         raise
-    session = msgspec.json.decode(begun[0][0] or b"", type=Session)
-    granted = Granted(session, new.token, method, device.address, is_new=True)
-    return granted, first(shown, User) or user
+    session = msgspec.json.decode(session_rows[0][0] or b"", type=AuthSession)
+    grant = SessionGrant(session, new.token, method, device.address, is_new=True)
+    return grant, decode_first(user_rows, AuthUser) or user
 
 
 def by_id(id: UUID) -> Statement:
-    """Give the statement of `find`, for several questions at once."""
+    """Return the statement of `find`, to run with others."""
     return statement(_SQL["by_id"], str(id))
 
 
-async def find(transaction: Transaction, id: UUID) -> Session | None:
+async def find(transaction: Transaction, id: UUID) -> AuthSession | None:
     """Find a session."""
-    return await transaction.one(_SQL["by_id"], Session, str(id))
+    return await transaction.one(_SQL["by_id"], AuthSession, str(id))
 
 
-async def lock(transaction: Transaction, vault: Vault, id: UUID) -> Session | None:
-    """Find a session with its key and keep others from refreshing it; None if it is gone or another process has it."""
-    found = await transaction.one(_SQL["lock"], Session, str(id))
-    if found is None:
+async def lock(transaction: Transaction, vault: Vault, id: UUID) -> AuthSession | None:
+    """Find a session with its decrypted key and lock it; None if it does not exist or another process has locked it."""
+    session = await transaction.one(_SQL["lock"], AuthSession, str(id))
+    if session is None:
         return None
     try:
-        key = vault.open(found.refresh_token_hmac_key or "", id)
-    except CannotOpen:  # sealed with a key that is no more: no token of it is ours
+        key = vault.open(session.refresh_token_hmac_key or "", id)
+    except CannotOpen:  # encrypted with a key that is not configured any more: reject all of its tokens
         key = ""
-    return msgspec.structs.replace(found, refresh_token_hmac_key=key)
+    return msgspec.structs.replace(session, refresh_token_hmac_key=key)
 
 
-def refuse_other_client(session: Session, client_id: UUID | None = None) -> None:
-    """Raise if a session is an OAuth client's, which refreshes elsewhere, or not that of the client that asks.
+def reject_other_client(session: AuthSession, client_id: UUID | None = None) -> None:
+    """Raise unless the session belongs to the client that asks: a user's session to none, an OAuth session to its client.
 
     Raises: OAuthError (400).
     """
@@ -205,10 +199,10 @@ def refuse_other_client(session: Session, client_id: UUID | None = None) -> None
         raise OAuthError("invalid_client", "This session is refreshed by its OAuth client")
 
 
-async def refuse_expired(
-    transaction: Transaction, session: Session, user: User, limits: Limits, now: datetime
+async def reject_expired(
+    transaction: Transaction, session: AuthSession, user: AuthUser, limits: SessionLimits, now: datetime
 ) -> None:
-    """Raise if a session has come to its end by one of the limits. Raises: AuthError (400)."""
+    """Raise if one of the limits has ended a session. Raises: AuthError (400)."""
     if (session.not_after is not None and session.not_after <= now) or _is_over(
         session.created_at, limits.timebox, now
     ):
@@ -226,15 +220,20 @@ async def refuse_expired(
 
 
 async def raise_level(
-    transaction: Transaction, vault: Vault, session: Session, method: Method, factor_id: UUID, device: Device
-) -> Granted:
+    transaction: Transaction,
+    vault: Vault,
+    session: AuthSession,
+    method: SignInMethod,
+    factor_id: UUID,
+    device: Device,
+) -> SessionGrant:
     """Raise a session to aal2 by a second factor; the user's other sessions below aal2 end.
 
-    Every refresh token from before is void: the session signs with a new key from here on and forgets the rows of its
-    tokens, so that not even the reuse interval turns one of them into a token of the raised session. The counter moves
-    on by 2.
+    All earlier refresh tokens become invalid: the session signs with a new key from here on and its token rows are deleted, so
+    that the reuse interval cannot turn an old token into one of the raised session. The counter advances by 2.
     Raises: AuthError (403) if the session has ended.
     """
+    # A new key: a thief may hold refresh tokens from before the second factor.
     id, key = str(session.id), new_key()
     if not await transaction.rows(_SQL["raise"], id, str(factor_id), vault.seal(key, session.id)):
         raise rejections.SESSION_GONE()
@@ -244,20 +243,20 @@ async def raise_level(
         statement(_SQL["end_below"], str(session.user_id), id),
     )
     raised = await find(transaction, session.id)
-    if raised is None:  # a trigger of the project put it away
+    if raised is None:  # a trigger of the project deleted it
         raise rejections.SESSION_GONE()
     token = _first_token(raised.id, key, raised.refresh_token_counter)
     if raised.refresh_token_counter is None:
         await transaction.run(refresh_rows.add(token, raised.user_id, raised.id))
-    return Granted(raised, token, method, device.address)
+    return SessionGrant(raised, token, method, device.address)
 
 
 async def lower_level(transaction: Transaction, factor_id: UUID) -> None:
-    """Put the sessions that were raised by a factor back to aal1."""
+    """Lower the sessions that a factor raised to aal1."""
     await transaction.rows(_SQL["lower"], str(factor_id))
 
 
-class Listed(msgspec.Struct, frozen=True):
+class SessionSummary(msgspec.Struct, frozen=True):
     """A session as its owner sees it."""
 
     id: UUID
@@ -269,9 +268,9 @@ class Listed(msgspec.Struct, frozen=True):
     ip: str | None
 
 
-async def of_user(transaction: Transaction, user_id: UUID) -> list[Listed]:
-    """Give the sessions of a user, the last used first; at most 1,000."""
-    return await transaction.all(_SQL["of_user"], Listed, str(user_id))
+async def of_user(transaction: Transaction, user_id: UUID) -> list[SessionSummary]:
+    """Return the sessions of a user, the last used first; at most 1,000."""
+    return await transaction.all(_SQL["of_user"], SessionSummary, str(user_id))
 
 
 async def end_one(transaction: Transaction, id: UUID, more: Sequence[Statement] = ()) -> None:
@@ -280,10 +279,10 @@ async def end_one(transaction: Transaction, id: UUID, more: Sequence[Statement] 
 
 
 async def end_others(
-    transaction: Transaction, user_id: UUID, kept: UUID, more: Sequence[Statement] = ()
+    transaction: Transaction, user_id: UUID, except_id: UUID, more: Sequence[Statement] = ()
 ) -> None:
-    """End all sessions of a user but one."""
-    await transaction.run(statement(_SQL["end_others"], str(user_id), str(kept)), *more)
+    """End all sessions of a user except one."""
+    await transaction.run(statement(_SQL["end_others"], str(user_id), str(except_id)), *more)
 
 
 async def end_all(transaction: Transaction, user_id: UUID, more: Sequence[Statement] = ()) -> None:
@@ -292,11 +291,11 @@ async def end_all(transaction: Transaction, user_id: UUID, more: Sequence[Statem
 
 
 def _first_token(id: UUID, key: str, counter: int | None) -> str:
-    """Make the first refresh token of a session under a new key, with its number if it counts them."""
+    """Return the first refresh token of a session under a new key, with its number if the session counts them."""
     return (
         refresh_rows.make_token(read_key(key)) if counter is None else issue_token(id, counter, read_key(key))
     )
 
 
-def _is_over(since: datetime, lasts: timedelta | None, now: datetime) -> bool:
-    return lasts is not None and since + lasts <= now
+def _is_over(since: datetime, limit: timedelta | None, now: datetime) -> bool:
+    return limit is not None and since + limit <= now

@@ -34,8 +34,8 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: begun
--- The same of one that has just begun, but without SSO. Fails if a trigger of the project put it away, and with it all that was
--- written along. The time is there so that the planner does not evaluate what fails.
+-- The same for a session that has just started, without SSO. Fails if a trigger of the project deleted it, and so rolls back
+-- the transaction. The time is in the expression so that the planner does not evaluate the failing cast.
 select coalesce((
   select row_to_json(shown) from (
     select sessions.id, user_id, created_at, aal, not_after, refreshed_at at time zone 'UTC' as refreshed_at, tag,
@@ -51,7 +51,7 @@ select coalesce((
 ), ('no session, ' || now())::json)
 
 -- name: lock
--- The same, locked; no row if another process holds it.
+-- The same, locked; no row if another process has locked it.
 select row_to_json(shown) from (
   select locked.id, user_id, created_at, aal, not_after, refreshed_at at time zone 'UTC' as refreshed_at, tag,
     oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter,
@@ -67,14 +67,14 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: newest_of_user
--- Of a user's sessions of one kind, that which was refreshed or entered last. $3: the kinds; $4: that of all other tags.
+-- The user's session of one kind that was refreshed or started last. $3: the kinds; $4: the kind of all other tags.
 select id from auth.sessions
 where user_id = $1 and case when $3::jsonb ? tag then tag else $4 end = $2 and (not_after is null or not_after > now()) and oauth_client_id is null
 order by coalesce(refreshed_at at time zone 'UTC', created_at) desc
 limit 1
 
 -- name: raise
--- The counter, if there is one, moves on by 2, so that the last token is not even the one before the current.
+-- The counter, if any, advances by 2, so that the last token is not even the direct predecessor of the current one.
 update auth.sessions set
   aal = 'aal2', factor_id = $2, refresh_token_hmac_key = $3, refresh_token_counter = refresh_token_counter + 2,
   updated_at = now()
@@ -82,13 +82,13 @@ where id = $1
 returning 1
 
 -- name: use_method
--- A way in that is used again moves to its new time.
+-- A method that is used again moves to its new time.
 insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
 values (gen_random_uuid(), $1, now(), now(), $2)
 on conflict (session_id, authentication_method) do update set created_at = now(), updated_at = now()
 
 -- name: end_below
--- What a client was granted stays: it has no second factor, and can do less than its user.
+-- Sessions of OAuth clients stay: they have no second factor, and can do less than the user.
 delete from auth.sessions
 where user_id = $1 and id <> $2 and coalesce(aal, 'aal1') < 'aal2' and oauth_client_id is null
 

@@ -1,1 +1,1 @@
-"""Accounts: users, their addresses and identities."""
+"""Users, their identities and proven addresses in the database."""

@@ -1,6 +1,6 @@
-"""Identities in the database: by which providers a user is known. Each function runs in the caller's transaction.
+"""Identities in the database: the providers by which a user signs in. Each function runs in the caller's transaction.
 
-Source: reference page "auth", sections 2.2, 11.3 and 24.2. Raises, all of them: DatabaseError, Disconnected.
+Source: docs/reference/auth.md, sections 2.2, 11.3 and 24.2. All functions raise: DatabaseError, Disconnected.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,20 +10,20 @@ import msgspec
 from msgspec import Struct
 
 from workers.auth.model import rejections
-from workers.auth.model.rows import Identity, Metadata
+from workers.auth.model.errors import UNIQUE_VIOLATION
+from workers.auth.model.rows import Metadata, UserIdentity
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.accounts.users", "identities.sql")
-_UNIQUE = "23505"
 
 
-class Holder(Struct, frozen=True):
-    """Somebody who has an address: as his own (`provider` is empty), or by an identity.
+class AddressHolder(Struct, frozen=True):
+    """A user who has an address: as the account's own (`provider` is empty), or by an identity.
 
-    `is_proven` says that he has shown it to be his, to us or to the provider; `is_confirmed` that the account has shown
-    any address or number to be its own. One that was confirmed at once has shown neither (`proofs.py`).
+    `is_proven`: the user has proven it, to us or to the provider. `is_confirmed`: the account has proven any address or number.
+    An address that was confirmed without a proof counts as neither (`proofs.py`).
     """
 
     user_id: UUID
@@ -34,48 +34,53 @@ class Holder(Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the address is the account's, and not only an identity's."""
+        """Return whether the address is the account's own, not only an identity's."""
         return not self.provider
 
 
-async def alone(transaction: Transaction, provider: str, subject: str, addresses: Collection[str]) -> None:
-    """Wait until nobody else decides about a person or one of his addresses; then keep others from it."""
-    names = [f"identity:{provider}:{subject}", *(f"email:{each}" for each in addresses)]
+async def lock_names(
+    transaction: Transaction, provider: str, subject: str, addresses: Collection[str]
+) -> None:
+    """Take advisory locks on a provider's user and on addresses, in a fixed order, until the transaction ends.
+
+    Concurrent sign-ins with the same identity or address therefore decide one after the other.
+    """
+    names = [f"identity:{provider}:{subject}", *(f"email:{address}" for address in addresses)]
     await transaction.rows(_SQL["alone"], msgspec.json.encode(names))
 
 
-async def find(transaction: Transaction, provider: str, subject: str) -> Identity | None:
-    """Find the identity of a person at a provider."""
-    return await transaction.one(_SQL["by_subject"], Identity, provider, subject)
+async def find(transaction: Transaction, provider: str, subject: str) -> UserIdentity | None:
+    """Find the identity of a provider's user."""
+    return await transaction.one(_SQL["by_subject"], UserIdentity, provider, subject)
 
 
-async def holders(transaction: Transaction, addresses: Sequence[str], aud: str) -> list[Holder]:
-    """List who has one of some normalised addresses."""
+async def holders(transaction: Transaction, addresses: Sequence[str], aud: str) -> list[AddressHolder]:
+    """List the users who have one of some normalised addresses."""
     if not addresses:
         return []
-    return await transaction.all(_SQL["holders"], Holder, msgspec.json.encode(addresses), aud)
+    return await transaction.all(_SQL["holders"], AddressHolder, msgspec.json.encode(addresses), aud)
 
 
 async def add(transaction: Transaction, user_id: UUID, provider: str, subject: str, data: Metadata) -> None:
-    """Add an identity to a user. Raises: AuthError (422) if it is somebody's already."""
+    """Add an identity to a user. Raises: AuthError (422) if it is linked to a user already."""
     try:
         await transaction.rows(_SQL["insert"], provider, subject, str(user_id), msgspec.json.encode(data))
     except DatabaseError as error:
-        if error.code == _UNIQUE and error.constraint == "identities_provider_id_provider_unique":
+        if error.code == UNIQUE_VIOLATION and error.constraint == "identities_provider_id_provider_unique":
             raise rejections.IDENTITY_TAKEN() from None
         raise
 
 
-async def refresh(transaction: Transaction, identity: Identity, data: Metadata) -> None:
-    """Keep what a provider says of its user now, and that he signed in."""
+async def refresh(transaction: Transaction, identity: UserIdentity, data: Metadata) -> None:
+    """Store the provider's current claims about its user, and the time of the sign-in."""
     await transaction.rows(_SQL["refresh"], str(identity.id), msgspec.json.encode(data))
 
 
-async def remove(transaction: Transaction, identity: Identity) -> bool:
-    """Take an identity away; tell whether it was there."""
+async def remove(transaction: Transaction, identity: UserIdentity) -> bool:
+    """Delete an identity; return whether it existed."""
     return bool(await transaction.rows(_SQL["delete"], str(identity.id), str(identity.user_id)))
 
 
 async def remove_others(transaction: Transaction, user_id: UUID, provider: str, subject: str) -> None:
-    """Take all identities of a user away but one."""
+    """Delete all identities of a user except one."""
     await transaction.rows(_SQL["delete_others"], str(user_id), provider, subject)

@@ -1,7 +1,7 @@
--- Identities of users by providers (identities.py). All run as supabase_auth_admin.
+-- Identities of users (identities.py). All run as supabase_auth_admin.
 
 -- name: alone
--- Keeps others from deciding about the same person or the same addresses until the transaction ends.
+-- Advisory locks: concurrent sign-ins with the same identity or address decide one after another.
 select pg_advisory_xact_lock(hashtextextended(wanted.name, 0))
 from (select value as name from jsonb_array_elements_text($1::jsonb) order by value) wanted
 
@@ -9,7 +9,8 @@ from (select value as name from jsonb_array_elements_text($1::jsonb) order by va
 select row_to_json(identities) from auth.identities where provider = $1 and provider_id = $2
 
 -- name: holders
--- Who has one of some addresses: as his own, or by an identity. An address that was confirmed at once proves nothing. Those of single sign-on have none of their own here.
+-- Users who have one of some addresses: as the account's own, or by an identity. An address that was confirmed without a proof
+-- proves nothing. Users of single sign-on do not count as owners of an address here.
 select row_to_json(found) from (
   select users.id as user_id, lower(users.email) as address, '' as provider,
     users.email_confirmed_at is not null and not email.is_unproven as is_proven,

@@ -1,7 +1,7 @@
 -- Addresses that count as confirmed and were never proven (proofs.py). All run as supabase_auth_admin.
 
 -- name: unproven
--- Which of a user's addresses are so. A row for an address that the user has no more means nothing.
+-- A row for an address that is not the user's any more is ignored.
 select unproven.provider
 from auth.unproven_addresses unproven join auth.users on users.id = unproven.user_id
 where unproven.user_id = $1

@@ -1,6 +1,7 @@
-"""Lists of users for administrators: pages, exact look-ups by an index, and a cursor that no insertion disturbs.
+"""Lists of users for administrators: pages, exact look-ups by an index, and a cursor (keyset pagination).
 
-Each function runs in the caller's transaction. Source: reference page "auth", section 16.1.
+The cursor is the last row's creation time and id, so rows that are inserted meanwhile neither repeat nor skip others.
+Each function runs in the caller's transaction. Source: docs/reference/auth.md, section 16.1.
 """
 
 import base64
@@ -10,11 +11,11 @@ from uuid import UUID
 
 import msgspec
 
-from workers.auth.delivery.email.pages import Page
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.pages import ListPage
+from workers.auth.model.rows import AuthUser
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _OF_USER = """
@@ -26,55 +27,57 @@ _SQL = {
     for name, text in read_statements("workers.auth.accounts.users", "user_lists.sql").items()
 }
 EXACT = ("email", "phone", "id")
-"""What users are looked up by, exactly."""
+"""The columns by which users can be looked up exactly."""
 
 
-_NOBODY = UUID(int=0)
+_NIL = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a cursor stands: behind this user."""
+class CursorPosition:
+    """The position of a cursor: after this user."""
 
     created_at: str = "-infinity"
-    id: UUID = _NOBODY
+    id: UUID = _NIL
 
 
 _decode = msgspec.json.Decoder(tuple[str, UUID]).decode
 
 
 async def page(
-    transaction: Transaction, page: Page, part: str, *, oldest_first: bool
-) -> tuple[list[User], int]:
-    """Give a page of users whose address or full name holds `part`, and how many there are in all."""
+    transaction: Transaction, page: ListPage, part: str, *, oldest_first: bool
+) -> tuple[list[AuthUser], int]:
+    """Return a page of users whose address or full name contains `part`, and their total number."""
     order = "oldest" if oldest_first else "newest"
-    found = await transaction.all(_SQL[order], User, page.size, page.offset, part)
+    users = await transaction.all(_SQL[order], AuthUser, page.size, page.offset, part)
     counted = await (transaction.rows(_SQL["count"], part) if part else transaction.rows(_SQL["count_all"]))
-    return found, int(counted[0][0] or 0)
+    return users, int(counted[0][0] or 0)
 
 
-async def exactly(transaction: Transaction, by: str, value: str) -> list[User]:
-    """Give the users with this `email`, `phone` or `id`; several with one e-mail only where single sign-on made them."""
-    return await transaction.all(_SQL[f"by_{by}"], User, value)
+async def exactly(transaction: Transaction, by: str, value: str) -> list[AuthUser]:
+    """Return the users with this `email`, `phone` or `id`; several have the same email only if single sign-on created them."""
+    return await transaction.all(_SQL[f"by_{by}"], AuthUser, value)
 
 
-async def after(transaction: Transaction, place: Place, limit: int) -> list[User]:
-    """Give users behind a place, oldest first."""
-    return await transaction.all(_SQL["after"], User, limit, place.created_at, str(place.id))
+async def after(transaction: Transaction, place: CursorPosition, limit: int) -> list[AuthUser]:
+    """Return users after a position, oldest first."""
+    return await transaction.all(_SQL["after"], AuthUser, limit, place.created_at, str(place.id))
 
 
-def cursor_of(user: User) -> str:
-    """Write the place behind a user as an opaque text."""
+def cursor_of(user: AuthUser) -> str:
+    """Return the position after a user as an opaque text."""
     moment = (user.created_at or datetime.min).isoformat()
     return base64.urlsafe_b64encode(msgspec.json.encode((moment, user.id))).rstrip(b"=").decode()
 
 
-def read_cursor(text: str) -> Place:
-    """Read what `cursor_of` wrote; an empty text is the beginning. Raises: AuthError (400)."""
+def read_cursor(text: str) -> CursorPosition:
+    """Parse the text of `cursor_of`; an empty text is the beginning. Raises: AuthError (400)."""
     if not text:
-        return Place()
+        return CursorPosition()
     try:
         moment, id = _decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        return Place(datetime.fromisoformat(moment).isoformat(), id)
+        return CursorPosition(datetime.fromisoformat(moment).isoformat(), id)
     except (ValueError, msgspec.DecodeError):
-        raise AuthError(Code.VALIDATION_FAILED, "cursor must be one that an earlier answer gave") from None
+        raise AuthError(
+            ErrorCode.VALIDATION_FAILED, "cursor must be one that an earlier answer gave"
+        ) from None

@@ -1,7 +1,7 @@
--- Lists of users (user_lists.py). All run as supabase_auth_admin. {shown} stands for a user with identities and factors.
+-- Lists of users (user_lists.py). All run as supabase_auth_admin. {of_user} stands for the identities and factors of a user.
 
 -- name: newest
--- $3 is a part of the address or of the full name, empty for all.
+-- $3 is a part of the address or of the full name; an empty one selects all.
 select row_to_json(shown) from (
   select users.*, {of_user}
   from auth.users
@@ -48,7 +48,7 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: after
--- Oldest first from behind a place ($2, $3); without one, from the beginning.
+-- Oldest first, after a position ($2, $3).
 select row_to_json(shown) from (
   select users.*, {of_user} from auth.users
   where users.deleted_at is null and (users.created_at, users.id) > ($2::timestamptz, $3::uuid)

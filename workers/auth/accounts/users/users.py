@@ -1,60 +1,30 @@
-"""Users and their identities in the database. Each function runs in the caller's transaction.
+"""Users and the identities of their addresses in the database. Each function runs in the caller's transaction.
 
-Raises, all of them: DatabaseError (a trigger of the project may refuse a change), Disconnected.
+All functions raise: DatabaseError (a trigger of the project may reject a change), Disconnected.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
 
 from workers.auth.accounts.users import proofs
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
-from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import Metadata, User
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.errors import UNIQUE_VIOLATION, UNTRANSLATABLE_CHARACTER, AuthError
+from workers.auth.model.rows import AuthUser, Metadata, NewUser
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction, statement
-from workers.database.session import Statement
+from workers.database.transactions.interactive import Transaction, statement
+from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.accounts.users", "users.sql")
-_UNIQUE, _UNKEEPABLE = "23505", "22P05"
 
 
 @dataclass(frozen=True, slots=True)
-class NewUser:
-    """An account to be made. With an address it gets an identity of the provider `email` or `phone`."""
-
-    aud: str
-    role: str
-    email: str = ""
-    phone: str = ""
-    password_hash: str = ""
-    email_confirmed_at: datetime | None = None
-    phone_confirmed_at: datetime | None = None
-    app_metadata: Metadata = field(default_factory=dict)
-    user_metadata: Metadata = field(default_factory=dict)
-    told: Metadata = field(default_factory=dict)
-    """What its owner told of himself, which its identities keep as well."""
-    is_anonymous: bool = False
-    banned_until: datetime | None = None
-    is_proven: bool = True
-    """False for addresses that are confirmed only because accounts are confirmed at once."""
-    id: UUID = field(default_factory=uuid4)
-
-    @property
-    def provider(self) -> str:
-        """Give the provider of its first identity."""
-        if self.is_anonymous:
-            return "anonymous"
-        return "email" if self.email else "phone"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What changes of a user; None keeps what is there."""
+class UserChange:
+    """A change of a user; None leaves a column as it is."""
 
     email: str | None = None
     phone: str | None = None
@@ -66,52 +36,52 @@ class Change:
     phone_confirmed_at: datetime | None = None
     is_anonymous: bool | None = None
     email_change: str | None = None
-    """An address that waits to be confirmed; empty: none does."""
+    """A new address that must be confirmed; empty removes it."""
     email_change_status: int | None = None
     phone_change: str | None = None
-    """A number that waits to be confirmed; empty: none does."""
+    """A new number that must be confirmed; empty removes it."""
     invited_at: datetime | None = None
     is_proven: bool = True
-    """False for addresses that are confirmed only because accounts are confirmed at once."""
+    """False for addresses that are confirmed only because confirmations are disabled."""
 
 
 def by_id(id: UUID, *, even_deleted: bool = False) -> Statement:
-    """Give the statement of `find_by_id`, for several questions at once."""
+    """Return the statement of `find_by_id`, to run with others."""
     return statement(_SQL["by_id"], str(id), even_deleted)
 
 
-async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool = False) -> User | None:
-    """Find a user. One who was deleted softly is none, unless what is left of him is asked for."""
-    return await transaction.one(_SQL["by_id"], User, str(id), even_deleted)
+async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool = False) -> AuthUser | None:
+    """Find a user. Softly deleted users are found only with `even_deleted`."""
+    return await transaction.one(_SQL["by_id"], AuthUser, str(id), even_deleted)
 
 
 def password_by_email(email: str, aud: str) -> Statement:
-    """Give the statement that finds who signs in with a password; of the user only what that takes."""
+    """Return the statement that finds a user for a password sign-in; it selects only the columns that the sign-in needs."""
     return statement(_SQL["password_by_email"], email, aud)
 
 
 def password_by_phone(phone: str, aud: str) -> Statement:
-    """Give the same by a normalised number."""
+    """Return the same statement for a normalised phone number."""
     return statement(_SQL["password_by_phone"], phone, aud)
 
 
-async def find_by_email(transaction: Transaction, email: str, aud: str) -> User | None:
+async def find_by_email(transaction: Transaction, email: str, aud: str) -> AuthUser | None:
     """Find a user by a normalised address."""
-    return await transaction.one(_SQL["by_email"], User, email, aud)
+    return await transaction.one(_SQL["by_email"], AuthUser, email, aud)
 
 
-async def find_by_phone(transaction: Transaction, phone: str, aud: str) -> User | None:
+async def find_by_phone(transaction: Transaction, phone: str, aud: str) -> AuthUser | None:
     """Find a user by a normalised number."""
-    return await transaction.one(_SQL["by_phone"], User, phone, aud)
+    return await transaction.one(_SQL["by_phone"], AuthUser, phone, aud)
 
 
 async def lock(transaction: Transaction, id: UUID) -> None:
-    """Keep others from changing a user until the transaction ends, so that what is read now may be built upon."""
+    """Lock a user's row until the transaction ends, so that what is read now stays true."""
     await transaction.rows(_SQL["lock"], str(id))
 
 
-async def make(transaction: Transaction, new: NewUser) -> User:
-    """Make a user with the identities of its addresses, and give it as it is after the project's triggers.
+async def create(transaction: Transaction, new: NewUser) -> AuthUser:
+    """Create a user with the identities of its addresses, and return it as the project's triggers left it.
 
     Raises: AuthError (422) if an address is taken.
     """
@@ -130,31 +100,31 @@ async def make(transaction: Transaction, new: NewUser) -> User:
     }
     for provider, address in (("email", new.email), ("phone", new.phone)):
         if address:
-            claims = {**new.told, "sub": str(new.id), provider: address, **is_confirmed}
+            claims = {**new.profile, "sub": str(new.id), provider: address, **is_confirmed}
             await _identify(transaction, new.id, provider, claims)
             if not new.is_proven and is_confirmed[f"{provider}_verified"]:
                 await proofs.note_unproven(transaction, new.id, provider, address)
     return await _again(transaction, new.id)
 
 
-async def change(transaction: Transaction, user: User, wanted: Change) -> User:
-    """Change a user, and the identities of addresses that change; give it as it is then.
+async def change(transaction: Transaction, user: AuthUser, requested: UserChange) -> AuthUser:
+    """Change a user, and the identities of changed addresses; return the user afterwards.
 
     Raises: AuthError (422) if an address is taken.
     """
     values = (
-        str(user.id), wanted.email, wanted.phone, wanted.password_hash, _json(wanted.user_metadata),
-        _json(wanted.app_metadata), wanted.role, _time(wanted.email_confirmed_at), _time(wanted.phone_confirmed_at),
-        wanted.is_anonymous, wanted.email_change, wanted.email_change_status, wanted.phone_change,
-        _time(wanted.invited_at),
+        str(user.id), requested.email, requested.phone, requested.password_hash, _json(requested.user_metadata),
+        _json(requested.app_metadata), requested.role, _time(requested.email_confirmed_at), _time(requested.phone_confirmed_at),
+        requested.is_anonymous, requested.email_change, requested.email_change_status, requested.phone_change,
+        _time(requested.invited_at),
     )  # fmt: skip
     try:
         await transaction.rows(_SQL["update"], *values)
     except DatabaseError as error:
         raise _taken(error) from None
     moved = (
-        ("email", wanted.email, wanted.email_confirmed_at),
-        ("phone", wanted.phone, wanted.phone_confirmed_at),
+        ("email", requested.email, requested.email_confirmed_at),
+        ("phone", requested.phone, requested.phone_confirmed_at),
     )
     for provider, address, confirmed_at in moved:
         if address:
@@ -165,44 +135,44 @@ async def change(transaction: Transaction, user: User, wanted: Change) -> User:
             }
             await _follow(transaction, user.id, provider, claims)
         if confirmed_at is not None:
-            if address and not wanted.is_proven:
+            if address and not requested.is_proven:
                 await proofs.note_unproven(transaction, user.id, provider, address)
             else:
                 await proofs.note_proven(transaction, user.id, provider)
-    if wanted.password_hash is not None or wanted.email or wanted.phone:
+    if requested.password_hash is not None or requested.email or requested.phone:
         await transaction.rows(_SQL["forget_codes"], str(user.id))
     return await _again(transaction, user.id)
 
 
 async def verify_identity(transaction: Transaction, id: UUID, provider: str) -> None:
-    """Note on the identity of an address (`email`, `phone`) that it was confirmed."""
+    """Mark the identity of an address (`email`, `phone`) as verified."""
     await transaction.rows(_SQL["verify_identity"], str(id), provider)
 
 
 async def forget_codes(transaction: Transaction, id: UUID) -> None:
-    """Make all one-time codes of a user void."""
+    """Make all one-time codes of a user invalid."""
     await transaction.rows(_SQL["forget_codes"], str(id))
 
 
-def renew_hash(user: User, digest: str) -> Statement:
-    """Give the statement that keeps a password under a new hash; nothing else changes."""
+def renew_hash(user: AuthUser, digest: str) -> Statement:
+    """Return the statement that stores a password under a new hash; nothing else changes."""
     return statement(_SQL["renew_hash"], str(user.id), digest, user.encrypted_password or "")
 
 
 async def ban(transaction: Transaction, id: UUID, until: datetime | None) -> None:
-    """Ban a user until a time, or lift the ban."""
+    """Ban a user until a time; None lifts the ban."""
     await transaction.rows(_SQL["ban"], str(id), _time(until))
 
 
 async def delete(transaction: Transaction, id: UUID, *, softly: bool) -> bool:
-    """Delete a user, softly if its row must stay; tell whether there was one."""
+    """Delete a user, or with `softly` clear the row but leave it; return whether the user existed."""
     if not softly:
         return bool(await transaction.rows(_SQL["delete"], str(id)))
-    found = await transaction.rows(_SQL["soften"], str(id))
-    if found:
+    rows = await transaction.rows(_SQL["soften"], str(id))
+    if rows:
         for name in ("soften_identities", "forget_factors", "forget_passkeys", "forget_codes"):
             await transaction.rows(_SQL[name], str(id))
-    return bool(found)
+    return bool(rows)
 
 
 async def _follow(transaction: Transaction, id: UUID, provider: str, claims: Metadata) -> None:
@@ -214,18 +184,18 @@ async def _identify(transaction: Transaction, id: UUID, provider: str, claims: M
     await transaction.rows(_SQL["insert_identity"], str(id), str(id), _json(claims), provider)
 
 
-async def _again(transaction: Transaction, id: UUID) -> User:
+async def _again(transaction: Transaction, id: UUID) -> AuthUser:
     user = await find_by_id(transaction, id)
-    if user is None:  # a trigger of the project put it away
+    if user is None:  # a trigger of the project deleted it
         raise rejections.SUBJECT_GONE()
     return user
 
 
 def _taken(error: DatabaseError) -> Exception:
-    """Give the refusal of an address that is taken, or of a text that cannot be kept, or the error itself."""
-    if error.code == _UNKEEPABLE:
-        return AuthError(Code.VALIDATION_FAILED, "Metadata cannot hold the character U+0000")
-    if error.code != _UNIQUE:
+    """Return the error for an address that is taken or a text that cannot be stored, else the database error itself."""
+    if error.code == UNTRANSLATABLE_CHARACTER:
+        return AuthError(ErrorCode.VALIDATION_FAILED, "Metadata cannot hold the character U+0000")
+    if error.code != UNIQUE_VIOLATION:
         return error
     match error.constraint:
         case "users_email_partial_key":
@@ -233,7 +203,7 @@ def _taken(error: DatabaseError) -> Exception:
         case "users_phone_key":
             return rejections.PHONE_EXISTS()
         case "users_pkey":
-            return AuthError(Code.CONFLICT, "A user with this id already exists")
+            return AuthError(ErrorCode.CONFLICT, "A user with this id already exists")
     return error
 
 

@@ -1,7 +1,7 @@
--- Users and identities (users.py). All run as supabase_auth_admin. Each that gives users gives one JSON object a row.
+-- Users and identities (users.py). All run as supabase_auth_admin. Queries for users return one JSON object per row.
 
 -- name: by_id
--- Who was deleted softly is nobody any more, unless $2.
+-- Softly deleted users are found only with $2.
 select row_to_json(shown) from (
   select users.*,
     coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
@@ -11,7 +11,7 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: password_by_email
--- Who may sign in with a password, and what is asked of him before he does: nothing else is looked up before the hash.
+-- Only the columns that a password sign-in checks before the hash.
 select row_to_json(shown) from (
   select id, aud, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at, banned_until, is_sso_user,
     raw_user_meta_data
@@ -50,7 +50,7 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: lock
--- Keeps others from changing a user until the transaction ends; sessions may begin meanwhile.
+-- Locks a user until the transaction ends; inserts that refer to it, such as new sessions, are not blocked.
 select 1 from auth.users where id = $1 for no key update
 
 -- name: insert
@@ -68,7 +68,7 @@ insert into auth.identities (provider_id, user_id, identity_data, provider, last
 values ($1, $2, $3, $4, now(), now(), now())
 
 -- name: update
--- A null keeps what is there.
+-- Null leaves a column as it is.
 update auth.users set
   email = coalesce($2, email),
   phone = coalesce($3, phone),
@@ -87,20 +87,20 @@ update auth.users set
 where id = $1
 
 -- name: renew_hash
--- Unless the password was changed meanwhile.
+-- Only if the password has not been changed since.
 update auth.users set encrypted_password = $2 where id = $1 and encrypted_password = $3
 
 -- name: ban
 update auth.users set banned_until = $2, updated_at = now() where id = $1
 
 -- name: move_identity
--- The identity of an address follows it.
+-- The identity of an address follows the address.
 update auth.identities set identity_data = identity_data || $3::jsonb, updated_at = now()
 where user_id = $1 and provider = $2
 returning 1
 
 -- name: verify_identity
--- The identity of an address that was confirmed says so.
+-- Marks the identity of a confirmed address as verified.
 update auth.identities set identity_data = identity_data || jsonb_build_object($2::text || '_verified', true), updated_at = now()
 where user_id = $1 and provider = $2
 
@@ -108,7 +108,7 @@ where user_id = $1 and provider = $2
 delete from auth.users where id = $1 returning 1
 
 -- name: soften
--- Deleted for everybody but those who hold its id: addresses are hashed, what can sign in goes.
+-- The row stays for foreign keys that refer to it: addresses are hashed, credentials are deleted.
 update auth.users set
   email = translate(encode(sha256(convert_to(id || email, 'UTF8')), 'base64'), E'+/=\n', '-_'),
   phone = left(translate(encode(sha256(convert_to(id || phone, 'UTF8')), 'base64'), E'+/=\n', '-_'), 15),

@@ -1,1 +1,1 @@
-"""Letters to people: what they say, their way to a mail server, and the pages that their links open."""
+"""Emails to users: their content, quotas and checks, and the way to a mail server."""

@@ -1,8 +1,8 @@
-"""Whether a host takes mail, as the Domain Name System tells it. The only door of the accounts to DNS.
+"""Checks by DNS whether a host takes mail. The only module of auth that imports the DNS library.
 
-A host takes mail if it names who does (MX), or else if it has an address (A, AAAA); not if it says that it takes none
-(null MX), or is not there. Where no name server answers in time, nobody is kept out: the mail will tell. Answers are kept
-for some minutes. Source: reference page "auth", section 18.4; RFC 5321, 5.1; RFC 7505.
+A host takes mail if it has an MX record, or else an address record (A, AAAA); not if its MX is the null MX, or the name does
+not exist. If no name server answers in time the host counts as reachable: a failing delivery will show. Answers are cached
+for five minutes. Source: docs/reference/auth.md, section 18.4; RFC 5321, 5.1; RFC 7505.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _MOST = 4096
 
 
 class MailHosts:
-    """Hosts that were asked about. Without a resolver, that of the system is used."""
+    """A cache of answers by host. Without `resolver` it uses the system's resolver."""
 
     def __init__(
         self, clock: Callable[[], float], resolver: dns.asyncresolver.Resolver | None = None
@@ -31,10 +31,10 @@ class MailHosts:
         self._kept: OrderedDict[str, tuple[bool, float]] = OrderedDict()
 
     async def may_take_mail(self, host: str) -> bool:
-        """Tell whether mail may reach a host: False only where it is known that none can."""
-        kept = self._kept.get(host)
-        if kept is not None and self._clock() - kept[1] < LASTS_S:
-            return kept[0]
+        """Return whether mail may reach a host. False only if DNS says that it cannot."""
+        cached = self._kept.get(host)
+        if cached is not None and self._clock() - cached[1] < LASTS_S:
+            return cached[0]
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 takes = await self._ask(host)
@@ -47,7 +47,7 @@ class MailHosts:
         return takes
 
     async def _ask(self, host: str) -> bool:
-        """Ask the name servers. Raises: DNSException if they do not tell."""
+        """Query the name servers. Raises: DNSException if they do not answer."""
         try:
             name = dns.name.from_text(f"{host}.")
         except (dns.name.LabelTooLong, dns.name.NameTooLong, dns.name.EmptyLabel):
@@ -55,14 +55,14 @@ class MailHosts:
         try:
             servers = await self._records(name, "MX")
             if servers:
-                return any(each.exchange != dns.name.root for each in servers)
+                return any(server.exchange != dns.name.root for server in servers)
             return bool(await self._records(name, "A") or await self._records(name, "AAAA"))
         except dns.resolver.NXDOMAIN:
             return False
 
     async def _records(self, name: dns.name.Name, kind: str) -> list[Any]:
-        """Give the records of a name; none if it has none of the kind."""
+        """Return the records of a kind; an empty list if the name exists without any."""
         if self._resolver is None:
             self._resolver = dns.asyncresolver.Resolver()
-        found = await self._resolver.resolve(name, kind, raise_on_no_answer=False, lifetime=TIMEOUT_S)
-        return list(found)
+        answer = await self._resolver.resolve(name, kind, raise_on_no_answer=False, lifetime=TIMEOUT_S)
+        return list(answer)

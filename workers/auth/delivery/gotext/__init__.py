@@ -1,1 +1,1 @@
-"""The template language of existing projects: Go's text/template, as far as letters use it."""
+"""The template language of existing projects: Go's text/template, as far as emails use it."""

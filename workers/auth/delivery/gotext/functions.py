@@ -1,6 +1,6 @@
 """The functions of the template language, and how values become text.
 
-A function never fails: letters are written from what users sent, and what does not fit is simply empty or false.
+A function never fails: emails are rendered from what users sent, and an argument of the wrong type gives empty or false.
 Source: the package documentation of Go's text/template, "Functions".
 """
 
@@ -18,7 +18,7 @@ Function = Callable[..., object]
 
 
 def text_of(value: object, depth: int = 0) -> str:
-    """Write a value as the template language does: `[a b]` for a list, `map[k:v]` for an object, nothing for null."""
+    """Format a value as the template language does: `[a b]` for a list, `map[k:v]` for an object, nothing for null."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -34,17 +34,17 @@ def text_of(value: object, depth: int = 0) -> str:
 
 
 def is_list(value: object) -> TypeGuard[Sequence[object]]:
-    """Tell whether the value is a list of elements."""
+    """Return whether the value is a list; a text is not one."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def is_true(value: object) -> bool:
-    """Tell whether `if` takes the value for true: neither false, 0, null nor empty."""
+    """Return whether `if` counts the value as true: neither false, 0, null nor empty."""
     return bool(value)
 
 
 def field_of(value: object, name: str) -> object:
-    """Give a key of an object; nothing of anything else."""
+    """Return a member of an object; None for any other value."""
     return value.get(name) if isinstance(value, Mapping) else None
 
 

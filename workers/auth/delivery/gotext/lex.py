@@ -1,13 +1,13 @@
 """Template text -> pieces: the text between actions, and actions as tokens.
 
-`{{- ` and ` -}}` take the white space before and after with them; a comment is a piece of nothing.
+`{{- ` and ` -}}` remove the white space before and after them; a comment is a piece without tokens.
 Source: the package documentation of Go's text/template, "Text and spaces".
 """
 
 import re
 from dataclasses import dataclass
 
-from workers.auth.delivery.gotext.nodes import TemplateRefused
+from workers.auth.delivery.gotext.nodes import TemplateError
 
 _OPEN, _CLOSE = "{{", "}}"
 _TRIM = re.compile(r"-\s")
@@ -22,60 +22,60 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """One word of an action. `kind` is the name of its form: string, raw, number, field, variable, dot, word, ..."""
+class TemplateToken:
+    """One token of an action. `kind` is its lexical class: string, raw, number, field, variable, dot, word, ..."""
 
     kind: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """The text before an action and its tokens; `tokens` is None for the text at the end, and empty for a comment."""
+class TemplatePiece:
+    """The text before an action, and the action's tokens: None behind the last action, empty for a comment."""
 
     text: str
-    tokens: tuple[Token, ...] | None
+    tokens: tuple[TemplateToken, ...] | None
     line: int
 
 
-def pieces_of(template: str) -> list[Piece]:
-    """Cut a template into pieces. Raises: TemplateRefused."""
-    pieces: list[Piece] = []
+def pieces_of(template: str) -> list[TemplatePiece]:
+    """Cut a template into pieces. Raises: TemplateError."""
+    pieces: list[TemplatePiece] = []
     at, line, trims = 0, 1, False
     while (start := template.find(_OPEN, at)) >= 0:
         text = template[at:start]
         line += text.count("\n")
         inside = start + len(_OPEN)
-        shown = text.lstrip() if trims else text
+        trimmed = text.lstrip() if trims else text
         if _TRIM.match(template, inside):
-            shown = shown.rstrip()
+            trimmed = trimmed.rstrip()
         tokens, end, trims = _action(template, inside, line)
-        pieces.append(Piece(shown, tokens, line))
+        pieces.append(TemplatePiece(trimmed, tokens, line))
         line += template.count("\n", start, end)
         at = end
     rest = template[at:]
-    return [*pieces, Piece(rest.lstrip() if trims else rest, None, line)]
+    return [*pieces, TemplatePiece(rest.lstrip() if trims else rest, None, line)]
 
 
-def _action(template: str, at: int, line: int) -> tuple[tuple[Token, ...], int, bool]:
-    """Read from behind `{{` to behind `}}`: the tokens, the end, and whether the space behind goes too."""
+def _action(template: str, at: int, line: int) -> tuple[tuple[TemplateToken, ...], int, bool]:
+    """Read from behind `{{` to behind `}}`. Return the tokens, the end, and whether white space behind is trimmed."""
     if comment := _COMMENT.match(template, at):
         at = comment.end()
     elif _TRIM.match(template, at):
         at += 1
-    tokens: list[Token] = []
+    tokens: list[TemplateToken] = []
     while True:
         if end := _END.match(template, at):
             return tuple(tokens), end.end(), end[0].endswith("-" + _CLOSE)
-        found = _TOKEN.match(template, at)
-        if found is None:
-            raise TemplateRefused(line, _unread(template, at))
-        kind = str(found.lastgroup)
+        match = _TOKEN.match(template, at)
+        if match is None:
+            raise TemplateError(line, _unread(template, at))
+        kind = str(match.lastgroup)
         if tokens and kind not in ("space", "mark", "close") and _touches(template, at):
-            raise TemplateRefused(line, f"there is a blank missing before {found[0][:20]!r}")
+            raise TemplateError(line, f"there is a blank missing before {match[0][:20]!r}")
         if kind != "space":
-            tokens.append(Token(kind, found[0]))
-        at = found.end()
+            tokens.append(TemplateToken(kind, match[0]))
+        at = match.end()
 
 
 def _touches(template: str, at: int) -> bool:

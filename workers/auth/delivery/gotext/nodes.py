@@ -1,15 +1,15 @@
-"""What a template is made of, once it is read. Data only.
+"""The syntax tree of a template. Data only.
 
-A template is a list of nodes. An action computes a pipe: commands joined by `|`, each of which hands its value to the
-next as its last argument. Source: the package documentation of Go's text/template.
+A template is a list of nodes. An action evaluates a pipeline: commands joined by `|`, each of which passes its value to the
+next one as the last argument. Source: the package documentation of Go's text/template.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class TemplateRefused(Exception):
-    """The template cannot be used: what is wrong and in which line, in words."""
+class TemplateError(Exception):
+    """A template has an error: the line, and a message for its author."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -17,32 +17,32 @@ class TemplateRefused(Exception):
         self.reason = reason
 
 
-class Place(StrEnum):
-    """Where in HTML a value stands; it decides how the value is escaped."""
+class HtmlContext(StrEnum):
+    """Where in HTML a value is written; it decides how the value is escaped."""
 
     TEXT = "text"
     """Between tags, or within a quoted attribute."""
     BARE = "bare"
     """An attribute without quotes: a blank would end it."""
     URL = "url"
-    """An address before its `?`: what stands before the value may turn out empty, and a scheme must not run code."""
+    """A URL before its `?`. The value may be its start, so a scheme that runs code must not pass."""
     BARE_URL = "bare_url"
     """The same in an attribute without quotes."""
     QUERY = "query"
     """Behind the `?` or `#` of an address."""
     ESCAPED = "escaped"
-    """Where the template escapes by itself."""
+    """The template escapes the value itself, by the function `html`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A value written in the template."""
+class LiteralTerm:
+    """A constant of the template."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldTerm:
     """`.A.B` of the dot (`variable` is None), or `$x.A.B` of a variable; `$` is the root."""
 
     variable: str | None
@@ -50,26 +50,26 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
-    """A pipe in brackets, with fields of its value."""
+class NestedTerm:
+    """A pipeline in brackets, with fields of its value."""
 
-    pipe: "Pipe"
+    pipe: "TemplatePipeline"
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallTerm:
     """A function with its arguments."""
 
     function: str
     arguments: tuple["Term", ...]
 
 
-Term = Literal | Field | Nested | Call
+Term = LiteralTerm | FieldTerm | NestedTerm | CallTerm
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
+class TemplatePipeline:
     """Commands from left to right; `assigns` names the variables that take the value, `declares` that they are new."""
 
     commands: tuple[Term, ...]
@@ -78,37 +78,37 @@ class Pipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """Text that stands as it is."""
+class TextNode:
+    """Text that is written unchanged."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """`{{ pipe }}`: the value is written, escaped for its place."""
+class OutputNode:
+    """`{{ pipeline }}`: the value is written, escaped for its context."""
 
-    pipe: Pipe
-    place: Place
+    pipe: TemplatePipeline
+    place: HtmlContext
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class IfNode:
     """`{{ if }}`, or `{{ with }}`, which also makes the value the dot."""
 
-    pipe: Pipe
+    pipe: TemplatePipeline
     then: tuple["Node", ...]
     otherwise: tuple["Node", ...]
     binds_dot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class RangeNode:
     """`{{ range }}`: its body once for each element, the other branch when there is none."""
 
-    pipe: Pipe
+    pipe: TemplatePipeline
     body: tuple["Node", ...]
     otherwise: tuple["Node", ...]
 
 
-Node = Text | Output | If | Range
+Node = TextNode | OutputNode | IfNode | RangeNode

@@ -1,4 +1,4 @@
-"""Nodes and values -> text. Unknown variables are empty; nothing fails but what would grow without bounds."""
+"""Nodes and values -> text. Unknown variables are empty. The only error is a result that exceeds the limits of size and steps."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,42 +10,42 @@ from workers.auth.delivery.gotext.functions import (
     is_true,
     text_of,
 )
+from workers.auth.delivery.gotext.html_context import escape
 from workers.auth.delivery.gotext.nodes import (
-    Call,
-    Field,
-    If,
-    Literal,
-    Nested,
+    CallTerm,
+    FieldTerm,
+    IfNode,
+    LiteralTerm,
+    NestedTerm,
     Node,
-    Output,
-    Pipe,
-    Range,
+    OutputNode,
+    RangeNode,
+    TemplatePipeline,
     Term,
-    Text,
+    TextNode,
 )
-from workers.auth.delivery.gotext.places import escaped
 
 _MOST_STEPS = 20_000
 _MOST_CHARACTERS = 2 * 1024 * 1024
 
 
-class LetterTooLong(Exception):
-    """The values make the template's result longer than a letter may be."""
+class ResultTooLong(Exception):
+    """The result is longer than an email may be, or takes too many steps."""
 
 
 def render(nodes: tuple[Node, ...], values: Mapping[str, object], *, is_html: bool) -> str:
-    """Write a template with values. Raises: LetterTooLong."""
+    """Render a template with values. Raises: ResultTooLong."""
     writer = _Writer(is_html)
     writer.write(nodes, values, _Scope({"": values}))
     return "".join(writer.parts)
 
 
 class _Scope:
-    """Variables of a block; those of the blocks around it are seen through it."""
+    """Variables of a block; a look-up goes on in the enclosing blocks."""
 
-    def __init__(self, own: dict[str, object], around: "_Scope | None" = None) -> None:
-        self._own = own
-        self._around = around
+    def __init__(self, variables: dict[str, object], outer: "_Scope | None" = None) -> None:
+        self._variables = variables
+        self._outer = outer
 
     def inner(self) -> "_Scope":
         return _Scope({}, self)
@@ -53,23 +53,23 @@ class _Scope:
     def get(self, name: str) -> object:
         scope: _Scope | None = self
         while scope is not None:
-            if name in scope._own:
-                return scope._own[name]
-            scope = scope._around
+            if name in scope._variables:
+                return scope._variables[name]
+            scope = scope._outer
         return None
 
     def set(self, name: str, value: object, *, declares: bool) -> None:
         scope: _Scope | None = self
         while scope is not None and not declares:
-            if name in scope._own:
-                scope._own[name] = value
+            if name in scope._variables:
+                scope._variables[name] = value
                 return
-            scope = scope._around
-        self._own[name] = value
+            scope = scope._outer
+        self._variables[name] = value
 
 
 class _Writer:
-    """The text written so far, and what may still be written."""
+    """The text written so far, and the steps and characters that are left."""
 
     def __init__(self, is_html: bool) -> None:
         self.parts: list[str] = []
@@ -81,34 +81,34 @@ class _Writer:
         for node in nodes:
             self._steps -= 1
             if self._steps < 0:
-                raise LetterTooLong
+                raise ResultTooLong
             match node:
-                case Text(text):
+                case TextNode(text):
                     self._put(text)
-                case Output(pipe, place):
+                case OutputNode(pipe, place):
                     value = self._value(pipe, dot, scope)
                     if not pipe.assigns:
                         text = text_of(value)
-                        self._put(escaped(text, place) if self._is_html else text)
-                case If(pipe, then, otherwise, binds_dot):
+                        self._put(escape(text, place) if self._is_html else text)
+                case IfNode(pipe, then, otherwise, binds_dot):
                     inner = scope.inner()
                     value = self._value(pipe, dot, inner)
                     if is_true(value):
                         self.write(then, value if binds_dot else dot, inner)
                     else:
                         self.write(otherwise, dot, inner)
-                case Range():
+                case RangeNode():
                     self._range(node, dot, scope)
 
     def _put(self, text: str) -> None:
         self._room -= len(text)
         if self._room < 0:
-            raise LetterTooLong
+            raise ResultTooLong
         self.parts.append(text)
 
-    def _range(self, node: Range, dot: object, scope: _Scope) -> None:
+    def _range(self, node: RangeNode, dot: object, scope: _Scope) -> None:
         pipe, is_empty = node.pipe, True
-        for key, value in _elements(self._value(Pipe(pipe.commands), dot, scope)):
+        for key, value in _elements(self._value(TemplatePipeline(pipe.commands), dot, scope)):
             is_empty = False
             inner = scope.inner()
             for name, part in zip(
@@ -118,11 +118,11 @@ class _Writer:
             self.write(node.body, value, inner)
             self._steps -= 1
             if self._steps < 0:
-                raise LetterTooLong
+                raise ResultTooLong
         if is_empty:
             self.write(node.otherwise, dot, scope.inner())
 
-    def _value(self, pipe: Pipe, dot: object, scope: _Scope) -> object:
+    def _value(self, pipe: TemplatePipeline, dot: object, scope: _Scope) -> object:
         value = self._term(pipe.commands[0], dot, scope)
         for command in pipe.commands[1:]:
             value = self._term(command, dot, scope, (value,))
@@ -132,20 +132,20 @@ class _Writer:
 
     def _term(self, term: Term, dot: object, scope: _Scope, last: tuple[object, ...] = ()) -> object:
         match term:
-            case Literal(value):
+            case LiteralTerm(value):
                 return value
-            case Field(None, names):
+            case FieldTerm(None, names):
                 return _chain(dot, names)
-            case Field(str(variable), names):
+            case FieldTerm(str(variable), names):
                 return _chain(scope.get(variable), names)
-            case Nested(pipe, names):
+            case NestedTerm(pipe, names):
                 return _chain(self._value(pipe, dot, scope), names)
-            case Call(function, arguments) if function in SHORT_CIRCUIT:
+            case CallTerm(function, arguments) if function in SHORT_CIRCUIT:
                 return self._until(SHORT_CIRCUIT[function], arguments, dot, scope, last)
-            case Call(function, arguments):
+            case CallTerm(function, arguments):
                 values = [self._term(argument, dot, scope) for argument in arguments]
                 value = FUNCTIONS[function][0](*values, *last)
-                self._put_nothing(value)
+                self._check_size(value)
                 return value
         return None
 
@@ -159,10 +159,10 @@ class _Writer:
                 return value
         return last[0] if last else value
 
-    def _put_nothing(self, value: object) -> None:
-        """Refuse texts that grow from step to step."""
+    def _check_size(self, value: object) -> None:
+        """Raise if a computed text exceeds the remaining characters: it could double with each step."""
         if isinstance(value, str) and len(value) > self._room:
-            raise LetterTooLong
+            raise ResultTooLong
 
 
 def _chain(value: object, names: tuple[str, ...]) -> object:

@@ -1,1 +1,1 @@
-"""Hooks: the project's own functions and services that are asked while accounts are used."""
+"""Hooks: functions and HTTP services of the project that auth calls at seven points."""

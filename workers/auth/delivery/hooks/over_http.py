@@ -1,6 +1,6 @@
-"""A hook that is a service: a signed POST, tried again where nothing was reached or the service was busy.
+"""A hook that is an HTTP service: a signed POST, retried if the connection failed or the service was busy.
 
-Source: reference page "auth", section 17.
+Source: docs/reference/auth.md, section 17.
 """
 
 import asyncio
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from workers.auth.delivery.hooks.signatures import Signer
-from workers.auth.model.error_codes import Code
+from workers.auth.delivery.hooks.signatures import WebhookSigner
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.http_client.client import Fetched, FetchFailed, Outgoing
+from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 
 MOST_BYTES = 200 * 1024
 _NOTHING = b"{}"
@@ -21,8 +21,8 @@ _BUSY = (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a service is waited for in all, how often it is tried, and the pause between two tries."""
+class RetryLimits:
+    """The time limit of a call in all, the number of tries, and the pause between two of them."""
 
     total_s: float = 5.0
     tries: int = 3
@@ -31,31 +31,31 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class HttpHook:
-    """A service and the keys that sign calls to it. Its URL may hold a key too, so it is not shown."""
+    """Calls a service, and signs the calls. Its URL may hold a key too, so it is not part of the repr."""
 
     url: str = field(repr=False)
-    signer: Signer
-    outgoing: Outgoing
+    signer: WebhookSigner
+    outgoing: HttpClient
     clock: Callable[[], float]
-    patience: Patience
+    limits: RetryLimits
 
     async def ask(self, id: str, body: bytes) -> bytes:
-        """Send a question and give the JSON of the answer. Every try bears the same id. Raises: AuthError."""
-        patience = self.patience
+        """Send a payload and return the JSON of the answer. Every try has the same id. Raises: AuthError."""
+        limits = self.limits
         try:
-            async with asyncio.timeout(patience.total_s):
-                for number in range(patience.tries):
+            async with asyncio.timeout(limits.total_s):
+                for number in range(limits.tries):
                     if number:
-                        await asyncio.sleep(patience.pause_s)
+                        await asyncio.sleep(limits.pause_s)
                     answer = await self._try(id, body)
                     if answer is not None:
                         return _content(answer)
         except TimeoutError:
-            raise _timed_out(patience.total_s) from None
-        raise AuthError(Code.HOOK_TIMEOUT_AFTER_RETRY, "Failed to reach hook after maximum retries")
+            raise _timed_out(limits.total_s) from None
+        raise AuthError(ErrorCode.HOOK_TIMEOUT_AFTER_RETRY, "Failed to reach hook after maximum retries")
 
-    async def _try(self, id: str, body: bytes) -> Fetched | None:
-        """Ask once; None if it is worth another try."""
+    async def _try(self, id: str, body: bytes) -> FetchedResponse | None:
+        """Call once. Return None if a retry may succeed."""
         at = datetime.fromtimestamp(self.clock(), UTC)
         headers = {"content-type": "application/json", **self.signer.headers(id, at, body.decode())}
         try:
@@ -64,7 +64,7 @@ class HttpHook:
                 self.url,
                 headers=headers,
                 body=body,
-                timeout_s=self.patience.total_s,
+                timeout_s=self.limits.total_s,
                 most_bytes=MOST_BYTES,
             )
         except FetchFailed as error:
@@ -76,27 +76,29 @@ class HttpHook:
 
     def _failure(self, error: FetchFailed) -> AuthError:
         if error.is_timeout:
-            return _timed_out(self.patience.total_s)
+            return _timed_out(self.limits.total_s)
         if error.is_too_long:
             return AuthError(
-                Code.HOOK_PAYLOAD_OVER_SIZE_LIMIT, f"The hook's answer is longer than {MOST_BYTES} bytes"
+                ErrorCode.HOOK_PAYLOAD_OVER_SIZE_LIMIT, f"The hook's answer is longer than {MOST_BYTES} bytes"
             )
-        return AuthError(Code.UNEXPECTED_FAILURE, f"The hook could not be asked: {error}")
+        return AuthError(ErrorCode.UNEXPECTED_FAILURE, f"The hook could not be asked: {error}")
 
 
-def _content(answer: Fetched) -> bytes:
-    """Give the JSON of an answer. Raises: AuthError."""
+def _content(answer: FetchedResponse) -> bytes:
+    """Return the JSON body of an answer. Raises: AuthError."""
     if answer.status == _EMPTY:
         return _NOTHING
     if answer.status not in _ANSWERS:
-        raise AuthError(Code.UNEXPECTED_FAILURE, f"The hook answered with status {answer.status}")
+        raise AuthError(ErrorCode.UNEXPECTED_FAILURE, f"The hook answered with status {answer.status}")
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise AuthError(
-            Code.HOOK_PAYLOAD_INVALID_CONTENT_TYPE, "The hook's answer must be of type application/json"
+            ErrorCode.HOOK_PAYLOAD_INVALID_CONTENT_TYPE, "The hook's answer must be of type application/json"
         )
     return answer.body
 
 
 def _timed_out(limit_s: float) -> AuthError:
-    return AuthError(Code.HOOK_TIMEOUT, f"Failed to reach hook within maximum time of {limit_s:g} seconds")
+    return AuthError(
+        ErrorCode.HOOK_TIMEOUT, f"Failed to reach hook within maximum time of {limit_s:g} seconds"
+    )

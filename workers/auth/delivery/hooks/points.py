@@ -1,7 +1,7 @@
-"""The seven points at which a project is asked, and the values that go out and come back. Pure.
+"""The seven points at which hooks are called, with their payloads and answers. Pure.
 
-Each value going out begins with `metadata`; what comes back is one JSON object, or nothing where nothing is to be told.
-An object with `error` refuses, at every point. Source: reference page "auth", section 17.
+Each payload begins with `metadata`. The answer is one JSON object, or empty at points that need none. An object with `error`
+rejects the request, at every point. Source: docs/reference/auth.md, section 17.
 """
 
 from enum import StrEnum
@@ -10,24 +10,24 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
+from workers.auth.model.user_json import JsonObject
 
 _FAILED = 500
 _REFUSALS = range(400, 600)
 _object = msgspec.json.Decoder(dict[str, object] | None)
 
 
-class Point(StrEnum):
-    """A point, by the name of its settings; `told` is how the project is told of it."""
+class HookPoint(StrEnum):
+    """A point, by the name of its setting; `payload_name` is its name in the metadata of the payload."""
 
-    told: str
+    payload_name: str
 
-    def __new__(cls, setting: str, told: str) -> "Point":
+    def __new__(cls, setting: str, payload_name: str) -> "HookPoint":
         member = str.__new__(cls, setting)
         member._value_ = setting
-        member.told = told
+        member.payload_name = payload_name
         return member
 
     BEFORE_USER_CREATED = "before_user_created", "before-user-created"
@@ -39,11 +39,11 @@ class Point(StrEnum):
     PASSWORD_VERIFICATION = "password_verification_attempt", "password-verification"
 
 
-# --- What goes out -----------------------------------------------------------------------------------------------
+# --- Payloads -----------------------------------------------------------------------------------------------
 
 
-class Metadata(Struct, frozen=True):
-    """Which call this is, and whose request has led to it."""
+class HookMetadata(Struct, frozen=True):
+    """The id and time of a call, its point, and the IP address of the request that led to it."""
 
     uuid: str
     time: str
@@ -52,26 +52,26 @@ class Metadata(Struct, frozen=True):
 
 
 class UserCreation(Struct, frozen=True):
-    """An account that is about to be made, or has been."""
+    """An account that is about to be created, or has been."""
 
-    metadata: Metadata
-    user: Shown
+    metadata: HookMetadata
+    user: JsonObject
 
 
 class AccessToken(Struct, frozen=True):
     """The claims of a token that is about to be signed."""
 
-    metadata: Metadata
+    metadata: HookMetadata
     user_id: str
-    claims: Shown
+    claims: JsonObject
     authentication_method: str
 
 
 class EmailData(Struct, frozen=True):
-    """What a mail has to tell.
+    """The content of an email.
 
-    For a secure change of address one call carries both mails: `token` and `token_hash_new` belong to the current
-    address, `token_new` and `token_hash` to the new one; crossed, as services written for other servers expect it.
+    A secure change of address makes one call for both emails: `token` and `token_hash_new` belong to the current address,
+    `token_new` and `token_hash` to the new one. They are crossed because hooks written for Supabase Auth expect that.
     """
 
     token: str = ""
@@ -91,15 +91,15 @@ class EmailData(Struct, frozen=True):
 
 
 class SendEmail(Struct, frozen=True):
-    """A mail to be sent."""
+    """An email to be sent."""
 
-    metadata: Metadata
-    user: Shown
+    metadata: HookMetadata
+    user: JsonObject
     email_data: EmailData
 
 
 class SmsData(Struct, frozen=True, omit_defaults=True):
-    """What a message has to tell; `sms_type` is `mfa` for a second factor."""
+    """The content of a text message; `sms_type` is `mfa` for a second factor."""
 
     otp: str
     phone: str
@@ -112,47 +112,47 @@ class SmsData(Struct, frozen=True, omit_defaults=True):
 class SendSms(Struct, frozen=True):
     """A message to be sent."""
 
-    metadata: Metadata
-    user: Shown
+    metadata: HookMetadata
+    user: JsonObject
     sms: SmsData
 
 
-class MfaAttempt(Struct, frozen=True):
+class MfaVerification(Struct, frozen=True):
     """A second factor was checked."""
 
-    metadata: Metadata
+    metadata: HookMetadata
     user_id: str
     factor_id: str
     factor_type: str
     valid: bool
 
 
-class PasswordAttempt(Struct, frozen=True):
+class PasswordVerification(Struct, frozen=True):
     """A password was checked."""
 
-    metadata: Metadata
+    metadata: HookMetadata
     user_id: str
     valid: bool
 
 
-Question = UserCreation | AccessToken | SendEmail | SendSms | MfaAttempt | PasswordAttempt
+HookPayload = UserCreation | AccessToken | SendEmail | SendSms | MfaVerification | PasswordVerification
 
 
-# --- What comes back ---------------------------------------------------------------------------------------------
+# --- Answers ---------------------------------------------------------------------------------------------
 
 
-class Nothing(Struct, frozen=True):
-    """There is nothing to tell."""
+class EmptyAnswer(Struct, frozen=True):
+    """An answer without content."""
 
 
 class NewClaims(Struct, frozen=True):
-    """The claims to sign instead."""
+    """The claims to sign instead of ours."""
 
     claims: dict[str, object]
 
 
-class Decision(Struct, frozen=True):
-    """Whether an attempt may go on; the message is for the user. Nothing said, it may."""
+class HookDecision(Struct, frozen=True):
+    """Whether an attempt may go on; the message is for the user. The default is that it may."""
 
     decision: Literal["continue", "reject"] = "continue"
     message: str = ""
@@ -160,11 +160,11 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_rejected(self) -> bool:
-        """Tell whether the attempt ends here."""
+        """Return whether the attempt is rejected."""
         return self.decision == "reject"
 
 
-A = TypeVar("A", Nothing, NewClaims, Decision)
+A = TypeVar("A", EmptyAnswer, NewClaims, HookDecision)
 
 
 class _Error(Struct, frozen=True):
@@ -173,24 +173,24 @@ class _Error(Struct, frozen=True):
 
 
 class WrongShape(ValueError):
-    """An answer cannot be understood."""
+    """An answer does not have the members that its point requires."""
 
     def __str__(self) -> str:
         return "The hook's answer has not the form that this hook must give"
 
 
 def read_answer(body: bytes, kind: type[A]) -> A:
-    """Read an answer; null is an empty object, and members that are null are as if they were not there.
+    """Parse an answer; null is an empty object, and members that are null count as absent.
 
-    Raises: AuthError with the answer's own status and words if it refuses; WrongShape.
+    Raises: AuthError with the answer's own status and message if it is an error; WrongShape.
     """
     try:
-        found = {key: value for key, value in (_object.decode(body) or {}).items() if value is not None}
-        error = msgspec.convert(found.get("error", {}), _Error)
+        members = {key: value for key, value in (_object.decode(body) or {}).items() if value is not None}
+        error = msgspec.convert(members.get("error", {}), _Error)
         if not error.message:
-            return msgspec.convert(found, kind)
+            return msgspec.convert(members, kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise WrongShape from None
     status = error.http_code if error.http_code in _REFUSALS else _FAILED
-    code = Code.UNEXPECTED_FAILURE if status == _FAILED else Code.UNKNOWN
+    code = ErrorCode.UNEXPECTED_FAILURE if status == _FAILED else ErrorCode.UNKNOWN
     raise AuthError(code, error.message, status)

@@ -1,7 +1,6 @@
-"""Asks the project at each point: makes the question, has it answered, and reads the answer.
+"""Calls hooks: builds the payload, calls the target, parses the answer.
 
-Nothing here stands within a transaction of a request: an answer may take seconds. Where no hook is set, nothing is
-asked and nothing changes. Source: reference page "auth", section 17.
+Call these functions outside the transaction of a request: an answer may take seconds. Without a hook they do nothing. Source: docs/reference/auth.md, section 17.
 """
 
 import time
@@ -16,22 +15,19 @@ import msgspec
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from schemas.keys.signing import SigningKey, sign
-from workers.auth.accounts.sessions.claims import faults_of_hook
-from workers.auth.accounts.users.shown import Shown, user_shown
-from workers.auth.accounts.users.users import NewUser
-from workers.auth.delivery.hooks.in_database import FunctionFailed
+from workers.auth.delivery.hooks.in_database import HookFunctionFailed
 from workers.auth.delivery.hooks.points import (
     A,
     AccessToken,
-    Decision,
     EmailData,
-    Metadata,
-    MfaAttempt,
+    EmptyAnswer,
+    HookDecision,
+    HookMetadata,
+    HookPayload,
+    HookPoint,
+    MfaVerification,
     NewClaims,
-    Nothing,
-    PasswordAttempt,
-    Point,
-    Question,
+    PasswordVerification,
     SendEmail,
     SendSms,
     SmsData,
@@ -39,15 +35,17 @@ from workers.auth.delivery.hooks.points import (
     WrongShape,
     read_answer,
 )
-from workers.auth.delivery.hooks.reading import Service
-from workers.auth.model.error_codes import Code
-from workers.auth.model.errors import AuthError, RaisedError
-from workers.auth.model.rows import User
+from workers.auth.delivery.hooks.targets import HookTarget
+from workers.auth.model.claims import faults_of_hook
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.errors import AuthError, ProjectSqlError
+from workers.auth.model.rows import AuthUser, NewUser
 from workers.auth.model.times import iso
+from workers.auth.model.user_json import JsonObject, user_json
 
 
 class HookFailed(Observation, frozen=True):
-    """A hook did not give the answer it has to give."""
+    """A hook failed, or its answer is not valid."""
 
     level: ClassVar[str] = "warning"
     hook: str
@@ -56,76 +54,80 @@ class HookFailed(Observation, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
-    """What is asked at each point. `address` is always the client's."""
+class HookRunner:
+    """The hooks of the project. `address` is always the IP address of the client."""
 
-    services: Mapping[Point, Service] = field(default_factory=dict)
+    services: Mapping[HookPoint, HookTarget] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
 
-    def has(self, point: Point) -> bool:
-        """Tell whether anybody is asked at a point."""
+    def has(self, point: HookPoint) -> bool:
+        """Return whether a point has a hook."""
         return point in self.services
 
     async def before_user_created(self, new: NewUser, address: str) -> None:
-        """Ask whether an account may be made, before anything is written. Raises: AuthError."""
-        if self.has(Point.BEFORE_USER_CREATED):
-            metadata = self._metadata(Point.BEFORE_USER_CREATED, address)
-            question = UserCreation(metadata, user_shown(_candidate(new, self._now())))
-            await self._ask(Point.BEFORE_USER_CREATED, question, Nothing)
+        """Ask whether an account may be created, before anything is written. Raises: AuthError."""
+        if self.has(HookPoint.BEFORE_USER_CREATED):
+            metadata = self._metadata(HookPoint.BEFORE_USER_CREATED, address)
+            payload = UserCreation(metadata, user_json(_candidate(new, self._now())))
+            await self._ask(HookPoint.BEFORE_USER_CREATED, payload, EmptyAnswer)
 
-    async def after_user_created(self, user: User, address: str) -> None:
-        """Tell of an account that was made; its transaction is over. Raises: AuthError."""
-        if self.has(Point.AFTER_USER_CREATED):
-            metadata = self._metadata(Point.AFTER_USER_CREATED, address)
-            await self._ask(Point.AFTER_USER_CREATED, UserCreation(metadata, user_shown(user)), Nothing)
+    async def after_user_created(self, user: AuthUser, address: str) -> None:
+        """Report an account that was created, after the commit. Raises: AuthError."""
+        if self.has(HookPoint.AFTER_USER_CREATED):
+            metadata = self._metadata(HookPoint.AFTER_USER_CREATED, address)
+            await self._ask(
+                HookPoint.AFTER_USER_CREATED, UserCreation(metadata, user_json(user)), EmptyAnswer
+            )
 
     async def custom_access_token(
-        self, user_id: UUID, claims: Shown, method: str, address: str
+        self, user_id: UUID, claims: JsonObject, method: str, address: str
     ) -> dict[str, object]:
-        """Give the claims to sign: those given, or those the project wants instead. Raises: AuthError."""
-        point = Point.CUSTOM_ACCESS_TOKEN
+        """Return the claims to sign: the argument, or those of the hook's answer. Raises: AuthError."""
+        point = HookPoint.CUSTOM_ACCESS_TOKEN
         if not self.has(point):
             return claims
-        question = AccessToken(self._metadata(point, address), str(user_id), claims, method)
-        wanted = (await self._ask(point, question, NewClaims)).claims
-        faults = faults_of_hook(wanted)
+        payload = AccessToken(self._metadata(point, address), str(user_id), claims, method)
+        new_claims = (await self._ask(point, payload, NewClaims)).claims
+        faults = faults_of_hook(new_claims)
         if faults:
             listed = ", ".join(faults)
             raise self._failed(point, f"output claims do not conform to the expected schema: {listed}")
-        return wanted
+        return new_claims
 
-    async def send_email(self, user: User, data: EmailData, address: str) -> None:
-        """Have a mail sent; only where `has(Point.SEND_EMAIL)`. Raises: AuthError."""
-        metadata = self._metadata(Point.SEND_EMAIL, address)
-        await self._ask(Point.SEND_EMAIL, SendEmail(metadata, user_shown(user), data), Nothing)
+    async def send_email(self, user: AuthUser, data: EmailData, address: str) -> None:
+        """Send an email by the hook; only if `has(HookPoint.SEND_EMAIL)`. Raises: AuthError."""
+        metadata = self._metadata(HookPoint.SEND_EMAIL, address)
+        await self._ask(HookPoint.SEND_EMAIL, SendEmail(metadata, user_json(user), data), EmptyAnswer)
 
-    async def send_sms(self, user: User, sms: SmsData, address: str) -> None:
-        """Have a message sent; only where `has(Point.SEND_SMS)`. Raises: AuthError."""
-        metadata = self._metadata(Point.SEND_SMS, address)
-        await self._ask(Point.SEND_SMS, SendSms(metadata, user_shown(user), sms), Nothing)
+    async def send_sms(self, user: AuthUser, sms: SmsData, address: str) -> None:
+        """Send a text message by the hook; only if `has(HookPoint.SEND_SMS)`. Raises: AuthError."""
+        metadata = self._metadata(HookPoint.SEND_SMS, address)
+        await self._ask(HookPoint.SEND_SMS, SendSms(metadata, user_json(user), sms), EmptyAnswer)
 
     async def mfa_verification_attempt(
         self, user_id: UUID, factor_id: UUID, factor_type: str, *, is_valid: bool, address: str
-    ) -> Decision:
-        """Ask what follows from a check of a second factor. Raises: AuthError."""
-        point = Point.MFA_VERIFICATION
+    ) -> HookDecision:
+        """Return the hook's decision about a checked second factor. Raises: AuthError."""
+        point = HookPoint.MFA_VERIFICATION
         if not self.has(point):
-            return Decision()
+            return HookDecision()
         metadata = self._metadata(point, address)
-        question = MfaAttempt(metadata, str(user_id), str(factor_id), factor_type, is_valid)
-        return await self._ask(point, question, Decision)
+        payload = MfaVerification(metadata, str(user_id), str(factor_id), factor_type, is_valid)
+        return await self._ask(point, payload, HookDecision)
 
-    async def password_verification_attempt(self, user_id: UUID, *, is_valid: bool, address: str) -> Decision:
-        """Ask what follows from a check of a password. Raises: AuthError."""
-        point = Point.PASSWORD_VERIFICATION
+    async def password_verification_attempt(
+        self, user_id: UUID, *, is_valid: bool, address: str
+    ) -> HookDecision:
+        """Return the hook's decision about a checked password. Raises: AuthError."""
+        point = HookPoint.PASSWORD_VERIFICATION
         if not self.has(point):
-            return Decision()
-        question = PasswordAttempt(self._metadata(point, address), str(user_id), is_valid)
-        return await self._ask(point, question, Decision)
+            return HookDecision()
+        payload = PasswordVerification(self._metadata(point, address), str(user_id), is_valid)
+        return await self._ask(point, payload, HookDecision)
 
-    async def _ask(self, point: Point, question: Question, kind: type[A]) -> A:
+    async def _ask(self, point: HookPoint, payload: HookPayload, kind: type[A]) -> A:
         try:
-            body = await self.services[point].ask(question.metadata.uuid, msgspec.json.encode(question))
+            body = await self.services[point].ask(payload.metadata.uuid, msgspec.json.encode(payload))
         except AuthError as error:
             observe(HookFailed(point.value, error.code.value, _reason(error)))
             raise
@@ -135,21 +137,21 @@ class Hooks:
             raise self._failed(point, str(error)) from None
 
     @staticmethod
-    def _failed(point: Point, reason: str) -> AuthError:
-        observe(HookFailed(point.value, Code.UNEXPECTED_FAILURE.value, reason))
-        return AuthError(Code.UNEXPECTED_FAILURE, reason)
+    def _failed(point: HookPoint, reason: str) -> AuthError:
+        observe(HookFailed(point.value, ErrorCode.UNEXPECTED_FAILURE.value, reason))
+        return AuthError(ErrorCode.UNEXPECTED_FAILURE, reason)
 
-    def _metadata(self, point: Point, address: str) -> Metadata:
-        return Metadata(str(uuid4()), iso(self._now()), point.told, address)
+    def _metadata(self, point: HookPoint, address: str) -> HookMetadata:
+        return HookMetadata(str(uuid4()), iso(self._now()), point.payload_name, address)
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
 
-def sign_customized(claims: Shown, key: SigningKey) -> tuple[str, int]:
-    """Sign claims that a hook may have made; give the token and its `exp`.
+def sign_customized(claims: JsonObject, key: SigningKey) -> tuple[str, int]:
+    """Sign claims that a hook may have changed. Return the token and its `exp`.
 
-    Raises: AuthError (500) for claims that no token can hold, such as whole numbers of thousands of digits.
+    Raises: AuthError (500) for claims that JSON cannot hold, such as integers of thousands of digits.
     """
     expires_at = claims["exp"]
     try:
@@ -157,17 +159,21 @@ def sign_customized(claims: Shown, key: SigningKey) -> tuple[str, int]:
             return sign(claims, key), expires_at
     except (TypeError, ValueError, RecursionError):
         pass
-    raise AuthError(Code.UNEXPECTED_FAILURE, "The claims that the hook gave cannot be signed")
+    raise AuthError(ErrorCode.UNEXPECTED_FAILURE, "The claims that the hook gave cannot be signed")
 
 
 def _reason(error: AuthError) -> str:
-    """Say what went wrong without the words of a function, which may hold values of the request."""
-    return f"SQLSTATE {error.sqlstate}" if isinstance(error, RaisedError | FunctionFailed) else error.message
+    """Return the reason without the message of a SQL function, which may hold values of the request."""
+    return (
+        f"SQLSTATE {error.sqlstate}"
+        if isinstance(error, ProjectSqlError | HookFunctionFailed)
+        else error.message
+    )
 
 
-def _candidate(new: NewUser, now: datetime) -> User:
-    """Give an account as it will be, but for what the database adds."""
-    return User(
+def _candidate(new: NewUser, now: datetime) -> AuthUser:
+    """Return the account that will be created, without what the database adds."""
+    return AuthUser(
         id=new.id,
         aud=new.aud,
         role=new.role,

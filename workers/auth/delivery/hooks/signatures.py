@@ -1,7 +1,7 @@
-"""Signatures of the calls to hooks, as Standard Webhooks has them. Pure.
+"""Signatures of calls to hooks, by Standard Webhooks. Pure.
 
-`webhook-signature` is `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`; one for each key, so that keys can
-be changed without a gap. Source: reference page "auth", section 17; standardwebhooks.com, "Signature scheme".
+`webhook-signature` is `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`; one for each key, so that keys can be
+replaced without an interruption. Source: docs/reference/auth.md, section 17; standardwebhooks.com, "Signature scheme".
 """
 
 import base64
@@ -19,17 +19,17 @@ _KEY_BYTES = range(24, 65)
 
 
 class BadSecrets(ValueError):
-    """The keys of a hook cannot be used. Its text shows none."""
+    """The keys of a hook are not valid. The text does not contain them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
+class WebhookSigner:
     """Signs with every key of a hook."""
 
     keys: tuple[Webhook, ...] = field(repr=False)
 
     def headers(self, id: str, at: datetime, body: str) -> Mapping[str, str]:
-        """Give the headers that prove a call; `at` is in UTC."""
+        """Return the headers that sign a call; `at` is in UTC."""
         return {
             "webhook-id": id,
             "webhook-timestamp": str(int(at.timestamp())),
@@ -37,13 +37,13 @@ class Signer:
         }
 
 
-def read_signer(secrets: Secret | None) -> Signer:
-    """Read keys of the form `v1,whsec_<base64>`, joined by `|`. Raises: BadSecrets."""
+def read_signer(secrets: Secret | None) -> WebhookSigner:
+    """Parse keys of the form `v1,whsec_<base64>`, joined by `|`. Raises: BadSecrets."""
     texts = [text.strip() for text in (secrets.reveal() if secrets else "").split("|")]
     keys = tuple(Webhook(_key(text)) for text in texts if text)
     if not keys:
         raise BadSecrets("is needed: calls over HTTP are signed")
-    return Signer(keys)
+    return WebhookSigner(keys)
 
 
 def _key(text: str) -> bytes:

@@ -3,13 +3,13 @@
 import aiohttp
 
 from schemas.settings.auth_delivery import Messagebird as Account
-from workers.auth.delivery.sms.post import TIMEOUT_S, post_form, refused, revealed
+from workers.auth.delivery.sms.form_requests import TIMEOUT_S, post_form, rejection, revealed
 from workers.auth.delivery.sms.sender import SMS_ONLY, SmsMessage, demand_channel, digits
 
 _NAME = "MessageBird"
 
 
-class MessageBird:
+class MessageBirdSender:
     """Sends by MessageBird."""
 
     channels = SMS_ONLY
@@ -28,7 +28,7 @@ class MessageBird:
         self._timeout_s = timeout_s
 
     async def send(self, message: SmsMessage) -> str:
-        """Hand over a message and give its id. Raises: DeliveryFailed."""
+        """Send a message and return its id. Raises: DeliveryFailed."""
         demand_channel(self, message, _NAME)
         reply = await post_form(
             self._session,
@@ -46,9 +46,11 @@ class MessageBird:
         )
         errors = reply.objects("errors")
         if errors:
-            raise refused(_NAME, reply, str(errors[0].get("code", "")), str(errors[0].get("description", "")))
+            raise rejection(
+                _NAME, reply, str(errors[0].get("code", "")), str(errors[0].get("description", ""))
+            )
         recipients = reply.body.get("recipients")
         failed = recipients.get("totalDeliveryFailedCount") if isinstance(recipients, dict) else 0
         if not reply.is_ok or failed:
-            raise refused(_NAME, reply)
+            raise rejection(_NAME, reply)
         return reply.text("id")

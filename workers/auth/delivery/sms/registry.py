@@ -1,4 +1,4 @@
-"""Names of providers -> senders. A provider is one file beside this one, and one line here."""
+"""SMS providers by name. A provider is one module beside this one, and one line here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,24 +6,24 @@ from typing import Any
 import aiohttp
 
 from schemas.settings.auth_delivery import Sms
-from workers.auth.delivery.sms.messagebird import MessageBird
+from workers.auth.delivery.sms.messagebird import MessageBirdSender
 from workers.auth.delivery.sms.sender import SmsSender
-from workers.auth.delivery.sms.textlocal import Textlocal
-from workers.auth.delivery.sms.twilio import Twilio
-from workers.auth.delivery.sms.twilio_verify import TwilioVerify
-from workers.auth.delivery.sms.vonage import Vonage
+from workers.auth.delivery.sms.textlocal import TextlocalSender
+from workers.auth.delivery.sms.twilio import TwilioSender
+from workers.auth.delivery.sms.twilio_verify import TwilioVerifySender
+from workers.auth.delivery.sms.vonage import VonageSender
 
 PROVIDERS: Mapping[str, Callable[[Any, aiohttp.ClientSession], SmsSender]] = {
-    "twilio": Twilio,
-    "twilio_verify": TwilioVerify,
-    "messagebird": MessageBird,
-    "vonage": Vonage,
-    "textlocal": Textlocal,
+    "twilio": TwilioSender,
+    "twilio_verify": TwilioVerifySender,
+    "messagebird": MessageBirdSender,
+    "vonage": VonageSender,
+    "textlocal": TextlocalSender,
 }
-"""Every sender by the name of its section, whose settings it is made with."""
+"""Every sender class by the name of its settings section, which it takes as its argument."""
 
 
 def make_sender(sms: Sms, session: aiohttp.ClientSession) -> SmsSender | None:
-    """Make the sender that the settings enable; None if they enable none."""
+    """Return the sender that the settings enable; None without one."""
     name = sms.sender
     return None if name is None else PROVIDERS[name](getattr(sms, name), session)

@@ -1,14 +1,14 @@
-"""What all SMS providers have in common: a message, a channel, and the protocol of a sender."""
+"""The types that all SMS providers share: message, channel, and the protocol of a sender."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from workers.auth.delivery.failures import Cause, DeliveryFailed
+from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
 
 
-class Channel(StrEnum):
-    """The way a message takes to a phone."""
+class SmsChannel(StrEnum):
+    """How a message reaches a phone."""
 
     SMS = "sms"
     WHATSAPP = "whatsapp"
@@ -21,42 +21,42 @@ class SmsMessage:
     phone: str
     text: str = field(repr=False)
     code: str = field(repr=False)
-    channel: Channel = Channel.SMS
+    channel: SmsChannel = SmsChannel.SMS
 
 
 class SmsSender(Protocol):
-    """Hands messages to a provider. `channels` are those it offers."""
+    """Sends messages by a provider. `channels` are those it offers."""
 
-    channels: frozenset[Channel]
+    channels: frozenset[SmsChannel]
 
     async def send(self, message: SmsMessage) -> str:
-        """Hand over a message and give the provider's id of it. Raises: DeliveryFailed."""
+        """Send a message and return the provider's id of it. Raises: DeliveryFailed."""
         ...
 
 
 class CodeChecker(Protocol):
-    """A provider that makes the codes itself, and so must be asked whether one is right."""
+    """A provider that draws the codes itself, so it also checks them."""
 
     async def check(self, phone: str, code: str) -> bool:
-        """Tell whether the code is the one that was sent to the phone. Raises: DeliveryFailed."""
+        """Return whether the code is the one that was sent to the phone. Raises: DeliveryFailed."""
         ...
 
 
-SMS_ONLY = frozenset({Channel.SMS})
-EVERY_CHANNEL = frozenset(Channel)
+SMS_ONLY = frozenset({SmsChannel.SMS})
+EVERY_CHANNEL = frozenset(SmsChannel)
 
 
 def digits(phone: str) -> str:
-    """Give the number without plus and ornaments. Raises: DeliveryFailed if it is none (E.164: 7 to 15 digits)."""
+    """Return a number without plus and blanks. Raises: DeliveryFailed if it is not E.164 (7 to 15 digits)."""
     bare = phone.removeprefix("+").replace(" ", "")
     if not (bare.isascii() and bare.isdecimal() and 7 <= len(bare) <= 15 and bare[0] != "0"):
-        raise DeliveryFailed(Cause.ADDRESS, "the phone number cannot be sent to", is_permanent=True)
+        raise DeliveryFailed(DeliveryCause.ADDRESS, "the phone number cannot be sent to", is_permanent=True)
     return bare
 
 
 def demand_channel(sender: SmsSender, message: SmsMessage, name: str) -> None:
-    """Raises: DeliveryFailed if the sender does not offer the message's channel."""
+    """Check that the sender offers the message's channel. Raises: DeliveryFailed."""
     if message.channel not in sender.channels:
         raise DeliveryFailed(
-            Cause.CHANNEL, f"{name} offers no channel {message.channel.value}", is_permanent=True
+            DeliveryCause.CHANNEL, f"{name} offers no channel {message.channel.value}", is_permanent=True
         )

@@ -2,14 +2,14 @@
 
 import aiohttp
 
-from schemas.settings.auth_delivery import Textlocal as Account
-from workers.auth.delivery.sms.post import TIMEOUT_S, post_form, refused, revealed
+from schemas.settings.auth_delivery import TextlocalSettings as Account
+from workers.auth.delivery.sms.form_requests import TIMEOUT_S, post_form, rejection, revealed
 from workers.auth.delivery.sms.sender import SMS_ONLY, SmsMessage, demand_channel, digits
 
 _NAME = "Textlocal"
 
 
-class Textlocal:
+class TextlocalSender:
     """Sends by Textlocal."""
 
     channels = SMS_ONLY
@@ -28,7 +28,7 @@ class Textlocal:
         self._timeout_s = timeout_s
 
     async def send(self, message: SmsMessage) -> str:
-        """Hand over a message and give its id. Raises: DeliveryFailed."""
+        """Send a message and return its id. Raises: DeliveryFailed."""
         demand_channel(self, message, _NAME)
         form = {
             "apikey": revealed(self._account.api_key),
@@ -42,6 +42,6 @@ class Textlocal:
         errors = reply.objects("errors")
         first = errors[0] if errors else {}
         if not reply.is_ok or reply.text("status") != "success":
-            raise refused(_NAME, reply, str(first.get("code", "")), str(first.get("message", "")))
+            raise rejection(_NAME, reply, str(first.get("code", "")), str(first.get("message", "")))
         sent = reply.objects("messages")
         return str(sent[0].get("id", "")) if sent else reply.text("batch_id")

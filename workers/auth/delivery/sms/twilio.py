@@ -3,16 +3,16 @@
 import aiohttp
 import orjson
 
-from schemas.settings.auth_delivery import Twilio as Account
-from workers.auth.delivery.sms.post import TIMEOUT_S, basic, post_form, refused
-from workers.auth.delivery.sms.sender import EVERY_CHANNEL, Channel, SmsMessage, digits
+from schemas.settings.auth_delivery import TwilioSettings as Account
+from workers.auth.delivery.sms.form_requests import TIMEOUT_S, basic, post_form, rejection
+from workers.auth.delivery.sms.sender import EVERY_CHANNEL, SmsChannel, SmsMessage, digits
 
 _NAME = "Twilio"
 _FAILED = frozenset({"failed", "undelivered", "canceled"})
 _VERSION = "2010-04-01"
 
 
-class Twilio:
+class TwilioSender:
     """Sends by Twilio."""
 
     channels = EVERY_CHANNEL
@@ -31,7 +31,7 @@ class Twilio:
         self._timeout_s = timeout_s
 
     async def send(self, message: SmsMessage) -> str:
-        """Hand over a message and give its SID. Raises: DeliveryFailed."""
+        """Send a message and return its SID. Raises: DeliveryFailed."""
         account = self._account
         reply = await post_form(
             self._session,
@@ -42,15 +42,15 @@ class Twilio:
             timeout_s=self._timeout_s,
         )
         if not reply.is_ok:
-            raise refused(_NAME, reply, reply.text("code"), reply.text("message"))
+            raise rejection(_NAME, reply, reply.text("code"), reply.text("message"))
         if reply.text("status") in _FAILED:
-            raise refused(_NAME, reply, reply.text("error_code"), reply.text("error_message"))
+            raise rejection(_NAME, reply, reply.text("error_code"), reply.text("error_message"))
         return reply.text("sid")
 
     def _form(self, message: SmsMessage) -> dict[str, str]:
         to, sender = f"+{digits(message.phone)}", self._account.message_service_sid
         form = {"Channel": message.channel.value}
-        if message.channel is Channel.WHATSAPP:
+        if message.channel is SmsChannel.WHATSAPP:
             to = f"whatsapp:{to}"
             if sender.removeprefix("+").isdecimal():
                 sender = f"whatsapp:{sender}"

@@ -2,16 +2,16 @@
 
 import aiohttp
 
-from schemas.settings.auth_delivery import Vonage as Account
-from workers.auth.delivery.sms.post import TIMEOUT_S, post_form, refused, revealed
+from schemas.settings.auth_delivery import VonageSettings as Account
+from workers.auth.delivery.sms.form_requests import TIMEOUT_S, post_form, rejection, revealed
 from workers.auth.delivery.sms.sender import SMS_ONLY, SmsMessage, demand_channel, digits
 
 _NAME = "Vonage"
 _PASSING = frozenset({"1", "5"})
-"""Throttled; an error of theirs."""
+"""Statuses after which a retry may succeed: throttled, internal error."""
 
 
-class Vonage:
+class VonageSender:
     """Sends by Vonage."""
 
     channels = SMS_ONLY
@@ -30,7 +30,7 @@ class Vonage:
         self._timeout_s = timeout_s
 
     async def send(self, message: SmsMessage) -> str:
-        """Hand over a message and give its id. Raises: DeliveryFailed."""
+        """Send a message and return its id. Raises: DeliveryFailed."""
         demand_channel(self, message, _NAME)
         form = {
             "from": self._account.from_,
@@ -44,10 +44,10 @@ class Vonage:
         reply = await post_form(self._session, _NAME, self._url, form, timeout_s=self._timeout_s)
         parts = reply.objects("messages")
         if not reply.is_ok or not parts:
-            raise refused(_NAME, reply)
+            raise rejection(_NAME, reply)
         for part in parts:
             status = str(part.get("status", ""))
             if status != "0":
-                said = str(part.get("error-text", ""))
-                raise refused(_NAME, reply, status, said, may_pass=status in _PASSING)
+                error_text = str(part.get("error-text", ""))
+                raise rejection(_NAME, reply, status, error_text, may_pass=status in _PASSING)
         return str(parts[0].get("message-id", ""))

@@ -1,8 +1,9 @@
-"""Which client calls the token endpoint, and whether it is the one. The database is asked for the row only.
+"""Client authentication at the token endpoint.
 
-A client shows itself in the one way it is registered for: its secret in the `Authorization` header, or in the body, or
-no secret at all. Nothing else will do, right secret or not, and every failure reads the same.
-Source: reference page "auth", section 15; RFC 6749, 2.3 and 5.2.
+A client must authenticate by the method it is registered for: its secret in the `Authorization` header, in the body, or no
+secret. Any other method fails even with the right secret, and every failure is the same error, after the same time: neither
+may reveal whether a client exists.
+Source: docs/reference/auth.md, section 15; RFC 6749, 2.3 and 5.2.
 """
 
 import base64
@@ -12,64 +13,66 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 from uuid import UUID
 
-from workers.auth.accounts.codes.codes import hashed_token
 from workers.auth.federation.oauth_server import clients
-from workers.auth.federation.oauth_server.clients import Client
+from workers.auth.federation.oauth_server.clients import OAuthClient
+from workers.auth.model.codes import hash_token
 from workers.auth.model.errors import OAuthError
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 
-_NOBODY = hashed_token("")
+_NO_HASH = hash_token("")
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
-    """What a client shows of itself; `id` is None if it is no id that clients have."""
+class ClientCredentials:
+    """The credentials of a request; `id` is None unless it is a UUID."""
 
     id: UUID | None
     method: str
     secret: str = field(default="", repr=False)
 
 
-def presented(authorization: str | None, client_id: str, client_secret: str) -> Presented:
-    """Read who a client says to be, from the header and the fields of the body.
+def read_credentials(authorization: str | None, client_id: str, client_secret: str) -> ClientCredentials:
+    """Read the client's credentials from the `Authorization` header and the fields of the body.
 
-    Raises: OAuthError (400) if it says nothing, or shows itself in two ways.
+    Raises: OAuthError (400) without a client id, or if the client uses two methods.
     """
     scheme, _, encoded = (authorization or "").strip().partition(" ")
-    if scheme.lower() != "basic":  # a bearer here is the API key's
+    if scheme.lower() != "basic":  # a bearer token here is the API key
         if not client_id:
             raise OAuthError("invalid_request", "client_id is required")
-        return Presented(_uuid(client_id), "client_secret_post" if client_secret else "none", client_secret)
+        return ClientCredentials(
+            _uuid(client_id), "client_secret_post" if client_secret else "none", client_secret
+        )
     id, secret = _basic(encoded.strip())
     if client_secret:
         raise OAuthError("invalid_request", "the client must authenticate in one way only")
     if client_id and client_id != id:
         raise OAuthError("invalid_request", "client_id is not that of the Authorization header")
-    return Presented(_uuid(id), "client_secret_basic", secret)
+    return ClientCredentials(_uuid(id), "client_secret_basic", secret)
 
 
-def is_right(client: Client | None, shown: Presented) -> bool:
-    """Tell whether a client is the one, in constant time, and shows it in the way it is registered for."""
-    kept = client.client_secret_hash if client else None
-    matches = hmac.compare_digest(hashed_token(shown.secret), kept or _NOBODY)
-    if client is None or client.token_endpoint_auth_method != shown.method:
+def is_authentic(client: OAuthClient | None, credentials: ClientCredentials) -> bool:
+    """Return whether the secret is right (compared in constant time) and sent by the registered method."""
+    stored_hash = client.client_secret_hash if client else None
+    matches = hmac.compare_digest(hash_token(credentials.secret), stored_hash or _NO_HASH)
+    if client is None or client.token_endpoint_auth_method != credentials.method:
         return False
-    if shown.method == "none":
-        return not shown.secret
-    return matches and bool(kept) and bool(shown.secret)
+    if credentials.method == "none":
+        return not credentials.secret
+    return matches and bool(stored_hash) and bool(credentials.secret)
 
 
-async def authenticate(transaction: Transaction, shown: Presented) -> Client:
-    """Give the client that calls. Raises: OAuthError (400) `invalid_client`."""
-    client = await clients.find(transaction, shown.id) if shown.id else None
-    if client is None or not is_right(client, shown):
-        is_right(None, shown)
+async def authenticate(transaction: Transaction, credentials: ClientCredentials) -> OAuthClient:
+    """Return the client of a request. Raises: OAuthError (400) `invalid_client`."""
+    client = await clients.find(transaction, credentials.id) if credentials.id else None
+    if client is None or not is_authentic(client, credentials):
+        is_authentic(None, credentials)
         raise OAuthError("invalid_client", "Client authentication failed")
     return client
 
 
 def _basic(encoded: str) -> tuple[str, str]:
-    """Read id and secret, which are form-encoded before they are joined (RFC 6749, 2.3.1)."""
+    """Decode id and secret, each of which is form-encoded (RFC 6749, 2.3.1)."""
     try:
         text = base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, ValueError):
@@ -80,7 +83,7 @@ def _basic(encoded: str) -> tuple[str, str]:
 
 def _uuid(text: str) -> UUID | None:
     try:
-        found = UUID(text)
+        id = UUID(text)
     except ValueError:
         return None
-    return found if str(found) == text.lower() else None
+    return id if str(id) == text.lower() else None

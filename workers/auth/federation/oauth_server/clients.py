@@ -1,7 +1,7 @@
 """Clients of the OAuth server in the database. Each function runs in the caller's transaction.
 
-A secret is drawn here, shown once, and kept as its SHA-256. A deleted client stays as a row, so that nobody gets its id
-again, and is found by nothing. Source: reference page "auth", sections 15, 16.8 and 24.3; RFC 7591, 3.2.1.
+A secret is drawn here, returned once, and stored as its SHA-256. The row of a deleted client stays, so that its id is never
+issued again; no function finds it. Source: docs/reference/auth.md, sections 15, 16.8 and 24.3; RFC 7591, 3.2.1.
 Raises, all of them: DatabaseError, Disconnected.
 """
 
@@ -11,18 +11,18 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
-from workers.auth.accounts.codes.codes import hashed_token, new_token
-from workers.auth.accounts.users.shown import Shown
 from workers.auth.federation.oauth_server.registration import RESPONSE_TYPES, Registration
+from workers.auth.model.codes import hash_token, new_token
 from workers.auth.model.times import iso
-from workers.database.interactive import Transaction
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.federation.oauth_server", "clients.sql")
 
 
-class Client(Struct, frozen=True):
-    """An application that signs people in here."""
+class OAuthClient(Struct, frozen=True):
+    """An application that signs users in with accounts of this server."""
 
     id: UUID
     registration_type: str
@@ -39,7 +39,7 @@ class Client(Struct, frozen=True):
 
     @property
     def registration(self) -> Registration:
-        """Give what was told of the client."""
+        """Return the client's registration data."""
         return Registration(
             redirect_uris=self.redirect_uris,
             grant_types=self.grant_types,
@@ -51,35 +51,35 @@ class Client(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
-    """A client with its new secret, empty if it has none."""
+class ClientWithSecret:
+    """A client with its new secret; empty for a public client."""
 
-    client: Client
+    client: OAuthClient
     secret: str = field(repr=False)
 
 
-async def find(transaction: Transaction, id: UUID) -> Client | None:
+async def find(transaction: Transaction, id: UUID) -> OAuthClient | None:
     """Find a client."""
-    return await transaction.one(_SQL["by_id"], Client, str(id))
+    return await transaction.one(_SQL["by_id"], OAuthClient, str(id))
 
 
-async def lock(transaction: Transaction, id: UUID) -> Client | None:
-    """Find a client and keep others from changing it."""
+async def lock(transaction: Transaction, id: UUID) -> OAuthClient | None:
+    """Find a client and lock its row until the transaction ends."""
     return await find(transaction, id) if await transaction.rows(_SQL["lock"], str(id)) else None
 
 
-async def register(transaction: Transaction, told: Registration, *, is_dynamic: bool) -> Registered:
-    """Make a client: of its own wish (dynamic), or of an admin's."""
+async def register(transaction: Transaction, told: Registration, *, is_dynamic: bool) -> ClientWithSecret:
+    """Create a client, registered by itself (dynamic) or by an administrator."""
     id, secret = uuid4(), "" if told.is_public else new_token()
     await transaction.rows(
         _SQL["insert"], str(id), "dynamic" if is_dynamic else "manual",
-        "public" if told.is_public else "confidential", told.method, hashed_token(secret) if secret else None,
+        "public" if told.is_public else "confidential", told.method, hash_token(secret) if secret else None,
         ",".join(told.redirect_uris), ",".join(told.grant_types), told.name, told.uri, told.logo_uri,
     )  # fmt: skip
-    return Registered(await _again(transaction, id), secret)
+    return ClientWithSecret(await _again(transaction, id), secret)
 
 
-async def change(transaction: Transaction, id: UUID, told: Registration) -> Client:
+async def change(transaction: Transaction, id: UUID, told: Registration) -> OAuthClient:
     """Change a locked client."""
     await transaction.rows(
         _SQL["update"], str(id), told.method, ",".join(told.redirect_uris), ",".join(told.grant_types),
@@ -88,36 +88,36 @@ async def change(transaction: Transaction, id: UUID, told: Registration) -> Clie
     return await _again(transaction, id)
 
 
-async def renew_secret(transaction: Transaction, id: UUID) -> Registered:
-    """Give a locked client another secret; the old one is void at once."""
+async def renew_secret(transaction: Transaction, id: UUID) -> ClientWithSecret:
+    """Replace the secret of a locked client; the old one is invalid at once."""
     secret = new_token()
-    await transaction.rows(_SQL["new_secret"], str(id), hashed_token(secret))
-    return Registered(await _again(transaction, id), secret)
+    await transaction.rows(_SQL["new_secret"], str(id), hash_token(secret))
+    return ClientWithSecret(await _again(transaction, id), secret)
 
 
 async def delete(transaction: Transaction, id: UUID) -> bool:
-    """Delete a client, its sessions and what users allowed it; tell whether there was one."""
+    """Delete a client, its sessions and consents. Return whether it existed."""
     if not await transaction.rows(_SQL["delete"], str(id)):
         return False
-    # A code that is being exchanged just now is waited for, so that its session is seen and goes too.
+    # This waits for a code that is being exchanged, so that its session is found and ended too.
     for name in ("end_authorizations", "end_sessions", "revoke_consents"):
         await transaction.rows(_SQL[name], str(id))
     return True
 
 
-async def page(transaction: Transaction, *, limit: int, offset: int) -> tuple[list[Client], int]:
-    """List clients, the newest first, and how many there are in all."""
-    found = await transaction.all(_SQL["page"], Client, limit, offset)
+async def page(transaction: Transaction, *, limit: int, offset: int) -> tuple[list[OAuthClient], int]:
+    """Return a page of clients, the newest first, and the number of all clients."""
+    rows = await transaction.all(_SQL["page"], OAuthClient, limit, offset)
     counted = await transaction.rows(_SQL["count"])
-    return found, int(counted[0][0] or 0)
+    return rows, int(counted[0][0] or 0)
 
 
-def client_shown(client: Client, secret: str = "") -> Shown:
-    """Give the object of a client; the secret stands in it once, when it is new."""
-    shown: Shown = {"client_id": str(client.id)}
+def client_object(client: OAuthClient, secret: str = "") -> JsonObject:
+    """Return the JSON of a client, with its secret if that is new."""
+    members: JsonObject = {"client_id": str(client.id)}
     if secret:
-        shown["client_secret"] = secret
-    shown |= {
+        members["client_secret"] = secret
+    members |= {
         "client_type": client.client_type,
         "redirect_uris": list(client.redirect_uris),
         "token_endpoint_auth_method": client.token_endpoint_auth_method,
@@ -125,20 +125,20 @@ def client_shown(client: Client, secret: str = "") -> Shown:
         "response_types": list(RESPONSE_TYPES),
         "client_name": client.client_name or "",
     }
-    shown |= {name: text for name in ("client_uri", "logo_uri") if (text := getattr(client, name))}
-    return shown | {
+    members |= {name: text for name in ("client_uri", "logo_uri") if (text := getattr(client, name))}
+    return members | {
         "registration_type": client.registration_type,
         "created_at": iso(client.created_at),
         "updated_at": iso(client.updated_at),
     }
 
 
-def client_of_user(id: UUID, name: str | None, uri: str | None, logo_uri: str | None) -> Shown:
-    """Give a client as its users see it."""
+def client_for_user(id: UUID, name: str | None, uri: str | None, logo_uri: str | None) -> JsonObject:
+    """Return the JSON of a client for its users."""
     return {"id": str(id), "name": name or "", "uri": uri or "", "logo_uri": logo_uri or ""}
 
 
-async def _again(transaction: Transaction, id: UUID) -> Client:
+async def _again(transaction: Transaction, id: UUID) -> OAuthClient:
     client = await find(transaction, id)
     if client is None:
         raise LookupError("a client that was just written is gone")

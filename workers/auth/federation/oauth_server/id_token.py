@@ -1,7 +1,7 @@
-"""ID tokens: what a client is told of who signed in. Pure.
+"""ID tokens: a signed statement to a client about the user who signed in. Pure.
 
-Clients verify them with the public keys of the project, so there are none while access tokens are signed with a shared
-secret. Source: reference page "auth", section 15; OpenID Connect Core, 2, 3.1.3.6 and 12.2.
+Clients verify them with the project's public keys. So no ID tokens are issued while access tokens are signed with a shared
+secret. Source: docs/reference/auth.md, section 15; OpenID Connect Core, 2, 3.1.3.6 and 12.2.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from uuid import UUID
 
 from schemas.keys.signing import SigningKey, sign
 from workers.auth.federation.oauth_server.scopes import OPENID, claims_of
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 LIFETIME_S = 3600
 
 
 def algorithms(key: SigningKey) -> list[str]:
-    """List how ID tokens are signed; nothing where there can be none."""
+    """Return the algorithms of ID tokens; empty with a shared secret."""
     return [] if key.algorithm.startswith("HS") else [key.algorithm]
 
 
 def id_token(
-    user: User,
+    user: AuthUser,
     client_id: UUID,
     scopes: Sequence[str],
     key: SigningKey,
@@ -31,7 +31,7 @@ def id_token(
     auth_time: datetime | None = None,
     nonce: str = "",
 ) -> str | None:
-    """Sign an ID token; None if the client did not ask for one, or the key cannot sign any.
+    """Sign an ID token; None without the scope `openid`, or with a shared secret.
 
     `auth_time` and `nonce` belong to the first token of a session only.
     """

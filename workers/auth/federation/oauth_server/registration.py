@@ -1,7 +1,7 @@
-"""What a client tells of itself when it is registered or changed, checked. Pure.
+"""Checks the data with which a client is registered or changed. Pure.
 
-A confidential client has a secret and says at the token endpoint how it sends it; a public one (an application on a
-device, in a browser) has none. Source: reference page "auth", section 15; RFC 7591, 2 and 3.2.2; RFC 8252, 7 and 8.
+A confidential client has a secret, and registers how it sends it to the token endpoint; a public client (on a device, in a
+browser) cannot keep a secret, so it gets none. Source: docs/reference/auth.md, section 15; RFC 7591, 2 and 3.2.2; RFC 8252, 7 and 8.
 """
 
 import ipaddress
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from workers.auth.flows.schemes import is_active, is_private_use
 from workers.auth.model.errors import OAuthError
+from workers.auth.model.redirects.schemes import is_active, is_private_use
 
 METHODS = ("client_secret_basic", "client_secret_post", "none")
 GRANT_TYPES = ("authorization_code", "refresh_token")
@@ -26,7 +26,7 @@ _LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
 
 
 class ClientBody(msgspec.Struct):
-    """What a client, or an admin for it, tells. None is not told; an empty text takes a value away."""
+    """The request body of a registration. None means absent; an empty text removes a value."""
 
     redirect_uris: list[str] | None = None
     client_type: str | None = None
@@ -40,7 +40,7 @@ class ClientBody(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A client as it is to be kept, all of it checked."""
+    """The checked data of a client."""
 
     redirect_uris: tuple[str, ...]
     grant_types: tuple[str, ...] = GRANT_TYPES
@@ -51,16 +51,16 @@ class Registration:
 
     @property
     def is_public(self) -> bool:
-        """Whether the client has no secret."""
+        """Whether the client is public, without a secret."""
         return self.method == "none"
 
 
 def read_registration(
     body: ClientBody, old: Registration | None = None, *, is_own: bool = False
 ) -> Registration:
-    """Check what a new client tells, or what changes of an old one. A client stays of its type.
+    """Check the data of a new client, or the changes of an existing one (`old`). A public client cannot become confidential.
 
-    `is_own`: an administrator of the project tells it, who may name schemes that have no dot.
+    `is_own`: the data come from an administrator of the project, who may register URI schemes without a dot.
 
     Raises: OAuthError (400): `invalid_redirect_uri`, `invalid_client_metadata`.
     """
@@ -99,12 +99,12 @@ def _method(body: ClientBody, old: Registration | None) -> str:
 
 
 def _grant_types(given: Sequence[str]) -> tuple[str, ...]:
-    wanted = tuple(dict.fromkeys(given))
-    if any(each not in GRANT_TYPES for each in wanted):
+    grant_types = tuple(dict.fromkeys(given))
+    if any(grant_type not in GRANT_TYPES for grant_type in grant_types):
         raise _bad(f"grant_types can only be {' and '.join(GRANT_TYPES)}")
-    if "authorization_code" not in wanted:
+    if "authorization_code" not in grant_types:
         raise _bad("grant_types must have authorization_code")
-    return wanted
+    return grant_types
 
 
 def _redirect_uris(given: Sequence[str], *, is_own: bool) -> tuple[str, ...]:
@@ -118,15 +118,15 @@ def _redirect_uris(given: Sequence[str], *, is_own: bool) -> tuple[str, ...]:
 
 
 def fault_of_redirect_uri(uri: str, *, is_own: bool = False) -> str:
-    """Tell what is wrong with an address that results are to be sent to; empty if nothing is.
+    """Return what is wrong with a redirect URI; empty if it is valid.
 
-    Taken are https, http of this device, and schemes of applications, which have a dot (RFC 8252, 7.1); those that an
-    administrator names (`is_own`) need none.
+    Valid are https, http to the loopback address, and schemes of applications, which have a dot (RFC 8252, 7.1) unless an
+    administrator registers them (`is_own`).
     """
     if not 0 < len(uri) <= _LONGEST_URI:
         return f"must have 1 to {_LONGEST_URI} characters"
-    # A comma parts the addresses in the database; the others are what browsers read in their own way.
-    if not all("!" <= each <= "~" for each in uri) or any(each in uri for each in '\\,"<>'):
+    # A comma separates the addresses in the database; browsers differ in how they parse the others.
+    if not all("!" <= sign <= "~" for sign in uri) or any(mark in uri for mark in '\\,"<>'):
         return "can hold neither blanks, commas, quotes, backslashes nor characters beyond ASCII"
     named = _SCHEME.fullmatch(uri)
     if named is None:
@@ -168,13 +168,13 @@ def _is_loopback(host: str) -> bool:
 def _name(text: str) -> str:
     if len(text) > _LONGEST_NAME:
         raise _bad(f"client_name must have at most {_LONGEST_NAME} characters")
-    if not text.isprintable():  # it is shown to people who decide by it
+    if not text.isprintable():  # it is shown to users, who decide by it
         raise _bad("client_name can only hold characters that can be shown")
     return text
 
 
 def _page(field: str, uri: str) -> str:
-    """Check the address of a page or picture that people are shown."""
+    """Check the URL of a page or picture that users are shown."""
     if not uri:
         return ""
     if _scheme(uri) not in ("http", "https") or fault_of_redirect_uri(uri):

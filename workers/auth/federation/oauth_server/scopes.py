@@ -1,67 +1,67 @@
-"""Scopes: which there are, and what each lets a client know of a user. Pure.
+"""Scopes: the supported ones, and the claims of a user that each gives to a client. Pure.
 
-Source: reference page "auth", section 15; RFC 6749, 3.3; OpenID Connect Core, 5.4.
+Source: docs/reference/auth.md, section 15; RFC 6749, 3.3; OpenID Connect Core, 5.4.
 """
 
 from collections.abc import Iterable
 
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
 
 OPENID = "openid"
 SUPPORTED = (OPENID, "profile", "email", "phone", "offline_access")
-"""Every scope that a client may ask for."""
+"""Every scope that a client may request."""
 
 CLAIMS = (
     "sub", "aud", "iss", "exp", "iat", "auth_time", "nonce", "email", "email_verified", "phone", "phone_verified",
     "name", "picture", "preferred_username", "updated_at", "user_metadata",
 )  # fmt: skip
-"""What tokens and the user info tell."""
+"""The claims of ID tokens and of the userinfo endpoint."""
 
 _PROFILE = {
     "name": ("full_name", "name"),
     "picture": ("avatar_url", "picture"),
     "preferred_username": ("user_name", "preferred_username"),
 }
-"""Claim -> the keys of the user's metadata that hold it, the first that is there wins."""
+"""Claim -> the keys of the user's metadata that hold it; the first one that is set."""
 
 
 class BadScope(ValueError):
-    """A scope that does not exist, or that was not granted; the words are for the client."""
+    """A scope that does not exist, or was not granted. The text is for the client."""
 
 
 def parse_scopes(text: str, usual: str = "") -> tuple[str, ...]:
-    """Read scopes that stand between blanks, each once; nothing is what is usual.
+    """Parse scopes separated by blanks, without duplicates; an empty text means `usual`.
 
     Raises: BadScope for one that does not exist.
     """
-    wanted = tuple(dict.fromkeys(text.split() or usual.split()))
-    unknown = [each for each in wanted if each not in SUPPORTED]
+    requested = tuple(dict.fromkeys(text.split() or usual.split()))
+    unknown = [scope for scope in requested if scope not in SUPPORTED]
     if unknown:
         raise BadScope(f"unsupported scope: {unknown[0][:100]}")
-    return wanted
+    return requested
 
 
-def narrowed(granted: str | None, text: str) -> str:
-    """Give the scopes of a refresh: those of the session, or fewer of them if the client asks for fewer.
+def narrow(granted: str | None, text: str) -> str:
+    """Return the scopes of a refreshed token: those of the session, or the subset that the client requests.
 
     Raises: BadScope for one that the session does not have.
     """
-    own = (granted or "").split()
-    wanted = list(dict.fromkeys(text.split())) or own
-    if not covers(own, wanted):
+    session_scopes = (granted or "").split()
+    requested = list(dict.fromkeys(text.split())) or session_scopes
+    if not covers(session_scopes, requested):
         raise BadScope("the scope exceeds what the user granted")
-    return " ".join(wanted)
+    return " ".join(requested)
 
 
-def covers(granted: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Tell whether all scopes that are wanted were granted."""
-    return set(wanted) <= set(granted)
+def covers(granted: Iterable[str], requested: Iterable[str]) -> bool:
+    """Return whether all requested scopes were granted."""
+    return set(requested) <= set(granted)
 
 
-def claims_of(user: User, scopes: Iterable[str]) -> Shown:
-    """Give what a client may know of a user by its scopes; what the user has not is left out."""
-    allowed, claims = set(scopes), Shown()
+def claims_of(user: AuthUser, scopes: Iterable[str]) -> JsonObject:
+    """Return the claims of a user that the scopes give to a client, without empty ones."""
+    allowed, claims = set(scopes), JsonObject()
     if "email" in allowed and user.email:
         claims |= {"email": user.email, "email_verified": user.email_confirmed_at is not None}
     if "phone" in allowed and user.phone:
@@ -71,13 +71,13 @@ def claims_of(user: User, scopes: Iterable[str]) -> Shown:
     return claims
 
 
-def _profile(user: User) -> Shown:
+def _profile(user: AuthUser) -> JsonObject:
     metadata = user.raw_user_meta_data or {}
-    profile: Shown = {}
+    profile: JsonObject = {}
     for claim, keys in _PROFILE.items():
-        found = [value for key in keys if isinstance(value := metadata.get(key), str) and value]
-        if found:
-            profile[claim] = found[0]
+        values = [value for key in keys if isinstance(value := metadata.get(key), str) and value]
+        if values:
+            profile[claim] = values[0]
     if user.updated_at is not None:
         profile["updated_at"] = int(user.updated_at.timestamp())
     profile["user_metadata"] = metadata

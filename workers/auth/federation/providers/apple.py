@@ -1,32 +1,32 @@
-"""Apple: OpenID Connect whose callback is a form, and which tells the name once. Source: reference page "auth", 26.2.
+"""Apple: OpenID Connect with a form as callback, which has the user's name only at the first sign-in. Source: docs/reference/auth.md, section 26.2.
 
-The client secret is a JWT that the owner signs and puts into the settings.
+The client secret is a JWT that the project's owner signs and sets.
 """
 
 import msgspec
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
+from workers.auth.federation.providers.oidc import IdTokenSigner
 from workers.auth.federation.providers.profile import (
     Document,
     flag,
-    joined,
-    known,
+    join_names,
+    make_user,
     member,
-    one_email,
-    person,
+    nonempty,
+    single_email,
     text,
 )
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 ISSUER = "https://appleid.apple.com"
-SIGNERS = (Signer(ISSUER), Signer("https://account.apple.com"))
+SIGNERS = (IdTokenSigner(ISSUER), IdTokenSigner("https://account.apple.com"))
 _CUSTOM = ("is_private_email", "auth_time", "transfer_sub")
 
 
-def apple(client: Client) -> OAuth2:
-    """Make the provider; it lives at one place only."""
+def apple(client: ProviderClient) -> OAuth2:
+    """Return the provider; its URLs are fixed."""
     return OAuth2(
         client=client,
         read=_user,
@@ -38,34 +38,34 @@ def apple(client: Client) -> OAuth2:
 
 
 def read_apple(claims: Document, form: str = "") -> ProviderUser:
-    """Read an ID token, and the form field `user` for the name: the browser brings it, so nothing else is believed."""
-    given, family = names_of(form)
-    name = joined(given, family)
+    """Read an ID token, and the name from the form field `user`. The browser can forge the field, so nothing else is read from it."""
+    given_name, family_name = names_of(form)
+    name = join_names(given_name, family_name)
     custom = {key: claims[key] for key in _CUSTOM if member(claims, key) is not None}
     if "is_private_email" in custom:
         custom["is_private_email"] = flag(claims, "is_private_email")
-    shown = known(
+    user_claims = nonempty(
         iss=text(claims, "iss"),
         name=name,
-        given_name=given,
-        family_name=family,
+        given_name=given_name,
+        family_name=family_name,
         full_name=name,
         custom_claims=custom,
     )
     is_verified = "email_verified" not in claims or flag(claims, "email_verified")
-    emails = one_email(text(claims, "email"), is_verified=is_verified)
-    return person(text(claims, "sub"), emails, shown)
+    emails = single_email(text(claims, "email"), is_verified=is_verified)
+    return make_user(text(claims, "sub"), emails, user_claims)
 
 
 def names_of(form: str) -> tuple[str, str]:
-    """Read the given and the family name of the form field `user`, empty where it has none."""
+    """Read the given and the family name of the form field `user`, empty without them."""
     try:
-        told = msgspec.json.decode(form) if form else {}
+        names = msgspec.json.decode(form) if form else {}
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        told = {}
-    return text(told, "name", "firstName"), text(told, "name", "lastName")
+        names = {}
+    return text(names, "name", "firstName"), text(names, "name", "lastName")
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    claims = await provider.id_claims(grant.id_token, grant.access_token)
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, fields: Fields) -> ProviderUser:
+    claims = await provider.id_claims(tokens.id_token, tokens.access_token)
     return read_apple(claims, fields.get("user", ""))

@@ -11,7 +11,7 @@ select row_to_json(shown) from (
   order by created_at, id
 ) shown
 
--- name: alone
+-- name: lock_table
 -- Keeps others from adding one until the transaction ends, so that the quota holds.
 lock table auth.custom_oauth_providers in share row exclusive mode
 

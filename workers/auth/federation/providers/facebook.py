@@ -1,22 +1,29 @@
-"""Facebook, and its limited login by ID token. Source: reference page "auth", section 26.1."""
+"""Facebook, and its limited login by ID token. Source: docs/reference/auth.md, section 26.1."""
 
 import hashlib
 import hmac
 from urllib.parse import urlencode
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
-from workers.auth.federation.providers.profile import Document, joined, known, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.oidc import IdTokenSigner
+from workers.auth.federation.providers.profile import (
+    Document,
+    join_names,
+    make_user,
+    nonempty,
+    single_email,
+    text,
+)
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 ISSUER = "https://www.facebook.com"
-SIGNERS = (Signer(ISSUER), Signer("https://limited.facebook.com"))
-_WANTED = "email,first_name,last_name,name,picture"
+SIGNERS = (IdTokenSigner(ISSUER), IdTokenSigner("https://limited.facebook.com"))
+_FIELDS = "email,first_name,last_name,name,picture"
 
 
-def facebook(client: Client) -> OAuth2:
-    """Make the provider."""
+def facebook(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     host, graph = client.host("https://www.facebook.com"), client.host("https://graph.facebook.com")
     return OAuth2(
         client=client,
@@ -29,7 +36,7 @@ def facebook(client: Client) -> OAuth2:
 
 
 def app_secret_proof(secret: str, access_token: str) -> str:
-    """Show that a token is used by the application that it was given to."""
+    """Return the proof that we know the app secret: an HMAC of the token, which a stolen token alone cannot make."""
     return hmac.new(secret.encode(), access_token.encode(), hashlib.sha256).hexdigest()
 
 
@@ -37,8 +44,8 @@ def read_facebook(profile: Document) -> ProviderUser:
     """Read a user. Facebook gives an address only once it is confirmed."""
     alias, picture = text(profile, "name"), text(profile, "picture", "data", "url")
     first, last = text(profile, "first_name"), text(profile, "last_name")
-    name = joined(first, last) or alias
-    claims = known(
+    name = join_names(first, last) or alias
+    claims = nonempty(
         iss=ISSUER,
         name=name,
         given_name=first,
@@ -49,13 +56,13 @@ def read_facebook(profile: Document) -> ProviderUser:
         avatar_url=picture,
         slug=alias,
     )
-    return person(text(profile, "id"), one_email(text(profile, "email"), is_verified=True), claims)
+    return make_user(text(profile, "id"), single_email(text(profile, "email"), is_verified=True), claims)
 
 
 def read_limited_login(claims: Document) -> ProviderUser:
     """Read the ID token of a limited login."""
     name, picture = text(claims, "name"), text(claims, "picture")
-    shown = known(
+    user_claims = nonempty(
         iss=text(claims, "iss"),
         name=name,
         given_name=text(claims, "given_name"),
@@ -64,12 +71,11 @@ def read_limited_login(claims: Document) -> ProviderUser:
         full_name=name,
         avatar_url=picture,
     )
-    return person(text(claims, "sub"), one_email(text(claims, "email"), is_verified=True), shown)
+    return make_user(text(claims, "sub"), single_email(text(claims, "email"), is_verified=True), user_claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    proof = app_secret_proof(provider.client.secret.reveal(), grant.access_token)
-    query = urlencode({"fields": _WANTED, "appsecret_proof": proof})
-    profile = await provider.client.profile(f"{provider.endpoints.user}?{query}", grant.access_token)
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    proof = app_secret_proof(provider.client.secret.reveal(), tokens.access_token)
+    query = urlencode({"fields": _FIELDS, "appsecret_proof": proof})
+    profile = await provider.client.profile(f"{provider.endpoints.user}?{query}", tokens.access_token)
     return read_facebook(profile)

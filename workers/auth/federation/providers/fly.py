@@ -1,13 +1,20 @@
-"""Fly. Source: reference page "auth", section 26.2."""
+"""Fly. Source: docs/reference/auth.md, section 26.2."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, known, member, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.profile import (
+    Document,
+    make_user,
+    member,
+    nonempty,
+    single_email,
+    text,
+)
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 
-def fly(client: Client) -> OAuth2:
-    """Make the provider."""
+def fly(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     api = client.host("https://api.fly.io")
     return OAuth2(
         client=client,
@@ -22,20 +29,19 @@ def fly(client: Client) -> OAuth2:
 
 
 def read_fly(profile: Document, issuer: str) -> ProviderUser:
-    """Read what a token stands for: a user and the organizations that it reaches."""
+    """Read the information about a token: its user and the organizations it can access."""
     name = text(profile, "user_name")
-    claims = known(
+    claims = nonempty(
         iss=issuer,
         name=name,
         full_name=name,
-        custom_claims=known(organizations=member(profile, "organizations")),
+        custom_claims=nonempty(organizations=member(profile, "organizations")),
     )
-    emails = one_email(text(profile, "email"), is_verified=True)
-    return person(text(profile, "user_id"), emails, claims)
+    emails = single_email(text(profile, "email"), is_verified=True)
+    return make_user(text(profile, "user_id"), emails, claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    places = provider.endpoints
-    profile = await provider.client.profile(places.user, grant.access_token)
-    return read_fly(profile, places.user.removesuffix("/oauth/token/info"))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    endpoints = provider.endpoints
+    profile = await provider.client.profile(endpoints.user, tokens.access_token)
+    return read_fly(profile, endpoints.user.removesuffix("/oauth/token/info"))

@@ -1,13 +1,13 @@
-"""GitHub and GitHub Enterprise. Source: reference page "auth", section 26.1."""
+"""GitHub and GitHub Enterprise. Source: docs/reference/auth.md, section 26.1."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, flag, known, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderEmail, ProviderUser
+from workers.auth.federation.providers.profile import Document, flag, make_user, nonempty, text
+from workers.auth.federation.social.protocol import ProviderEmail, ProviderTokenResponse, ProviderUser
 
 
-def github(client: Client) -> OAuth2:
-    """Make the provider; with a `url` it is GitHub Enterprise, whose API lies below it."""
+def github(client: ProviderClient) -> OAuth2:
+    """Return the provider; with a `url` it is GitHub Enterprise, whose API has a path below it."""
     host = client.host("https://github.com")
     api = f"{client.url}/api/v3" if client.url else "https://api.github.com"
     return OAuth2(
@@ -27,10 +27,11 @@ def github(client: Client) -> OAuth2:
 def read_github(profile: Document, emails: list[object], api: str) -> ProviderUser:
     """Read a user and the list of addresses."""
     addresses = (
-        ProviderEmail(text(each, "email"), flag(each, "verified"), flag(each, "primary")) for each in emails
+        ProviderEmail(text(email, "email"), flag(email, "verified"), flag(email, "primary"))
+        for email in emails
     )
     name, login, avatar = text(profile, "name"), text(profile, "login"), text(profile, "avatar_url")
-    claims = known(
+    claims = nonempty(
         iss=api,
         name=name,
         preferred_username=login,
@@ -38,12 +39,11 @@ def read_github(profile: Document, emails: list[object], api: str) -> ProviderUs
         avatar_url=avatar,
         user_name=login,
     )
-    return person(text(profile, "id"), addresses, claims)
+    return make_user(text(profile, "id"), addresses, claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    places = provider.endpoints
-    profile = await provider.client.profile(places.user, grant.access_token)
-    emails = await provider.client.profiles(places.emails, grant.access_token)
-    return read_github(profile, emails, places.user.removesuffix("/user"))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    endpoints = provider.endpoints
+    profile = await provider.client.profile(endpoints.user, tokens.access_token)
+    emails = await provider.client.profiles(endpoints.emails, tokens.access_token)
+    return read_github(profile, emails, endpoints.user.removesuffix("/user"))

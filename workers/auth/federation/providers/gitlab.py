@@ -1,13 +1,13 @@
-"""GitLab, the public one or one's own. Source: reference page "auth", section 26.1."""
+"""GitLab, gitlab.com or self-hosted. Source: docs/reference/auth.md, section 26.1."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, known, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderEmail, ProviderUser
+from workers.auth.federation.providers.profile import Document, make_user, nonempty, text
+from workers.auth.federation.social.protocol import ProviderEmail, ProviderTokenResponse, ProviderUser
 
 
-def gitlab(client: Client) -> OAuth2:
-    """Make the provider."""
+def gitlab(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     host = client.host("https://gitlab.com")
     return OAuth2(
         client=client,
@@ -24,15 +24,15 @@ def gitlab(client: Client) -> OAuth2:
 
 
 def read_gitlab(profile: Document, emails: list[object], host: str) -> ProviderUser:
-    """Read a user and the list of further addresses, which are never known to be the user's."""
+    """Read a user and the list of further addresses, which count as unverified."""
     main = text(profile, "email")
-    others = [text(each, "email") for each in emails]
+    others = [text(email, "email") for email in emails]
     addresses = (
         ProviderEmail(main, bool(text(profile, "confirmed_at")), is_primary=True),
-        *(ProviderEmail(each) for each in others if each != main),
+        *(ProviderEmail(address) for address in others if address != main),
     )
     name, avatar = text(profile, "name"), text(profile, "avatar_url")
-    claims = known(
+    claims = nonempty(
         iss=host,
         name=name,
         preferred_username=text(profile, "username"),
@@ -41,12 +41,11 @@ def read_gitlab(profile: Document, emails: list[object], host: str) -> ProviderU
         avatar_url=avatar,
         user_name=text(profile, "username"),
     )
-    return person(text(profile, "id"), addresses, claims)
+    return make_user(text(profile, "id"), addresses, claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    places = provider.endpoints
-    profile = await provider.client.profile(places.user, grant.access_token)
-    emails = await provider.client.profiles(places.emails, grant.access_token)
-    return read_gitlab(profile, emails, places.user.removesuffix("/api/v4/user"))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    endpoints = provider.endpoints
+    profile = await provider.client.profile(endpoints.user, tokens.access_token)
+    emails = await provider.client.profiles(endpoints.emails, tokens.access_token)
+    return read_gitlab(profile, emails, endpoints.user.removesuffix("/api/v4/user"))

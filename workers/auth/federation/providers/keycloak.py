@@ -1,14 +1,14 @@
-"""Keycloak: a realm of one's own. Source: reference page "auth", section 26.2."""
+"""Keycloak: one realm of a self-hosted server. Source: docs/reference/auth.md, section 26.2."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
-from workers.auth.federation.providers.profile import openid_person
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.oidc import IdTokenSigner
+from workers.auth.federation.providers.profile import read_openid_user
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 
-def keycloak(client: Client) -> OAuth2:
-    """Make the provider of the realm that `url` names."""
+def keycloak(client: ProviderClient) -> OAuth2:
+    """Return the provider for the realm that `url` names."""
     realm = f"{client.url}/protocol/openid-connect"
     return OAuth2(
         client=client,
@@ -17,11 +17,10 @@ def keycloak(client: Client) -> OAuth2:
         scopes=("profile", "email"),
         uses_pkce=True,
         issuer=client.url,
-        signers=(Signer(client.url),),
+        signers=(IdTokenSigner(client.url),),
     )
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    profile = await provider.client.profile(provider.endpoints.user, grant.access_token)
-    return openid_person({"iss": provider.client.url, **profile})
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    profile = await provider.client.profile(provider.endpoints.user, tokens.access_token)
+    return read_openid_user({"iss": provider.client.url, **profile})

@@ -1,33 +1,33 @@
-"""LinkedIn, by the old OAuth of its applications and by OpenID Connect. Source: reference page "auth", section 26.1.
+"""LinkedIn, by the old OAuth of its applications and by OpenID Connect. Source: docs/reference/auth.md, section 26.1.
 
-No code challenge: its token endpoint refuses the verifier of applications that have a secret.
+No PKCE: its token endpoint rejects a code verifier from applications that have a secret.
 """
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
+from workers.auth.federation.providers.oidc import IdTokenSigner
 from workers.auth.federation.providers.profile import (
     Document,
     flag,
     items,
-    joined,
-    known,
+    join_names,
+    make_user,
     member,
-    one_email,
-    person,
+    nonempty,
+    single_email,
     text,
 )
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 ISSUER = "https://www.linkedin.com/oauth"
-SIGNERS = (Signer(ISSUER),)
+SIGNERS = (IdTokenSigner(ISSUER),)
 _USUAL = "https://api.linkedin.com"
 _PROFILE = "projection=(id,firstName,lastName,profilePicture(displayImage~:playableStreams))"
 _EMAILS = "q=members&projection=(elements*(handle~))"
 
 
-def linkedin(client: Client) -> OAuth2:
-    """Make the provider of old applications."""
+def linkedin(client: ProviderClient) -> OAuth2:
+    """Return the provider for old applications."""
     host = client.host(_USUAL)
     return OAuth2(
         client=client,
@@ -37,8 +37,8 @@ def linkedin(client: Client) -> OAuth2:
     )
 
 
-def linkedin_oidc(client: Client) -> OAuth2:
-    """Make the provider of today's applications."""
+def linkedin_oidc(client: ProviderClient) -> OAuth2:
+    """Return the provider for current applications."""
     return OAuth2(
         client=client,
         read=_openid_user,
@@ -50,10 +50,10 @@ def linkedin_oidc(client: Client) -> OAuth2:
 
 def read_linkedin(profile: Document, emails: Document, issuer: str) -> ProviderUser:
     """Read a user and the page of addresses."""
-    name = joined(_localized(profile, "firstName"), _localized(profile, "lastName"))
+    name = join_names(_localized(profile, "firstName"), _localized(profile, "lastName"))
     pictures = items(profile, "profilePicture", "displayImage~", "elements")
     picture = text(pictures, -1, "identifiers", 0, "identifier")
-    claims = known(
+    claims = nonempty(
         iss=issuer,
         name=name,
         given_name=_localized(profile, "firstName"),
@@ -63,26 +63,26 @@ def read_linkedin(profile: Document, emails: Document, issuer: str) -> ProviderU
         avatar_url=picture,
     )
     address = text(emails, "elements", 0, "handle~", "emailAddress")
-    return person(text(profile, "id"), one_email(address, is_verified=True), claims)
+    return make_user(text(profile, "id"), single_email(address, is_verified=True), claims)
 
 
 def read_linkedin_oidc(claims: Document) -> ProviderUser:
-    """Read an ID token, where `email_verified` is a text and `locale` an object at times."""
-    given, family = text(claims, "given_name"), text(claims, "family_name")
-    name = text(claims, "name") or joined(given, family)
-    shown = known(
+    """Read an ID token, whose `email_verified` may be a text and whose `locale` may be an object."""
+    given_name, family_name = text(claims, "given_name"), text(claims, "family_name")
+    name = text(claims, "name") or join_names(given_name, family_name)
+    user_claims = nonempty(
         iss=text(claims, "iss"),
         name=name,
-        given_name=given,
-        family_name=family,
+        given_name=given_name,
+        family_name=family_name,
         locale=text(claims, "locale")
         or "_".join(filter(None, (text(claims, "locale", "language"), text(claims, "locale", "country")))),
         picture=text(claims, "picture"),
         full_name=name,
         avatar_url=text(claims, "picture"),
     )
-    emails = one_email(text(claims, "email"), is_verified=flag(claims, "email_verified"))
-    return person(text(claims, "sub"), emails, shown)
+    emails = single_email(text(claims, "email"), is_verified=flag(claims, "email_verified"))
+    return make_user(text(claims, "sub"), emails, user_claims)
 
 
 def _endpoints(host: str) -> Endpoints:
@@ -95,19 +95,17 @@ def _endpoints(host: str) -> Endpoints:
 
 
 def _localized(profile: Document, name: str) -> str:
-    """Give a name in the language that its owner prefers."""
+    """Return a name in the user's preferred language."""
     locale = member(profile, name, "preferredLocale")
     return text(profile, name, "localized", f"{text(locale, 'language')}_{text(locale, 'country')}")
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    places = provider.endpoints
-    profile = await provider.client.profile(f"{places.user}?{_PROFILE}", grant.access_token)
-    emails = await provider.client.profile(f"{places.emails}?{_EMAILS}", grant.access_token)
-    return read_linkedin(profile, emails, places.user.removesuffix("/v2/me"))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    endpoints = provider.endpoints
+    profile = await provider.client.profile(f"{endpoints.user}?{_PROFILE}", tokens.access_token)
+    emails = await provider.client.profile(f"{endpoints.emails}?{_EMAILS}", tokens.access_token)
+    return read_linkedin(profile, emails, endpoints.user.removesuffix("/v2/me"))
 
 
-async def _openid_user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    return read_linkedin_oidc(await provider.id_claims(grant.id_token, grant.access_token))
+async def _openid_user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    return read_linkedin_oidc(await provider.id_claims(tokens.id_token, tokens.access_token))

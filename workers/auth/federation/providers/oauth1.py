@@ -1,4 +1,4 @@
-"""Signatures of OAuth 1.0a by HMAC-SHA1. Pure but for the clock and the random source of `fresh`.
+"""Signatures of OAuth 1.0a by HMAC-SHA1. Pure but for the clock and the random source of `oauth_parameters`.
 
 Source: RFC 5849, 3.4 to 3.6.
 """
@@ -22,16 +22,18 @@ class Credentials:
     secret: str = field(default="", repr=False)
 
 
-def fresh(consumer: Credentials, now: float, token: Credentials | None = None, **more: str) -> dict[str, str]:
-    """Give the parameters of a request that is to be signed."""
-    given = {
+def oauth_parameters(
+    consumer: Credentials, now: float, token: Credentials | None = None, **more: str
+) -> dict[str, str]:
+    """Return the OAuth parameters of a request, before its signature."""
+    parameters = {
         "oauth_consumer_key": consumer.id,
         "oauth_nonce": secrets.token_hex(16),
         "oauth_signature_method": "HMAC-SHA1",
         "oauth_timestamp": str(int(now)),
         "oauth_version": "1.0",
     }
-    return {**given, **({"oauth_token": token.id} if token else {}), **more}
+    return {**parameters, **({"oauth_token": token.id} if token else {}), **more}
 
 
 def header(
@@ -41,7 +43,7 @@ def header(
     consumer: Credentials,
     token: Credentials | None = None,
 ) -> str:
-    """Sign a request without a body, and give its `Authorization` header."""
+    """Sign a request without a body, and return its `Authorization` header."""
     token = token or Credentials()
     signed = {**parameters, "oauth_signature": signature(method, url, parameters, consumer, token)}
     return "OAuth " + ", ".join(
@@ -52,21 +54,21 @@ def header(
 def signature(
     method: str, url: str, parameters: Mapping[str, str], consumer: Credentials, token: Credentials
 ) -> str:
-    """Sign a request: its method, its address, and all parameters of header and query."""
+    """Return the signature over method, URL and all parameters of header and query."""
     query = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     base = "&".join(
-        _escaped(each) for each in (method.upper(), base_url(url), _normal([*parameters.items(), *query]))
+        _escaped(part) for part in (method.upper(), base_url(url), _normal([*parameters.items(), *query]))
     )
     key = f"{_escaped(consumer.secret)}&{_escaped(token.secret)}"
     return base64.b64encode(hmac.new(key.encode(), base.encode(), hashlib.sha1).digest()).decode()
 
 
 def base_url(url: str) -> str:
-    """Give the part of an address that is signed: without query, and without the usual port."""
+    """Return the signed part of a URL: without query and default port."""
     parts = urlsplit(url)
     scheme, host, port = parts.scheme.lower(), (parts.hostname or "").lower(), parts.port
-    shown = host if port in (None, _USUAL_PORT.get(scheme)) else f"{host}:{port}"
-    return f"{scheme}://{shown}{parts.path or '/'}"
+    authority = host if port in (None, _USUAL_PORT.get(scheme)) else f"{host}:{port}"
+    return f"{scheme}://{authority}{parts.path or '/'}"
 
 
 def _normal(parameters: Iterable[tuple[str, str]]) -> str:

@@ -1,9 +1,9 @@
-"""OpenID Connect: the published description of an issuer, its keys, and the ID tokens that they signed.
+"""OpenID Connect: the discovery document of an issuer, its keys, and the verification of its ID tokens.
 
-A token is believed if a published public key of the issuer signed it with an algorithm of that very kind of key (so
-neither `none` nor a shared secret made of a public key), and `iss`, `aud`, `exp`, `nbf` and `at_hash` hold. Nothing in
-a token chooses where keys come from, but one: which of a provider's own issuers is asked. Documents are kept for an
-hour; a key that is not among those kept has them fetched again, once a minute at most.
+A token is valid if a published public key of the issuer signed it with an algorithm of that kind of key (never `none`, nor a
+public key used as a shared secret), and `iss`, `aud`, `exp`, `nbf` and `at_hash` are right. The token does not decide where its
+keys come from; it only selects one of the provider's configured issuers. Documents are cached for an hour; a token with an
+unknown key id makes them fetched again, at most once a minute. The signature itself is verified in `schemas/keys/jws.py`.
 Source: OpenID Connect Core 1.0, 2 and 3.1.3.7; OpenID Connect Discovery 1.0, 4; RFC 7515; RFC 8725.
 """
 
@@ -11,27 +11,24 @@ import base64
 import binascii
 import hashlib
 import hmac
-import warnings
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import msgspec
-from joserfc import jwt
-from joserfc.errors import JoseError, SecurityWarning
-from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
-from joserfc.jws import JWSRegistry
 
+from schemas.keys.jws import BadSignature, verified_payload
 from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
-from workers.auth.federation.providers.client import Client
-from workers.auth.federation.providers.documents import LASTS_S, Published
+from workers.auth.federation.document_cache import LASTS_S, Published
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.profile import Document, items, member, text
-from workers.auth.federation.social.protocol import ProviderFailed
+from workers.auth.federation.social.protocol import ProviderError
 
 LEEWAY_S = 30
-"""How far the clocks of a provider and ours may differ."""
+"""The tolerated difference between a provider's clock and ours."""
 WELL_KNOWN = "/.well-known/openid-configuration"
 _REFETCH_S = 60.0
 _MOST_LENGTH = 64 * 1024
@@ -44,24 +41,22 @@ _KINDS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("EC", "P-521"): ("ES512",),
     ("OKP", "Ed25519"): ("EdDSA", "Ed25519"),
 }
-"""The algorithms that each kind of key may have signed with, by `kty` and `crv`."""
+"""The algorithms of each kind of key, by `kty` and `crv`."""
 ALGORITHMS = tuple(dict.fromkeys(chain.from_iterable(_KINDS.values())))
 _HASHES = {"256": hashlib.sha256, "384": hashlib.sha384, "512": hashlib.sha512}
 
 _object = msgspec.json.Decoder(dict[str, Any])
-_registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
-_registry.max_header_length = 8 * 1024  # some put a chain of certificates there
 
 
-class BadIdToken(ProviderFailed):
-    """An ID token is not what it should be."""
+class BadIdToken(ProviderError):
+    """An ID token is not valid."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"Bad ID token: {reason}")
 
 
 class WrongAudience(BadIdToken):
-    """An ID token was made for others: `audiences`."""
+    """An ID token was issued for other clients: `audiences`."""
 
     def __init__(self, audiences: tuple[str, ...]) -> None:
         super().__init__("it was made for another client")
@@ -69,57 +64,57 @@ class WrongAudience(BadIdToken):
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
-    """Who signs ID tokens: an issuer, and where it describes itself."""
+class IdTokenSigner:
+    """An issuer that signs ID tokens, and the URL of its discovery document."""
 
     issuer: str
     aliases: tuple[str, ...] = ()
-    """What `iss` may be besides."""
+    """Other values that `iss` may have."""
     discovery: str = ""
-    """Empty: at the usual path of the issuer."""
+    """Empty for the standard path below the issuer."""
     is_named_by_document: bool = False
-    """The issuer is what its document says; `{tenantid}` there stands for the `tid` of the token."""
-    given: Published | None = None
-    """The document, where it was got before."""
+    """The issuer is the one in the document; `{tenantid}` in it stands for the token's `tid`."""
+    document: Published | None = None
+    """The document, if it was fetched before."""
     check: Callable[[Document, str], None] | None = None
-    """Raises ProviderFailed for a document that will not do, besides naming another issuer."""
+    """Raises ProviderError for a document that is not usable."""
 
-    async def metadata(self, client: Client) -> Published:
-        """Give the document by which the issuer describes itself. Raises: ProviderFailed."""
+    async def metadata(self, client: ProviderClient) -> Published:
+        """Return the discovery document of the issuer. Raises: ProviderError."""
         address = self.discovery or self.issuer.rstrip("/") + WELL_KNOWN
-        found = self.given if self.given is not None else await client.published(address)
+        metadata = self.document if self.document is not None else await client.published(address)
         if self.check is not None:
-            self.check(found, self.issuer)
-        if not self.is_named_by_document and text(found, "issuer") != self.issuer:
-            raise ProviderFailed(
+            self.check(metadata, self.issuer)
+        if not self.is_named_by_document and text(metadata, "issuer") != self.issuer:
+            raise ProviderError(
                 "Error getting provider metadata from external provider: it names another issuer"
             )
-        return found
+        return metadata
 
 
-def signer_of(id_token: str, signers: tuple[Signer, ...]) -> Signer:
-    """Choose who must have signed a token, by the issuer that it names: one of a provider's own.
+def signer_of(id_token: str, signers: tuple[IdTokenSigner, ...]) -> IdTokenSigner:
+    """Return the signer that must have signed a token: the one of a provider's signers that the token names as its issuer.
 
     Raises: BadIdToken.
     """
     named = unverified_issuer(id_token)
-    for each in signers:
-        if each.is_named_by_document or named in (each.issuer, *each.aliases):
-            return each
+    for signer in signers:
+        if signer.is_named_by_document or named in (signer.issuer, *signer.aliases):
+            return signer
     raise BadIdToken("it comes from another issuer")
 
 
 def unverified_issuer(id_token: str) -> str:
-    """Give the issuer that a token names, before anything is known to be true. Raises: BadIdToken."""
+    """Return the issuer that a token names; nothing is verified yet. Raises: BadIdToken."""
     return text(_peek(id_token, 1), "iss")
 
 
 async def id_token_claims(
-    client: Client, id_token: str, signer: Signer, *, access_token: str = ""
+    client: ProviderClient, id_token: str, signer: IdTokenSigner, *, access_token: str = ""
 ) -> Document:
-    """Verify an ID token for one of the client's ids, and give its claims; the nonce is the caller's business.
+    """Verify an ID token for one of the client's ids, and return its claims. The caller checks the nonce.
 
-    Raises: BadIdToken, WrongAudience; ProviderFailed where the issuer's documents cannot be had.
+    Raises: BadIdToken, WrongAudience; ProviderError if the issuer's documents cannot be fetched.
     """
     header = _peek(id_token, 0)
     algorithm = text(header, "alg")
@@ -139,22 +134,20 @@ async def id_token_claims(
     return claims
 
 
-async def _key(client: Client, address: str, header: Document) -> Published:
-    """Find the public key that a token names. Raises: BadIdToken, ProviderFailed."""
+async def _key(client: ProviderClient, address: str, header: Document) -> Published:
+    """Find the public key that a token names. Raises: BadIdToken, ProviderError."""
     if not address:
-        raise ProviderFailed("Error getting provider metadata from external provider: it names no keys")
+        raise ProviderError("Error getting provider metadata from external provider: it names no keys")
     for lasts_s in (LASTS_S, _REFETCH_S):
         published = await client.published(address, lasts_s=lasts_s)
-        usable = [
-            each for each in items(published, "keys") if isinstance(each, dict) and _is_for(each, header)
-        ]
+        usable = [jwk for jwk in items(published, "keys") if isinstance(jwk, dict) and _is_for(jwk, header)]
         if len(usable) == 1 or (usable and text(header, "kid")):
             return usable[0]
     raise BadIdToken("its key is not among those of the issuer")
 
 
 def _is_for(jwk: Document, header: Document) -> bool:
-    """Tell whether a key may have signed a token: its id, its purpose, and an algorithm of its own kind."""
+    """Return whether a key may verify a token: by its id, its use, and the algorithms of its kind."""
     kid, algorithm = text(header, "kid"), text(header, "alg")
     kind = (text(jwk, "kty"), text(jwk, "crv") if text(jwk, "kty") != "RSA" else "")
     if kid and text(jwk, "kid") != kid:
@@ -165,20 +158,16 @@ def _is_for(jwk: Document, header: Document) -> bool:
 
 
 def _verified(id_token: str, jwk: Published, algorithm: str) -> dict[str, Any]:
-    """Verify the signature. Raises: BadIdToken."""
-    public: dict[str, str | list[str]] = {
-        name: text(jwk, name) for name in ("kty", "crv", "n", "e", "x", "y") if text(jwk, name)
-    }
+    """Return the claims of a token whose signature is valid. Raises: BadIdToken."""
+    # Members beyond these would do nothing, or stand for a private key.
+    public = {name: text(jwk, name) for name in ("kty", "crv", "n", "e", "x", "y") if text(jwk, name)}
     try:
-        key = JWKRegistry.import_key(public)
-        if not isinstance(key, RSAKey | ECKey | OKPKey):
-            raise BadIdToken("its key is of the wrong kind")
-        with warnings.catch_warnings():
-            # "EdDSA" is an old name; here it stands for Ed25519 alone (RFC 9864).
-            warnings.simplefilter("ignore", SecurityWarning)
-            return dict(jwt.decode(id_token, key, algorithms=[algorithm], registry=_registry).claims)
-    except (JoseError, ValueError, TypeError, KeyError):
-        raise BadIdToken("its signature is not the issuer's") from None
+        claims = json.loads(verified_payload(id_token, public, algorithm))
+    except (BadSignature, ValueError, RecursionError):
+        claims = None
+    if not isinstance(claims, dict):
+        raise BadIdToken("its signature is not the issuer's")
+    return claims
 
 
 def _check_issuer(claims: Document, expected: tuple[str, ...], jwk: Document) -> None:
@@ -204,29 +193,29 @@ def _check_times(claims: Document, now: float) -> None:
 
 def _check_audience(claims: Document, taken: tuple[str, ...]) -> None:
     named = member(claims, "aud")
-    audiences = tuple(str(each) for each in named) if isinstance(named, list) else (text(claims, "aud"),)
+    audiences = tuple(str(item) for item in named) if isinstance(named, list) else (text(claims, "aud"),)
     if not set(audiences) & set(filter(None, taken)):
         raise WrongAudience(tuple(filter(None, audiences)))
 
 
 def _check_access_token(claims: Document, access_token: str, algorithm: str) -> None:
-    """Raise if a token tells the hash of another access token. Source: OpenID Connect Core 1.0, 3.1.3.6."""
-    told = text(claims, "at_hash")
-    if not told:
+    """Check `at_hash`, the hash of the access token, if it is present. Source: OpenID Connect Core 1.0, 3.1.3.6."""
+    expected = text(claims, "at_hash")
+    if not expected:
         return
     digest = _HASHES.get(algorithm[-3:], hashlib.sha512)(access_token.encode()).digest()
-    made = base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=")
-    if not hmac.compare_digest(made, told.rstrip("=").encode(errors="replace")):
+    half_hash = base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=")
+    if not hmac.compare_digest(half_hash, expected.rstrip("=").encode(errors="replace")):
         raise BadIdToken("it was made for another access token")
 
 
 def _peek(id_token: str, part: int) -> dict[str, Any]:
-    """Read the header (0) or the claims (1) without believing them. Raises: BadIdToken."""
+    """Parse the header (0) or the claims (1), unverified. Raises: BadIdToken."""
     parts = id_token.split(".") if len(id_token) <= _MOST_LENGTH else []
     if len(parts) != 3:
         raise BadIdToken("it is no JWT")
     try:
-        found = base64.urlsafe_b64decode(parts[part] + "=" * (-len(parts[part]) % 4))
-        return _object.decode(found)
+        data = base64.urlsafe_b64decode(parts[part] + "=" * (-len(parts[part]) % 4))
+        return _object.decode(data)
     except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
         raise BadIdToken("it is no JWT") from None

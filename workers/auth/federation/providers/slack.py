@@ -1,16 +1,16 @@
-"""Slack, by the old OAuth of its applications and by OpenID Connect. Source: reference page "auth", section 26.1."""
+"""Slack, by the old OAuth of its applications and by OpenID Connect. Source: docs/reference/auth.md, section 26.1."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, flag, known, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderFailed, ProviderUser
+from workers.auth.federation.providers.profile import Document, flag, make_user, nonempty, single_email, text
+from workers.auth.federation.social.protocol import ProviderError, ProviderTokenResponse, ProviderUser
 
 _USUAL = "https://slack.com"
 _ID, _TEAM = "https://slack.com/user_id", "https://slack.com/team_id"
 
 
-def slack(client: Client) -> OAuth2:
-    """Make the provider of old applications."""
+def slack(client: ProviderClient) -> OAuth2:
+    """Return the provider for old applications."""
     host = client.host(_USUAL)
     return OAuth2(
         client=client,
@@ -24,8 +24,8 @@ def slack(client: Client) -> OAuth2:
     )
 
 
-def slack_oidc(client: Client) -> OAuth2:
-    """Make the provider of today's applications."""
+def slack_oidc(client: ProviderClient) -> OAuth2:
+    """Return the provider for current applications."""
     host = client.host(_USUAL)
     return OAuth2(
         client=client,
@@ -40,9 +40,9 @@ def slack_oidc(client: Client) -> OAuth2:
 
 
 def read_slack(profile: Document, issuer: str, *, is_verified: bool) -> ProviderUser:
-    """Read a user, who belongs to a team."""
+    """Read a user of a team."""
     name, picture = text(profile, "name"), text(profile, "picture")
-    claims = known(
+    claims = nonempty(
         iss=issuer,
         name=name,
         given_name=text(profile, "given_name"),
@@ -51,31 +51,29 @@ def read_slack(profile: Document, issuer: str, *, is_verified: bool) -> Provider
         picture=picture,
         full_name=name,
         avatar_url=picture,
-        custom_claims=known(**{_TEAM: text(profile, _TEAM)}),
+        custom_claims=nonempty(**{_TEAM: text(profile, _TEAM)}),
     )
     subject = text(profile, _ID) or text(profile, "sub")
-    return person(subject, one_email(text(profile, "email"), is_verified=is_verified), claims)
+    return make_user(subject, single_email(text(profile, "email"), is_verified=is_verified), claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    profile = await _profile(provider, grant)
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    profile = await _profile(provider, tokens)
     return read_slack(profile, provider.client.host(_USUAL), is_verified=True)
 
 
-async def _openid_user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    profile = await _profile(provider, grant)
+async def _openid_user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    profile = await _profile(provider, tokens)
     issuer = provider.client.host(_USUAL)
     return read_slack(profile, issuer, is_verified=flag(profile, "email_verified"))
 
 
-async def _profile(provider: OAuth2, grant: Grant) -> Document:
-    """Get the user; refusals come with status 200 and `ok: false`."""
-    profile = await provider.client.profile(provider.endpoints.user, grant.access_token)
+async def _profile(provider: OAuth2, tokens: ProviderTokenResponse) -> Document:
+    """Fetch the user; errors come with status 200 and `ok: false`."""
+    profile = await provider.client.profile(provider.endpoints.user, tokens.access_token)
     if profile.get("ok") is False:
         error = text(profile, "error")
-        raise ProviderFailed(
+        raise ProviderError(
             f"Error getting user profile from external provider: {error or 'refused'}", error=error
         )
     return profile

@@ -1,21 +1,28 @@
-"""Snapchat, by the browser and by ID token. Source: reference page "auth", section 26.2."""
+"""Snapchat, by the browser and by ID token. Source: docs/reference/auth.md, section 26.2."""
 
 from urllib.parse import urlencode
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
-from workers.auth.federation.providers.profile import Document, known, member, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.oidc import IdTokenSigner
+from workers.auth.federation.providers.profile import (
+    Document,
+    make_user,
+    member,
+    nonempty,
+    single_email,
+    text,
+)
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 ISSUER = "https://accounts.snapchat.com/accounts/oauth2/token"
-SIGNERS = (Signer(ISSUER, aliases=("https://accounts.snapchat.com",)),)
+SIGNERS = (IdTokenSigner(ISSUER, aliases=("https://accounts.snapchat.com",)),)
 _SCOPE = "https://auth.snapchat.com/oauth2/api/user."
-_WANTED = urlencode({"query": "{me{externalId displayName bitmoji{avatar id} email}}"})
+_QUERY = urlencode({"query": "{me{externalId displayName bitmoji{avatar id} email}}"})
 
 
-def snapchat(client: Client) -> OAuth2:
-    """Make the provider."""
+def snapchat(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     host, api = client.host("https://accounts.snapchat.com"), client.host("https://kit.snapchat.com")
     return OAuth2(
         client=client,
@@ -30,22 +37,23 @@ def snapchat(client: Client) -> OAuth2:
 
 
 def read_snapchat(profile: Document) -> ProviderUser:
-    """Read the answer of a query; most users have no address there."""
+    """Read the answer of a query; it rarely has an address."""
     user = member(profile, "data", "me")
     name, picture = text(user, "displayName"), text(user, "bitmoji", "avatar")
-    claims = known(iss=ISSUER, name=name, picture=picture, full_name=name, avatar_url=picture, slug=name)
-    emails = one_email(text(user, "email"), is_verified=True)
-    return person(text(user, "externalId"), emails, claims)
+    claims = nonempty(iss=ISSUER, name=name, picture=picture, full_name=name, avatar_url=picture, slug=name)
+    emails = single_email(text(user, "email"), is_verified=True)
+    return make_user(text(user, "externalId"), emails, claims)
 
 
 def read_snapchat_token(claims: Document) -> ProviderUser:
-    """Read an ID token, which holds confirmed addresses only."""
+    """Read an ID token, which has confirmed addresses only."""
     name, picture = text(claims, "name"), text(claims, "picture")
-    shown = known(iss=text(claims, "iss"), name=name, picture=picture, full_name=name, avatar_url=picture)
-    return person(text(claims, "sub"), one_email(text(claims, "email"), is_verified=True), shown)
+    user_claims = nonempty(
+        iss=text(claims, "iss"), name=name, picture=picture, full_name=name, avatar_url=picture
+    )
+    return make_user(text(claims, "sub"), single_email(text(claims, "email"), is_verified=True), user_claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    address = f"{provider.endpoints.user}?{_WANTED}"
-    return read_snapchat(await provider.client.profile(address, grant.access_token))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    address = f"{provider.endpoints.user}?{_QUERY}"
+    return read_snapchat(await provider.client.profile(address, tokens.access_token))

@@ -1,15 +1,22 @@
-"""Twitch. Source: reference page "auth", section 26.2."""
+"""Twitch. Source: docs/reference/auth.md, section 26.2."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, known, member, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.profile import (
+    Document,
+    make_user,
+    member,
+    nonempty,
+    single_email,
+    text,
+)
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 _CUSTOM = ("broadcaster_type", "description", "type", "offline_image_url")
 
 
-def twitch(client: Client) -> OAuth2:
-    """Make the provider."""
+def twitch(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     host, api = client.host("https://id.twitch.tv"), client.host("https://api.twitch.tv")
     return OAuth2(
         client=client,
@@ -25,25 +32,28 @@ def twitch(client: Client) -> OAuth2:
 
 
 def read_twitch(profile: Document, issuer: str) -> ProviderUser:
-    """Read the list whose first entry is the user; Twitch gives confirmed addresses only."""
+    """Read a list whose first entry is the user; Twitch returns confirmed addresses only."""
     user = member(profile, "data", 0)
-    login, shown, picture = text(user, "login"), text(user, "display_name"), text(user, "profile_image_url")
-    claims = known(
+    login, display_name, picture = (
+        text(user, "login"),
+        text(user, "display_name"),
+        text(user, "profile_image_url"),
+    )
+    claims = nonempty(
         iss=issuer,
         name=login,
-        nickname=shown,
+        nickname=display_name,
         picture=picture,
         full_name=login,
         avatar_url=picture,
-        slug=shown,
-        custom_claims=known(**{key: text(user, key) for key in _CUSTOM}),
+        slug=display_name,
+        custom_claims=nonempty(**{key: text(user, key) for key in _CUSTOM}),
     )
-    return person(text(user, "id"), one_email(text(user, "email"), is_verified=True), claims)
+    return make_user(text(user, "id"), single_email(text(user, "email"), is_verified=True), claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    places = provider.endpoints
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    endpoints = provider.endpoints
     headers = {"client-id": provider.client.id}
-    profile = await provider.client.profile(places.user, grant.access_token, headers)
-    return read_twitch(profile, places.user.removesuffix("/helix/users"))
+    profile = await provider.client.profile(endpoints.user, tokens.access_token, headers)
+    return read_twitch(profile, endpoints.user.removesuffix("/helix/users"))

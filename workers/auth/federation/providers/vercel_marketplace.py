@@ -1,17 +1,17 @@
-"""Vercel's marketplace: OpenID Connect with claims of its own. Source: reference page "auth", section 26.2."""
+"""Vercel's marketplace: OpenID Connect with claims in its own format. Source: docs/reference/auth.md, section 26.2."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.oidc import Signer
-from workers.auth.federation.providers.profile import Document, known, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.oidc import IdTokenSigner
+from workers.auth.federation.providers.profile import Document, make_user, nonempty, single_email, text
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 ISSUER = "https://marketplace.vercel.com"
-SIGNERS = (Signer(ISSUER),)
+SIGNERS = (IdTokenSigner(ISSUER),)
 
 
-def vercel_marketplace(client: Client) -> OAuth2:
-    """Make the provider."""
+def vercel_marketplace(client: ProviderClient) -> OAuth2:
+    """Return the provider."""
     api = client.host("https://api.vercel.com")
     return OAuth2(
         client=client,
@@ -22,13 +22,16 @@ def vercel_marketplace(client: Client) -> OAuth2:
 
 
 def read_vercel(claims: Document) -> ProviderUser:
-    """Read an ID token. Its subject is one of a user in a team; the user's own id, where told, is the same in all."""
-    own, name, picture = (text(claims, each) for each in ("global_user_id", "user_name", "user_avatar_url"))
-    subject = f"global_user_id:{own}" if own else text(claims, "sub")
-    shown = known(iss=text(claims, "iss"), name=name, picture=picture, full_name=name, avatar_url=picture)
-    return person(subject, one_email(text(claims, "user_email"), is_verified=True), shown)
+    """Read an ID token. Its subject identifies a user within one team; `global_user_id`, if present, is the same in all teams."""
+    global_id, name, picture = (
+        text(claims, claim) for claim in ("global_user_id", "user_name", "user_avatar_url")
+    )
+    subject = f"global_user_id:{global_id}" if global_id else text(claims, "sub")
+    user_claims = nonempty(
+        iss=text(claims, "iss"), name=name, picture=picture, full_name=name, avatar_url=picture
+    )
+    return make_user(subject, single_email(text(claims, "user_email"), is_verified=True), user_claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    return read_vercel(await provider.id_claims(grant.id_token, grant.access_token))
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    return read_vercel(await provider.id_claims(tokens.id_token, tokens.access_token))

@@ -1,13 +1,21 @@
-"""WorkOS, which leads to the single sign-on of many companies. Source: reference page "auth", section 26.2."""
+"""WorkOS, a gateway to the single sign-on of many companies. Source: docs/reference/auth.md, section 26.2."""
 
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oauth2 import Endpoints, Fields, OAuth2
-from workers.auth.federation.providers.profile import Document, joined, known, member, one_email, person, text
-from workers.auth.federation.social.protocol import Grant, ProviderUser
+from workers.auth.federation.providers.profile import (
+    Document,
+    join_names,
+    make_user,
+    member,
+    nonempty,
+    single_email,
+    text,
+)
+from workers.auth.federation.social.protocol import ProviderTokenResponse, ProviderUser
 
 
-def workos(client: Client) -> OAuth2:
-    """Make the provider; a client says which of the companies' sign-ons it means."""
+def workos(client: ProviderClient) -> OAuth2:
+    """Return the provider; the application names the company's connection by a parameter."""
     api = client.host("https://api.workos.com")
     return OAuth2(
         client=client,
@@ -18,25 +26,24 @@ def workos(client: Client) -> OAuth2:
 
 
 def read_workos(profile: Document, issuer: str) -> ProviderUser:
-    """Read the profile that comes with the token."""
-    given, family = text(profile, "first_name"), text(profile, "last_name")
-    name = joined(given, family)
-    custom = known(
+    """Read the profile in the token response."""
+    given_name, family_name = text(profile, "first_name"), text(profile, "last_name")
+    name = join_names(given_name, family_name)
+    custom = nonempty(
         **{key: text(profile, key) for key in ("connection_id", "organization_id", "connection_type")}
     )
-    claims = known(
+    claims = nonempty(
         iss=issuer,
         name=name,
-        given_name=given,
-        family_name=family,
+        given_name=given_name,
+        family_name=family_name,
         full_name=name,
         custom_claims=custom,
     )
-    return person(text(profile, "id"), one_email(text(profile, "email"), is_verified=True), claims)
+    return make_user(text(profile, "id"), single_email(text(profile, "email"), is_verified=True), claims)
 
 
-async def _user(provider: OAuth2, grant: Grant, fields: Fields) -> ProviderUser:
-    del fields
-    profile = member(grant.raw, "profile")
+async def _user(provider: OAuth2, tokens: ProviderTokenResponse, _: Fields) -> ProviderUser:
+    profile = member(tokens.raw, "profile")
     issuer = provider.endpoints.token.removesuffix("/sso/token")
     return read_workos(profile if isinstance(profile, dict) else {}, issuer)

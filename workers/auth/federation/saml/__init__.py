@@ -1,1 +1,1 @@
-"""Single sign-on by SAML 2.0: what identity providers say, read and checked. The only door to the XML libraries."""
+"""Single sign-on by SAML 2.0: reads and verifies what identity providers send. The only package that imports XML libraries."""

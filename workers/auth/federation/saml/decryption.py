@@ -1,7 +1,7 @@
-"""Encrypted assertions, opened with our key or the one that comes next. Pure.
+"""Decrypts assertions with our current key or the next one. Pure.
 
-Keys travel by RSA-OAEP, content by AES in CBC or GCM. Whatever fails, it reads the same to who sent it: what is told of
-a padding or of a text that came out would tell him what was inside. Source: XML Encryption 1.1, 5.2, 5.4 and 5.5.
+The content key is encrypted by RSA-OAEP, the content by AES in CBC or GCM. Danger: different errors would be a padding oracle,
+by which a sender decrypts a content byte by byte. So every failure is the same `CannotDecrypt`. Source: XML Encryption 1.1, 5.2, 5.4 and 5.5.
 """
 
 import base64
@@ -23,7 +23,7 @@ _OAEP_SHA1 = f"{xml.ENCRYPTION}rsa-oaep-mgf1p"
 _OAEP = f"{xml.ENCRYPTION_11}rsa-oaep"
 _CBC = {f"{xml.ENCRYPTION}aes{bits}-cbc": bits // 8 for bits in (128, 192, 256)}
 _GCM = {f"{xml.ENCRYPTION_11}aes{bits}-gcm": bits // 8 for bits in (128, 192, 256)}
-# SHA-1 is the default of OAEP, where nothing rests on collisions.
+# SHA-1 is the default of OAEP, whose security does not depend on collision resistance.
 _HASHES: dict[str, type[hashes.HashAlgorithm]] = {
     "": hashes.SHA1,
     f"{xml.SIGNATURE}sha1": hashes.SHA1,
@@ -43,11 +43,11 @@ _MOST_KEYS = 4
 
 
 class CannotDecrypt(Exception):
-    """Nothing was to be had of it."""
+    """The assertion could not be decrypted, for whatever reason."""
 
 
-def decrypted(encrypted: xml.Element, keys: Sequence[RSAPrivateKey]) -> xml.Element:
-    """Give the root of what an `EncryptedAssertion` holds. Raises: CannotDecrypt."""
+def decrypt(encrypted: xml.Element, keys: Sequence[RSAPrivateKey]) -> xml.Element:
+    """Decrypt an `EncryptedAssertion` and return its root element. Raises: CannotDecrypt."""
     data = xml.children(encrypted, xml.ENCRYPTION, "EncryptedData")
     if len(data) != 1:
         raise CannotDecrypt
@@ -94,7 +94,7 @@ def _gcm(content: bytes, secret: bytes) -> bytes:
 
 
 def _cbc(content: bytes, secret: bytes) -> bytes:
-    """Take the padding off by its last byte, as XML Encryption has it. Raises: ValueError."""
+    """Decrypt and remove the padding, whose last byte is its length (XML Encryption, 5.2). Raises: ValueError."""
     if len(content) < 2 * _BLOCK or len(content) % _BLOCK:
         raise ValueError("odd length")
     decryptor = Cipher(AES(secret), CBC(content[:_BLOCK])).decryptor()
@@ -109,13 +109,13 @@ def _algorithm(element: xml.Element) -> str:
 
 
 def _named(element: xml.Element, namespace: str, local: str) -> str:
-    """Give the algorithm that a child names, empty without the child."""
-    found = xml.child(element, namespace, local)
-    return "" if found is None else xml.attribute(found, "Algorithm")
+    """Return the `Algorithm` of a child; empty without the child."""
+    named = xml.child(element, namespace, local)
+    return "" if named is None else xml.attribute(named, "Algorithm")
 
 
 def _cipher_value(element: xml.Element) -> bytes:
-    """Raises: CannotDecrypt."""
+    """Decode the cipher value of an element. Raises: CannotDecrypt."""
     data = xml.child(element, xml.ENCRYPTION, "CipherData")
     value = None if data is None else xml.child(data, xml.ENCRYPTION, "CipherValue")
     try:

@@ -1,6 +1,6 @@
-"""What an identity provider says of itself: its metadata, read into a value. Pure.
+"""Parses the metadata of an identity provider. Pure.
 
-Trusted are the keys in it, and only those for signing that are long enough. Source: reference page "auth", section 13;
+Its signing keys are trusted, if they are long enough; keys for encryption are ignored. Source: docs/reference/auth.md, section 13;
 SAML metadata (saml-metadata-2.0-os), 2.3 and 2.4.
 """
 
@@ -16,7 +16,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from workers.auth.federation.saml import xml
-from workers.auth.federation.saml.moments import BadMoment, read_moment, read_span
+from workers.auth.federation.saml.xml_times import BadTime, read_duration, read_time
 
 _LEAST_RSA_BITS = 2048
 _MOST_CERTIFICATES = 10
@@ -24,16 +24,16 @@ _MOST_ENTITY_ID = 1024
 
 
 class BadMetadata(ValueError):
-    """A document does not say what is needed of an identity provider. Its text is for its administrator."""
+    """A document lacks what is needed of an identity provider. The error text is for its administrator."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """An identity provider: who it is, where browsers are sent, what it signs with."""
+    """An identity provider: its id, its sign-in addresses and its signing certificates."""
 
     entity_id: str
     redirect_url: str
-    """Where requests go by HTTP-Redirect; empty if it takes none so."""
+    """The address for requests by HTTP-Redirect; empty if it does not support that binding."""
     post_url: str
     certificates: tuple[x509.Certificate, ...]
     valid_until: datetime | None = None
@@ -41,7 +41,7 @@ class IdentityProvider:
 
 
 def read_metadata(data: bytes) -> IdentityProvider:
-    """Read the metadata of one identity provider. Raises: BadMetadata."""
+    """Parse the metadata of one identity provider. Raises: BadMetadata."""
     try:
         entity = _entity(xml.parse(data))
     except xml.BadXml as error:
@@ -50,9 +50,9 @@ def read_metadata(data: bytes) -> IdentityProvider:
     if not 0 < len(entity_id) <= _MOST_ENTITY_ID:
         raise BadMetadata("SAML Metadata XML does not contain an EntityID")
     roles = [
-        each
-        for each in xml.children(entity, xml.METADATA, "IDPSSODescriptor")
-        if xml.PROTOCOL in xml.attribute(each, "protocolSupportEnumeration").split()
+        role
+        for role in xml.children(entity, xml.METADATA, "IDPSSODescriptor")
+        if xml.PROTOCOL in xml.attribute(role, "protocolSupportEnumeration").split()
     ]
     if len(roles) != 1:
         raise BadMetadata("SAML Metadata XML must contain exactly one IDPSSODescriptor of SAML 2.0")
@@ -72,33 +72,33 @@ def read_metadata(data: bytes) -> IdentityProvider:
 
 
 def _entity(root: xml.Element) -> xml.Element:
-    """Give the one description of an identity provider, which may stand in a list."""
-    if root.tag == xml.name(xml.METADATA, "EntityDescriptor"):
+    """Return the only descriptor of an identity provider, which may be inside a list (EntitiesDescriptor)."""
+    if root.tag == xml.qualified_name(xml.METADATA, "EntityDescriptor"):
         return root
-    if root.tag != xml.name(xml.METADATA, "EntitiesDescriptor"):
+    if root.tag != xml.qualified_name(xml.METADATA, "EntitiesDescriptor"):
         raise BadMetadata("SAML Metadata XML must have an EntityDescriptor as its root")
-    found = [
-        each
-        for each in xml.descendants(root, xml.METADATA, "EntityDescriptor")
-        if xml.child(each, xml.METADATA, "IDPSSODescriptor") is not None
+    entities = [
+        element
+        for element in xml.descendants(root, xml.METADATA, "EntityDescriptor")
+        if xml.child(element, xml.METADATA, "IDPSSODescriptor") is not None
     ]
-    if len(found) != 1:
+    if len(entities) != 1:
         raise BadMetadata("SAML Metadata XML must describe exactly one identity provider")
-    return found[0]
+    return entities[0]
 
 
 def _certificates(role: xml.Element) -> Iterator[x509.Certificate]:
     for key in xml.children(role, xml.METADATA, "KeyDescriptor"):
         if xml.attribute(key, "use") not in ("", "signing"):
             continue
-        for each in xml.descendants(key, xml.SIGNATURE, "X509Certificate"):
-            certificate = _certificate(xml.text(each))
+        for encoded in xml.descendants(key, xml.SIGNATURE, "X509Certificate"):
+            certificate = _certificate(xml.text(encoded))
             if certificate is not None:
                 yield certificate
 
 
 def _certificate(text: str) -> x509.Certificate | None:
-    """Read a certificate whose key may sign; None for any other."""
+    """Load a certificate; None if it cannot be read or its key is too short or of another kind."""
     try:
         certificate = x509.load_der_x509_certificate(base64.b64decode("".join(text.split()), validate=True))
         key = certificate.public_key()
@@ -110,16 +110,16 @@ def _certificate(text: str) -> x509.Certificate | None:
 
 
 def _location(role: xml.Element, binding: str) -> str:
-    """Give where browsers are sent by a binding, if it is a web address."""
-    for each in xml.children(role, xml.METADATA, "SingleSignOnService"):
-        location = xml.attribute(each, "Location").strip()
-        if xml.attribute(each, "Binding") == binding and _is_web(location):
+    """Return the sign-in address for a binding; empty without an http or https address."""
+    for service in xml.children(role, xml.METADATA, "SingleSignOnService"):
+        location = xml.attribute(service, "Location").strip()
+        if xml.attribute(service, "Binding") == binding and _is_web(location):
             return location
     return ""
 
 
 def _is_web(url: str) -> bool:
-    if not url.isascii() or any(each <= " " or each in '\\"<>\x7f' for each in url):
+    if not url.isascii() or any(sign <= " " or sign in '\\"<>\x7f' for sign in url):
         return False
     try:
         parts = urlsplit(url)
@@ -129,14 +129,14 @@ def _is_web(url: str) -> bool:
 
 
 def _valid_until(*described: xml.Element) -> datetime | None:
-    """Give the earliest end of what is said."""
+    """Return the earliest `validUntil`."""
     try:
-        found = [read_moment(xml.attribute(each, "validUntil")) for each in described]
-    except BadMoment:
+        ends = [read_time(xml.attribute(element, "validUntil")) for element in described]
+    except BadTime:
         raise BadMetadata("SAML Metadata XML has a validUntil that is no time") from None
-    return min((each for each in found if each is not None), default=None)
+    return min((end for end in ends if end is not None), default=None)
 
 
 def _cache_duration(*described: xml.Element) -> timedelta | None:
-    found = [read_span(xml.attribute(each, "cacheDuration")) for each in described]
-    return min((each for each in found if each is not None), default=None)
+    spans = [read_duration(xml.attribute(element, "cacheDuration")) for element in described]
+    return min((span for span in spans if span is not None), default=None)

@@ -1,6 +1,6 @@
-"""Identity providers of single sign-on in the database, visits to them, and assertions that were used.
+"""Identity providers of single sign-on in the database, relay states of sign-ins, and used assertions.
 
-Each function runs in the caller's transaction. Source: reference page "auth", sections 13, 16.8 and 24.3.
+Each function runs in the caller's transaction. Source: docs/reference/auth.md, sections 13, 16.8 and 24.3.
 Raises, all of them: DatabaseError, Disconnected.
 """
 
@@ -16,15 +16,15 @@ from msgspec import Struct
 from workers.auth.federation.saml.attributes import AttributeMapping
 from workers.auth.model import rejections
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.federation.saml", "providers.sql")
 _UNIQUE = "23505"
 
 
-class Domain(Struct, frozen=True):
-    """A domain whose users an identity provider speaks for."""
+class SsoDomain(Struct, frozen=True):
+    """An email domain whose users sign in by an identity provider."""
 
     id: UUID
     domain: str
@@ -32,8 +32,8 @@ class Domain(Struct, frozen=True):
     updated_at: datetime | None = None
 
 
-class Saml(Struct, frozen=True):
-    """What is known of an identity provider that speaks SAML. `updated_at` is when its metadata were read, or changed."""
+class SamlRegistration(Struct, frozen=True):
+    """The SAML data of an identity provider. `updated_at` is when its metadata were fetched or changed."""
 
     entity_id: str
     metadata_xml: str
@@ -44,7 +44,7 @@ class Saml(Struct, frozen=True):
     metadata_asked_at: datetime | None = None
 
 
-class Provider(Struct, frozen=True):
+class SsoProvider(Struct, frozen=True):
     """An identity provider of an organization."""
 
     id: UUID
@@ -52,17 +52,17 @@ class Provider(Struct, frozen=True):
     disabled: bool = False
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    saml: Saml | None = None
-    domains: tuple[Domain, ...] = ()
+    saml: SamlRegistration | None = None
+    domains: tuple[SsoDomain, ...] = ()
 
     @property
     def name(self) -> str:
-        """Its name among the providers of identities."""
+        """Its name in `auth.identities`."""
         return f"sso:{self.id}"
 
 
-class Visit(Struct, frozen=True):
-    """A browser that was sent to an identity provider: what it was asked, and where its result goes."""
+class RelayState(Struct, frozen=True):
+    """A sign-in at an identity provider that has begun: the id of our request, and where the result goes."""
 
     id: UUID
     sso_provider_id: UUID
@@ -71,16 +71,16 @@ class Visit(Struct, frozen=True):
     redirect_to: str | None = None
     flow_state_id: UUID | None = None
     browser_hash: str | None = None
-    """Whose browser it is (`social/browsers.py`)."""
+    """The browser that began it (`social/browsers.py`)."""
 
     def is_older(self, than: timedelta, now: datetime) -> bool:
-        """Tell whether the browser was away for too long."""
+        """Return whether the sign-in has expired."""
         return now >= self.created_at + than
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What changes of a provider; None keeps what is there. `metadata_url` goes with `metadata_xml`."""
+class SsoProviderChange:
+    """Changes of a provider; None keeps the value. `metadata_url` belongs to `metadata_xml`."""
 
     resource_id: str | None = None
     disabled: bool | None = None
@@ -91,38 +91,38 @@ class Change:
     domains: Sequence[str] | None = None
 
 
-async def find(transaction: Transaction, id: UUID) -> Provider | None:
+async def find(transaction: Transaction, id: UUID) -> SsoProvider | None:
     """Find a provider."""
-    return await transaction.one(_SQL["by_id"], Provider, str(id))
+    return await transaction.one(_SQL["by_id"], SsoProvider, str(id))
 
 
-async def find_by_resource_id(transaction: Transaction, resource_id: str) -> Provider | None:
-    """Find a provider by the name that an administrator gave it."""
+async def find_by_resource_id(transaction: Transaction, resource_id: str) -> SsoProvider | None:
+    """Find a provider by its `resource_id`, a name that an administrator chose."""
     return await _found(transaction, "by_resource_id", resource_id)
 
 
-async def find_by_domain(transaction: Transaction, domain: str) -> Provider | None:
+async def find_by_domain(transaction: Transaction, domain: str) -> SsoProvider | None:
     """Find the provider of a domain."""
     return await _found(transaction, "by_domain", domain)
 
 
 async def domain_owner(transaction: Transaction, domain: str) -> UUID | None:
-    """Return the id of the provider that speaks for a domain."""
+    """Return the id of the provider that has a domain."""
     rows = await transaction.rows(_SQL["by_domain"], domain)
     return UUID((rows[0][0] or b"").decode()) if rows else None
 
 
-async def find_by_entity_id(transaction: Transaction, entity_id: str) -> Provider | None:
+async def find_by_entity_id(transaction: Transaction, entity_id: str) -> SsoProvider | None:
     """Find a provider by its own name."""
     return await _found(transaction, "by_entity_id", entity_id)
 
 
-async def every(transaction: Transaction) -> list[Provider]:
+async def list_all(transaction: Transaction) -> list[SsoProvider]:
     """List the providers, oldest first, without their metadata."""
-    return await transaction.all(_SQL["all"], Provider)
+    return await transaction.all(_SQL["all"], SsoProvider)
 
 
-async def make(transaction: Transaction, entity_id: str, new: Change) -> UUID:
+async def create(transaction: Transaction, entity_id: str, new: SsoProviderChange) -> UUID:
     """Make a provider. Raises: AuthError if its entity, a domain or the resource id is taken."""
     id = uuid4()
     try:
@@ -138,11 +138,11 @@ async def make(transaction: Transaction, entity_id: str, new: Change) -> UUID:
 
 
 async def lock(transaction: Transaction, id: UUID) -> None:
-    """Keep others from changing a provider until the transaction ends."""
+    """Lock a provider's row until the transaction ends."""
     await transaction.rows(_SQL["lock"], str(id))
 
 
-async def change(transaction: Transaction, id: UUID, wanted: Change) -> None:
+async def change(transaction: Transaction, id: UUID, wanted: SsoProviderChange) -> None:
     """Change a provider. Raises: AuthError if a domain or the resource id is taken."""
     try:
         await transaction.rows(_SQL["update"], str(id), wanted.resource_id, wanted.disabled)
@@ -158,12 +158,12 @@ async def change(transaction: Transaction, id: UUID, wanted: Change) -> None:
 
 
 async def delete(transaction: Transaction, id: UUID) -> None:
-    """Delete a provider; accounts that came by it stay, and find no way in."""
+    """Delete a provider. Its users' accounts stay, but they cannot sign in by it any more."""
     await transaction.rows(_SQL["delete"], str(id))
 
 
-async def may_ask_metadata(transaction: Transaction, id: UUID, now: datetime, pause: timedelta) -> bool:
-    """Tell whether it is this caller who asks for metadata now, and note that it does."""
+async def claim_metadata_refresh(transaction: Transaction, id: UUID, now: datetime, pause: timedelta) -> bool:
+    """Return whether this process may fetch the metadata now, and record the time: one of several that are stale at once."""
     times = (now.isoformat(), (now - pause).isoformat())
     return bool(await transaction.rows(_SQL["ask_metadata"], str(id), *times))
 
@@ -171,40 +171,40 @@ async def may_ask_metadata(transaction: Transaction, id: UUID, now: datetime, pa
 async def renew_metadata(
     transaction: Transaction, id: UUID, metadata_xml: str, metadata_url: str, now: datetime
 ) -> None:
-    """Keep metadata that their address gave."""
+    """Store metadata that were fetched from their URL."""
     await transaction.rows(_SQL["renew_metadata"], str(id), metadata_xml, now.isoformat(), metadata_url)
 
 
-async def begin_visit(transaction: Transaction, visit: Visit) -> None:
-    """Keep what a browser is asked to bring back."""
-    flow = "" if visit.flow_state_id is None else str(visit.flow_state_id)
+async def add_relay_state(transaction: Transaction, relay_state: RelayState) -> None:
+    """Store the relay state that a browser will bring back."""
+    flow = "" if relay_state.flow_state_id is None else str(relay_state.flow_state_id)
     await transaction.rows(
-        _SQL["begin_visit"], str(visit.id), str(visit.sso_provider_id), visit.request_id, visit.redirect_to, flow,
-        visit.created_at.isoformat(),
+        _SQL["add_relay_state"], str(relay_state.id), str(relay_state.sso_provider_id), relay_state.request_id, relay_state.redirect_to, flow,
+        relay_state.created_at.isoformat(),
     )  # fmt: skip
 
 
-async def find_visit(transaction: Transaction, id: UUID) -> Visit | None:
-    """Find the visit of a relay state."""
-    return await transaction.one(_SQL["visit"], Visit, str(id))
+async def find_relay_state(transaction: Transaction, id: UUID) -> RelayState | None:
+    """Find a relay state."""
+    return await transaction.one(_SQL["visit"], RelayState, str(id))
 
 
-async def end_visit(transaction: Transaction, id: UUID) -> bool:
-    """End a visit; tell whether it was still open."""
-    return bool(await transaction.rows(_SQL["end_visit"], str(id)))
+async def use_relay_state(transaction: Transaction, id: UUID) -> bool:
+    """Use a relay state: delete its row. Return whether it still existed."""
+    return bool(await transaction.rows(_SQL["use_relay_state"], str(id)))
 
 
 async def use_assertion(
     transaction: Transaction, issuer: str, id: str, expires_at: datetime, now: datetime
 ) -> bool:
-    """Note that an assertion is used; tell whether it is for the first time."""
-    parts = (each.encode() for each in (issuer, id))
-    digest = hashlib.sha256(b"".join(len(each).to_bytes(4, "big") + each for each in parts)).hexdigest()
+    """Record the use of an assertion. Return whether it was not used before (replay protection)."""
+    parts = (part.encode() for part in (issuer, id))
+    digest = hashlib.sha256(b"".join(len(part).to_bytes(4, "big") + part for part in parts)).hexdigest()
     times = (expires_at.isoformat(), now.isoformat())
     return bool(await transaction.rows(_SQL["use_assertion"], digest, *times))
 
 
-async def _found(transaction: Transaction, name: str, value: str) -> Provider | None:
+async def _found(transaction: Transaction, name: str, value: str) -> SsoProvider | None:
     rows = await transaction.rows(_SQL[name], value)
     return await find(transaction, UUID((rows[0][0] or b"").decode())) if rows else None
 
@@ -220,7 +220,7 @@ async def _set_domains(transaction: Transaction, id: UUID, domains: Sequence[str
 def _taken(
     error: DatabaseError, *, entity_id: str = "", domain: str = "", status: int | None = None
 ) -> Exception:
-    """Give the refusal of a name that is taken, or the error itself."""
+    """Return the AuthError for a name that is taken, or the error itself."""
     if error.code != _UNIQUE:
         return error
     match error.constraint:

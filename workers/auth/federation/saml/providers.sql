@@ -80,14 +80,14 @@ returning 1
 update auth.saml_providers set metadata_xml = $2, updated_at = $3
 where sso_provider_id = $1 and metadata_url = $4
 
--- name: begin_visit
+-- name: add_relay_state
 insert into auth.saml_relay_states (id, sso_provider_id, request_id, redirect_to, flow_state_id, created_at, updated_at)
 values ($1, $2, $3, $4, nullif($5, '')::uuid, $6, $6)
 
 -- name: visit
 select row_to_json(saml_relay_states) from auth.saml_relay_states where id = $1
 
--- name: end_visit
+-- name: use_relay_state
 -- It works once.
 delete from auth.saml_relay_states where id = $1 returning 1
 

@@ -1,6 +1,6 @@
-"""The request that a browser takes to an identity provider: written, packed into an address, and signed. Pure.
+"""The authentication request that a browser takes to an identity provider: XML, deflated into a URL, signed. Pure.
 
-Source: reference page "auth", section 13; SAML core, 3.4.1; SAML bindings, 3.4.4.
+Source: docs/reference/auth.md, section 13; SAML core, 3.4.1; SAML bindings, 3.4.4.
 """
 
 import base64
@@ -14,29 +14,29 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from workers.auth.federation.saml import xml
-from workers.auth.federation.saml.moments import write_moment
 from workers.auth.federation.saml.service_provider import PERSISTENT, ServiceProvider
+from workers.auth.federation.saml.xml_times import write_time
 
 _ALGORITHM = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 _PREFIXES: dict[str | None, str] = {"samlp": xml.PROTOCOL, "saml": xml.ASSERTION}
 
 
 def new_request_id() -> str:
-    """Draw the id of a request: a name as XML wants it, with 160 bits."""
+    """Draw the id of a request: 160 random bits, as a name that XML allows."""
     return f"id-{secrets.token_hex(20)}"
 
 
 def authn_request(
     us: ServiceProvider, destination: str, id: str, now: datetime, name_id_format: str | None
 ) -> bytes:
-    """Write a request to sign a user in; without a format the name is to be a persistent one."""
-    root = xml.made(
+    """Serialize an authentication request. The default format of the NameID is persistent."""
+    root = xml.new_root(
         xml.PROTOCOL,
         "AuthnRequest",
         _PREFIXES,
         ID=id,
         Version="2.0",
-        IssueInstant=write_moment(now),
+        IssueInstant=write_time(now),
         Destination=destination,
         AssertionConsumerServiceURL=us.acs_url,
         ProtocolBinding=xml.POST_BINDING,
@@ -44,11 +44,11 @@ def authn_request(
     xml.add(root, xml.ASSERTION, "Issuer", us.entity_id)
     form = name_id_format or PERSISTENT
     xml.add(root, xml.PROTOCOL, "NameIDPolicy", Format=form, AllowCreate="true")
-    return xml.written(root)
+    return xml.serialize(root)
 
 
 def redirect_address(destination: str, message: bytes, relay_state: str, key: RSAPrivateKey) -> str:
-    """Give the address that carries a request, signed, to where the identity provider takes it."""
+    """Return the identity provider's URL with the signed request (binding HTTP-Redirect)."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = base64.b64encode(packer.compress(message) + packer.flush()).decode()
     fields = (("SAMLRequest", packed), ("RelayState", relay_state), ("SigAlg", _ALGORITHM))

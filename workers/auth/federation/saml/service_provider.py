@@ -1,6 +1,6 @@
-"""Our side of SAML: our names, our keys, and the metadata that an identity provider is given. Pure.
+"""Our side of SAML, the service provider: entity id, keys, and the metadata for identity providers. Pure.
 
-The certificate is made of the key alone, so that every worker gives the same one. Source: reference page "auth",
+The certificate is derived from the key alone (fixed dates and serial number), so that every worker returns the same one. Source: reference page "auth",
 section 13; SAML metadata, 2.4.4.
 """
 
@@ -19,9 +19,9 @@ from cryptography.x509.oid import NameOID
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth
 from workers.auth.federation.saml import xml
-from workers.auth.federation.saml.moments import write_moment
+from workers.auth.federation.saml.xml_times import write_time
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
 
 PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
@@ -35,7 +35,7 @@ _PREFIXES: dict[str | None, str] = {"md": xml.METADATA, "ds": xml.SIGNATURE}
 
 @dataclass(frozen=True, slots=True)
 class ServiceProvider:
-    """Us, as identity providers know us. `keys` are the present one and, while they are changed, the next."""
+    """This service as a service provider. `keys` are the current one and, during a rotation, the next one."""
 
     entity_id: str
     acs_url: str
@@ -50,30 +50,30 @@ class ServiceProvider:
 
 
 def service_provider(own: Auth) -> ServiceProvider:
-    """Give our side by the settings. Raises: AuthError (404) if SAML is off."""
+    """Return the service provider of the settings. Raises: AuthError (404) if SAML is disabled."""
     saml = own.saml
     if not saml.enabled or saml.private_key is None:
         raise rejections.SAML_DISABLED()
     base = (saml.external_url or own.external_url).rstrip("/")
     host = urlsplit(base).hostname or "localhost"
-    secrets = [each for each in (saml.private_key, saml.private_key_next) if each]
+    secrets = [secret for secret in (saml.private_key, saml.private_key_next) if secret]
     return ServiceProvider(
         entity_id=f"{base}/sso/saml/metadata",
         acs_url=f"{base}/sso/saml/acs",
-        keys=tuple(_key(each) for each in secrets),
-        certificates=tuple(_certificate(each, host) for each in secrets),
+        keys=tuple(_key(secret) for secret in secrets),
+        certificates=tuple(_certificate(secret, host) for secret in secrets),
         allows_encryption=saml.allow_encrypted_assertions,
     )
 
 
 def own_metadata(us: ServiceProvider, now: datetime, lasts: timedelta) -> bytes:
-    """Write our metadata, to be believed for a time."""
-    root = xml.made(
+    """Serialize our metadata, valid for a time (`lasts`)."""
+    root = xml.new_root(
         xml.METADATA,
         "EntityDescriptor",
         _PREFIXES,
         entityID=us.entity_id,
-        validUntil=write_moment(now + lasts),
+        validUntil=write_time(now + lasts),
     )
     role = xml.add(
         root,
@@ -100,24 +100,24 @@ def own_metadata(us: ServiceProvider, now: datetime, lasts: timedelta) -> bytes:
         index="1",
         isDefault="true",
     )
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + xml.written(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + xml.serialize(root)
 
 
 @lru_cache(maxsize=8)
 def _key(secret: Secret) -> RSAPrivateKey:
-    """Read a key of the settings, which looked at its form only. Raises: AuthError (500) if it is none."""
+    """Load a private key; the settings have checked only its base64. Raises: AuthError (500) if it is not an RSA key."""
     try:
         key = load_der_private_key(base64.b64decode("".join(secret.reveal().split())), None)
     except ValueError:
         key = None
     if not isinstance(key, RSAPrivateKey):
-        raise AuthError(Code.UNEXPECTED_FAILURE, "A private key of auth.saml cannot be used")
+        raise AuthError(ErrorCode.UNEXPECTED_FAILURE, "A private key of auth.saml cannot be used")
     return key
 
 
 @lru_cache(maxsize=8)
 def _certificate(secret: Secret, host: str) -> x509.Certificate:
-    """Make the certificate of a key: the same one each time."""
+    """Return the self-signed certificate of a key, the same one each time."""
     key = _key(secret)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"SAML 2.0 for {host}"[:64])])
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), 1, _FROM, _TO)

@@ -1,9 +1,9 @@
-"""Signatures: what of an element is signed by an identity provider, and nothing else. Pure.
+"""Verifies XML signatures, and returns exactly the element that an identity provider signed. Pure.
 
-An element is handed to the library alone, as a document of its own, so there is nothing beside it that a reference
-could mean. Before that its signature must have the one form that SAML knows: a child of what it signs, one reference to
-just that element, no transforms but taking the signature out and canonical form, nothing else inside. What is read
-later is what the library says was signed. Source: SAML core, 5.4; XML Signature, 8.1.
+The attack to prevent is signature wrapping: a valid signature whose reference points to one element while the reader takes
+another one. So the element is passed to the library as a document of its own, where a reference can mean nothing else. Its
+signature must have the one form that SAML allows: a child of the signed element, one reference to that element's ID, only the
+transforms enveloped-signature and canonicalization. And only the element that the library returns as signed is read later. Source: SAML core, 5.4; XML Signature, 8.1.
 """
 
 from collections.abc import Sequence
@@ -40,23 +40,25 @@ _CANONICAL = frozenset(
         "http://www.w3.org/2006/12/xml-c14n11",
     }
 )
-"""Those without comments."""
+"""Canonical forms without comments: a comment could split a text that is read."""
 _PARTS = ("SignedInfo", "SignatureValue", "KeyInfo")
 
 
 class NotSigned(Exception):
-    """No key of the identity provider signed this element, or its signature has an odd form."""
+    """No key of the identity provider signed this element, or its signature has a form that SAML does not allow."""
 
 
 def signature_of(element: xml.Element) -> xml.Element | None:
-    """Give the signature that is a child of an element."""
+    """Return the signature of an element: its first child of that name."""
     return xml.child(element, xml.SIGNATURE, "Signature")
 
 
-def signed_part(element: xml.Element, certificates: Sequence[x509.Certificate], now: datetime) -> xml.Element:
-    """Give an element as it was signed by the key of one of the certificates. Raises: NotSigned."""
+def verify_element(
+    element: xml.Element, certificates: Sequence[x509.Certificate], now: datetime
+) -> xml.Element:
+    """Return an element as signed by the key of one of the certificates. Raises: NotSigned."""
     _refuse_odd_form(element)
-    data = xml.written(element)
+    data = xml.serialize(element)
     for certificate in certificates:
         signed = _verified(data, certificate, now)
         if signed is not None and (signed.tag, signed.get("ID")) == (element.tag, element.get("ID")):
@@ -65,42 +67,42 @@ def signed_part(element: xml.Element, certificates: Sequence[x509.Certificate], 
 
 
 def _verified(data: bytes, certificate: x509.Certificate, now: datetime) -> xml.Element | None:
-    """Give what the key of a certificate signed, None if it did not."""
+    """Return the element that the key of a certificate signed; None if it did not sign it."""
     expected = SignatureConfiguration(
         location="./",
         signature_methods=_METHODS,
         digest_algorithms=_DIGESTS,
         verification_time=now,
-        ignore_ambiguous_key_info=True,  # the certificate decides, whatever key the signature names
+        ignore_ambiguous_key_info=True,  # the certificate decides; the key that the signature names is ignored
     )
     try:
-        found = XMLVerifier().verify(
+        result = XMLVerifier().verify(
             data, x509_cert=certificate, parser=xml.parser(), id_attribute="ID", expect_config=expected
         )
-    # The library lets errors of what it reads pass: texts that are no base64, values that are not there.
+    # The library also raises errors of decoders on malformed input: bad base64, missing values.
     except (SignXMLException, InvalidSignature, UnsupportedAlgorithm, LxmlError, ValueError, TypeError):
         return None
-    return found.signed_xml if isinstance(found, VerifyResult) else None
+    return result.signed_xml if isinstance(result, VerifyResult) else None
 
 
 def _refuse_odd_form(element: xml.Element) -> None:
-    """Raise unless the element has one signature of the form that SAML wants. Raises: NotSigned."""
+    """Check that the element has one signature, of the form that SAML allows. Raises: NotSigned."""
     id, signatures = xml.attribute(element, "ID"), xml.children(element, xml.SIGNATURE, "Signature")
     if not id or len(signatures) != 1:
         raise NotSigned("it must have an ID and one signature")
-    parts = [each.tag for each in xml.elements(signatures[0])]
-    if any(tag not in {xml.name(xml.SIGNATURE, part) for part in _PARTS} for tag in parts):
+    parts = [part.tag for part in xml.elements(signatures[0])]
+    if any(tag not in {xml.qualified_name(xml.SIGNATURE, part) for part in _PARTS} for tag in parts):
         raise NotSigned("its signature holds more than a signature")
     infos = xml.children(signatures[0], xml.SIGNATURE, "SignedInfo")
-    references = [each for info in infos for each in xml.children(info, xml.SIGNATURE, "Reference")]
+    references = [reference for info in infos for reference in xml.children(info, xml.SIGNATURE, "Reference")]
     if len(infos) != 1 or len(references) != 1 or xml.attribute(references[0], "URI") != f"#{id}":
         raise NotSigned("its signature must have one reference, to its own ID")
     method = xml.child(infos[0], xml.SIGNATURE, "CanonicalizationMethod")
     used = [
-        xml.attribute(each, "Algorithm")
-        for each in xml.descendants(references[0], xml.SIGNATURE, "Transform")
+        xml.attribute(transform, "Algorithm")
+        for transform in xml.descendants(references[0], xml.SIGNATURE, "Transform")
     ]
-    canonical = [each for each in used if each != _ENVELOPED]
+    canonical = [algorithm for algorithm in used if algorithm != _ENVELOPED]
     if (
         method is None
         or xml.attribute(method, "Algorithm") not in _CANONICAL

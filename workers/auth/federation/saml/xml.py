@@ -1,8 +1,9 @@
-"""XML of others, read without its dangers. Every document that SAML brings passes `parse`.
+"""Parses untrusted XML safely. Every document from an identity provider goes through `parse`.
 
-No DTD, no entity, no network, no huge tree; UTF-8 whatever the document says of itself, so that nothing hides in
-another encoding; comments and processing instructions are gone before anybody reads a text, so that none cuts it short.
-Source: reference page "auth", section 13; XML 1.0, 2.8.
+No DTD and no entities (entity expansion, file access), no network, no huge tree. UTF-8 whatever the document declares, so that
+nothing hides in another encoding. Comments and processing instructions are removed: in `admin<!---->@example.com` one would
+end the text early.
+Source: docs/reference/auth.md, section 13; XML 1.0, 2.8.
 """
 
 import re
@@ -30,11 +31,11 @@ Element = Any
 
 
 class BadXml(ValueError):
-    """A document is no XML, or more than it may be. Its text says why, in our own words."""
+    """A document is not well-formed, too long, or has a forbidden part. The text gives the reason without quoting it."""
 
 
 def parser() -> Any:
-    """Make a parser for documents of others."""
+    """Return a parser for untrusted documents."""
     return etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -48,7 +49,7 @@ def parser() -> Any:
 
 
 def parse(data: bytes, most: int = MOST_BYTES) -> Element:
-    """Read a document and give its root. Raises: BadXml."""
+    """Parse a document and return its root. Raises: BadXml."""
     if len(data) > most:
         raise BadXml(f"it is longer than {most} bytes")
     if _NEVER.search(data):
@@ -65,56 +66,56 @@ def parse(data: bytes, most: int = MOST_BYTES) -> Element:
     return root
 
 
-def written(element: Element) -> bytes:
-    """Write an element as a document of its own, with the namespaces that it stands under."""
+def serialize(element: Element) -> bytes:
+    """Serialize an element as a document of its own, with the namespaces in scope."""
     return bytes(etree.tostring(element, with_tail=False))
 
 
-def name(namespace: str, local: str) -> str:
-    """Give the whole name of an element."""
+def qualified_name(namespace: str, local: str) -> str:
+    """Return the qualified name of an element."""
     return f"{{{namespace}}}{local}"
 
 
 def child(element: Element, namespace: str, local: str) -> Element | None:
-    """Give the first child of a name."""
-    return element.find(name(namespace, local))
+    """Return the first child with a name."""
+    return element.find(qualified_name(namespace, local))
 
 
 def children(element: Element, namespace: str, local: str) -> list[Element]:
-    """Give the children of a name."""
-    return list(element.findall(name(namespace, local)))
+    """Return the children with a name."""
+    return list(element.findall(qualified_name(namespace, local)))
 
 
 def descendants(element: Element, namespace: str, local: str) -> list[Element]:
-    """Give the element itself and all below it that have a name."""
-    return list(element.iter(name(namespace, local)))
+    """Return the element itself and its descendants, as far as they have a name."""
+    return list(element.iter(qualified_name(namespace, local)))
 
 
 def elements(element: Element) -> Iterator[Element]:
-    """Give the children that are elements."""
-    return (each for each in element if isinstance(each.tag, str))
+    """Return the children that are elements."""
+    return (node for node in element if isinstance(node.tag, str))
 
 
 def text(element: Element | None) -> str:
-    """Give the text of an element that has nothing else inside, without blanks around it; empty without one."""
+    """Return the stripped text of an element; empty for None or an element with children."""
     if element is None or len(element):
         return ""
     return (element.text or "").strip()
 
 
 def attribute(element: Element, local: str) -> str:
-    """Give an attribute without a namespace, empty without it."""
+    """Return an attribute without a namespace; empty if it is absent."""
     return str(element.get(local) or "")
 
 
-def made(namespace: str, local: str, prefixes: dict[str | None, str], **attributes: str) -> Element:
-    """Make the root of a document of ours."""
-    return etree.Element(name(namespace, local), attributes, nsmap=prefixes)
+def new_root(namespace: str, local: str, prefixes: dict[str | None, str], **attributes: str) -> Element:
+    """Create the root of a document."""
+    return etree.Element(qualified_name(namespace, local), attributes, nsmap=prefixes)
 
 
 def add(parent: Element, namespace: str, local: str, value: str = "", **attributes: str) -> Element:
-    """Add a child with a text."""
-    element = etree.SubElement(parent, name(namespace, local), attributes)
+    """Append a child with a text."""
+    element = etree.SubElement(parent, qualified_name(namespace, local), attributes)
     if value:
         element.text = value
     return element

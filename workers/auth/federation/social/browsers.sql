@@ -1,6 +1,6 @@
 -- Browsers on their way to a provider (browsers.py). All run as supabase_auth_admin.
 
--- name: wait
+-- name: store_destination
 insert into auth.browser_departures (ticket_hash, flow_id, kind, destination, created_at) values ($1, $2, $3, $4, $5)
 
 -- name: take

@@ -1,18 +1,19 @@
-"""Which account a person from outside enters, decided from what is known of him and of his addresses. Pure.
+"""Decides which account a provider's user gets: sign in, link, create, or an error. Pure.
 
-The rules, in their order:
+The rules, in order:
 
-1. An identity that is known is its user's.
-2. Else an address that the provider has verified leads to the one account of the same linking domain that has it. Holders
-   who have proven the address come before those who have not. (The reference lets any address do so where accounts are
-   confirmed at once; then a provider that verifies none would open everybody's account.)
-3. Else there is a new account, unless sign-ups are disabled. It gets no address that another account has.
+1. A registered identity signs in to its user's account.
+2. Else an address that the provider has verified links the identity to the account of the same linking domain that has the
+   address. Accounts that have proven it come before those that have not. (GoTrue links by unverified addresses, too, if
+   confirmations are off; then any account could be taken over by a provider that does not verify addresses.)
+3. Else an account is created, unless sign-ups are disabled. It does not get an address that another account has.
 
-An address that its account has never proven (or that was confirmed at once, which proves nothing) is a weak claim: whoever
-made the account may have meant to wait for the owner. Such an account is joined, and `linking` drops what was there before. If it has proven something else, as a phone, it
-is somebody's: it keeps everything but the address (`New.released`).
+The danger of rule 2 is pre-hijacking: an attacker signs up with a victim's address, never proves it, and waits for the victim.
+So if an account has never proven its address, the identity is linked, and `flows/external_sign_in.py` removes all older
+credentials of the account. If the account has proven something else, such as a phone, it is another user's: it keeps
+everything but the address (`New.released`).
 
-Source: reference page "auth", sections 11.3 and 11.4.
+Source: docs/reference/auth.md, sections 11.3 and 11.4.
 """
 
 import re
@@ -20,24 +21,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from workers.auth.accounts.users.addresses import normal_email
-from workers.auth.accounts.users.identities import Holder
+from workers.auth.accounts.users.identities import AddressHolder
 from workers.auth.federation.social.protocol import ProviderEmail, ProviderUser
 from workers.auth.model import rejections
+from workers.auth.model.addresses import normal_email
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import Identity, Metadata
+from workers.auth.model.rows import Metadata, UserIdentity
 
 SINGLE_SIGN_ON = "sso:"
-"""How the names of single sign-on providers begin."""
+"""The prefix of the names of single sign-on providers."""
 _COMMON = "default"
 _MOST_ADDRESSES = 20
 _LONGEST_SUBJECT = 1024
-_UNKEEPABLE = re.compile("[\0\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What the settings say. `trusts_all`: accounts are confirmed at once; `domains` name some providers'."""
+class LinkingRules:
+    """The settings for this decision. `trusts_all`: confirmations are off; `domains`: the linking domain of some providers."""
 
     trusts_all: bool = False
     allows_sign_up: bool = True
@@ -45,110 +46,120 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The identity is a user's."""
+class SignInDecision:
+    """Sign in to the account of a registered identity."""
 
-    identity: Identity
+    identity: UserIdentity
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """The identity is added to a user."""
+class LinkDecision:
+    """Link the identity to an existing account."""
 
     user_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A user is made. `email` is None where another has the address; `released` are users who must give it up."""
+class CreateDecision:
+    """Create an account. `email` is None if another account has the address; accounts in `released` lose it."""
 
     email: ProviderEmail | None
     released: tuple[UUID, ...] = ()
 
 
-Decision = Known | Join | New
+AccountDecision = SignInDecision | LinkDecision | CreateDecision
 
 
 def decide(
-    provider: str, person: ProviderUser, known: Identity | None, holders: Sequence[Holder], rules: Rules
-) -> Decision:
-    """Decide which account a person enters. `person` is normalised, `holders` are those of all his addresses.
+    provider: str,
+    person: ProviderUser,
+    identity: UserIdentity | None,
+    holders: Sequence[AddressHolder],
+    rules: LinkingRules,
+) -> AccountDecision:
+    """Decide about a user. `person` is normalized, `holders` are the accounts with any of his addresses.
 
-    Raises: AuthError (422 if sign-ups are disabled, 500 if several accounts have the addresses).
+    Raises: AuthError (422 if sign-ups are disabled, 500 if several accounts match).
     """
-    if known is not None:
-        return Known(known)
-    # An address that its provider has not verified opens nobody's account, even where accounts are confirmed at once.
-    verified = {each.address for each in person.emails if each.is_verified}
-    domain = domain_of(provider, rules)
+    if identity is not None:
+        return SignInDecision(identity)
+    # Rule 2: only verified addresses link, even if confirmations are off.
+    verified = {email.address for email in person.emails if email.is_verified}
+    domain = linking_domain_of(provider, rules)
     near = [
-        each for each in holders if each.address in verified and domain_of(each.provider, rules) == domain
+        holder
+        for holder in holders
+        if holder.address in verified and linking_domain_of(holder.provider, rules) == domain
     ]
-    proven = {each.user_id for each in near if each.is_proven}
-    weak = {each.user_id for each in near if each.is_own and not each.is_confirmed} - proven
-    found = proven or weak
-    if len(found) > 1:
+    proven = {holder.user_id for holder in near if holder.is_proven}
+    weak = {holder.user_id for holder in near if holder.is_own and not holder.is_confirmed} - proven
+    owners = proven or weak
+    if len(owners) > 1:
         raise rejections.MULTIPLE_ACCOUNTS()
-    if found:
-        (user_id,) = found
-        return Join(user_id)
+    if owners:
+        (user_id,) = owners
+        return LinkDecision(user_id)
     if not rules.allows_sign_up:
         raise rejections.SIGNUP_DISABLED()
     return _new(provider, person, near, holders, rules)
 
 
 def _new(
-    provider: str, person: ProviderUser, near: Sequence[Holder], holders: Sequence[Holder], rules: Rules
-) -> New:
+    provider: str,
+    person: ProviderUser,
+    near: Sequence[AddressHolder],
+    holders: Sequence[AddressHolder],
+    rules: LinkingRules,
+) -> CreateDecision:
     email = person.primary
     if email is None or is_single_sign_on(provider):  # addresses of single sign-on need not be unique
-        return New(email)
-    released = {each.user_id for each in near if each.is_own and each.address == email.address}
-    owners = {each.user_id for each in holders if each.is_own and each.address == email.address}
-    return New(None if owners - released else email, tuple(sorted(released)))
+        return CreateDecision(email)
+    released = {holder.user_id for holder in near if holder.is_own and holder.address == email.address}
+    owners = {holder.user_id for holder in holders if holder.is_own and holder.address == email.address}
+    return CreateDecision(None if owners - released else email, tuple(sorted(released)))
 
 
-def is_trusted(email: ProviderEmail, rules: Rules) -> bool:
-    """Tell whether an address counts as the person's own."""
+def is_trusted(email: ProviderEmail, rules: LinkingRules) -> bool:
+    """Return whether an address counts as the user's own."""
     return email.is_verified or rules.trusts_all
 
 
-def trusted_addresses(person: ProviderUser, rules: Rules) -> tuple[str, ...]:
-    """Give the addresses that count as a person's own, the best one first. `person` is normalised."""
-    return tuple(each.address for each in person.emails if is_trusted(each, rules))
+def trusted_addresses(person: ProviderUser, rules: LinkingRules) -> tuple[str, ...]:
+    """Return the addresses that count as the user's own, the best one first. `person` is normalized."""
+    return tuple(email.address for email in person.emails if is_trusted(email, rules))
 
 
-def domain_of(provider: str, rules: Rules) -> str:
-    """Give the linking domain of a provider; that of an account's own address with the empty name."""
+def linking_domain_of(provider: str, rules: LinkingRules) -> str:
+    """Return the linking domain of a provider; the empty name stands for the address of an account itself."""
     return provider if is_single_sign_on(provider) else rules.domains.get(provider, _COMMON)
 
 
 def is_single_sign_on(provider: str) -> bool:
-    """Tell whether a provider is one of single sign-on."""
+    """Return whether a provider is for single sign-on."""
     return provider.startswith(SINGLE_SIGN_ON)
 
 
-def normal(person: ProviderUser) -> ProviderUser:
-    """Give a person with his addresses as they are kept: lower-case, each once, a verified one first, no unusable ones.
+def normalize_user(person: ProviderUser) -> ProviderUser:
+    """Return a user with normalized addresses: lower-case, without duplicates, verified ones first, no invalid ones.
 
-    Raises: AuthError (500) if the provider's id of him is none: whoever has the same would be the same person.
+    Raises: AuthError (500) if the subject is empty or not storable: two such users would be taken for one.
     """
     subject = person.subject
-    if not subject.strip() or len(subject) > _LONGEST_SUBJECT or subject != _kept(subject):
+    if not subject.strip() or len(subject) > _LONGEST_SUBJECT or subject != _storable(subject):
         raise rejections.NO_PROVIDER_SUBJECT()
-    found: dict[str, ProviderEmail] = {}
-    for each in sorted(person.emails, key=lambda email: (not email.is_verified, not email.is_primary)):
+    by_address: dict[str, ProviderEmail] = {}
+    for entry in sorted(person.emails, key=lambda email: (not email.is_verified, not email.is_primary)):
         try:
-            address = normal_email(each.address)
-        except AuthError:  # nobody can have mail there
+            address = normal_email(entry.address)
+        except AuthError:  # not a valid address
             continue
-        found.setdefault(address, replace(each, address=address))
-    return replace(person, emails=tuple(found.values())[:_MOST_ADDRESSES])
+        by_address.setdefault(address, replace(entry, address=address))
+    return replace(person, emails=tuple(by_address.values())[:_MOST_ADDRESSES])
 
 
 def identity_data(person: ProviderUser, email: ProviderEmail | None) -> Metadata:
-    """Give what an identity keeps: the claims, the older names that applications read, and the address."""
-    claims = {_kept(key): _cleaned(value) for key, value in person.claims.items() if value is not None}
+    """Return the stored data of an identity: the claims, older names of them that applications read, and the address."""
+    claims = {_storable(key): _cleaned(value) for key, value in person.claims.items() if value is not None}
     older = {"full_name": claims.get("name"), "avatar_url": claims.get("picture")}
     data = {key: value for key, value in older.items() if value is not None} | claims
     data |= {"sub": person.subject, "provider_id": person.subject}
@@ -159,16 +170,16 @@ def identity_data(person: ProviderUser, email: ProviderEmail | None) -> Metadata
 
 
 def _cleaned(value: object) -> object:
-    """Give a claim without the characters that the database cannot hold."""
+    """Return a claim without characters that Postgres cannot store."""
     match value:
         case str():
-            return _kept(value)
+            return _storable(value)
         case Mapping():
-            return {_kept(str(key)): _cleaned(each) for key, each in value.items()}
+            return {_storable(str(key)): _cleaned(item) for key, item in value.items()}
         case list() | tuple():
-            return [_cleaned(each) for each in value]
+            return [_cleaned(item) for item in value]
     return value
 
 
-def _kept(text: str) -> str:
-    return _UNKEEPABLE.sub("\ufffd", text)
+def _storable(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)

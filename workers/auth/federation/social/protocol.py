@@ -1,24 +1,30 @@
-"""What a provider is: three steps, and the values that they take and give. Providers live in `workers/auth/federation/providers/`.
+"""The interface of a provider: three steps, and the values between them. Providers live in `federation/providers/`.
 
-    authorization_url   where the browser is sent                 Departure -> Destination
-    exchange            what came back, for tokens                Arrival -> Grant
-    user                the tokens, for the person behind them    Grant, fields of the callback -> ProviderUser
+    authorization_url   where the browser is sent                   AuthorizationRequest -> AuthorizationRedirect
+    exchange            the code that comes back, for tokens        AuthorizationResponse -> TokenResponse
+    user                the tokens, for the user behind them        TokenResponse, fields of the callback -> ProviderUser
 
-A provider holds its settings and the requests to other services (`accounts.outgoing`), and no more: what must be kept
-between the steps is given back (`Destination.kept`) and comes again (`Arrival.kept`), sealed in the database meanwhile.
-Who the person is here is decided by `workers/auth/accounts/users/linking.py`. Source: reference page "auth", sections 11 and 26; RFC
-6749; RFC 7636; RFC 5849 for OAuth 1.0a.
+A provider object holds its settings and the client for outgoing requests, and no state between the steps: a secret for the
+way back (`AuthorizationRedirect.secret`) is sealed in the database and comes again in `AuthorizationResponse.secret`.
+Which account such a user gets is decided by `decision.py`.
+Source: docs/reference/auth.md, sections 11 and 26; RFC 6749; RFC 7636; RFC 5849 for OAuth 1.0a.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+RESERVED_PARAMETERS = frozenset({
+    "client_id", "client_secret", "redirect_uri", "response_type", "state", "code_challenge", "code_challenge_method",
+    "code_verifier", "request", "request_uri",
+})  # fmt: skip
+"""Parameters of an authorization request that only we set; the comparison ignores upper and lower case. The last two could replace all others."""
 
-class ProviderFailed(Exception):
-    """A provider refused, or gave what cannot be understood. `description` is shown to the user: it names no secret.
 
-    `error` is the provider's own word for it (RFC 6749, 5.2), empty if it gave none.
+class ProviderError(Exception):
+    """A provider rejected a request, or its answer cannot be read. `description` is shown to the user and holds no secret.
+
+    `error` is the provider's own error code (RFC 6749, 5.2), empty if it gave none.
     """
 
     def __init__(self, description: str, *, error: str = "") -> None:
@@ -28,7 +34,7 @@ class ProviderFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProviderEmail:
-    """An address that a provider knows of a person. Who is verified has shown to the provider that it is his."""
+    """An email address of a user at a provider. Verified: the user has proven to the provider that it is his."""
 
     address: str
     is_verified: bool = False
@@ -37,11 +43,11 @@ class ProviderEmail:
 
 @dataclass(frozen=True, slots=True)
 class ProviderUser:
-    """A person as a provider describes him.
+    """A user as a provider describes him.
 
-    `subject` is the provider's own id of him, which never changes and is given to nobody else. `claims` have the keys of
-    reference section 11.4; `sub`, `email` and `email_verified` need not be among them, `linking` adds them. What is not
-    known has no key.
+    `subject` is the provider's id of him: it never changes, and no other user ever gets it. `claims` have the keys of
+    docs/reference/auth.md, section 11.4; `sub`, `email` and `email_verified` may be missing, the sign-in adds them. Unknown
+    values have no key.
     """
 
     subject: str
@@ -50,17 +56,17 @@ class ProviderUser:
 
     @property
     def primary(self) -> ProviderEmail | None:
-        """Give the address that an account here gets: a verified one if there is one, of those the primary one."""
-        ranked = sorted(self.emails, key=lambda each: (not each.is_verified, not each.is_primary))
+        """Return the address for a new account: verified addresses first, the primary one first among equals."""
+        ranked = sorted(self.emails, key=lambda email: (not email.is_verified, not email.is_primary))
         return ranked[0] if ranked else None
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
-    """A browser that is to be sent to a provider.
+class AuthorizationRequest:
+    """The request that a browser takes to a provider (RFC 6749, 4.1.1).
 
-    `scopes` are wished for besides the usual ones of the provider. `extra_query` is passed on as it is: the reserved names
-    of section 11.1 are taken out already. `code_challenge` (S256) is there if and only if the provider `uses_pkce`.
+    `scopes` come on top of the provider's default ones. `extra_query` is passed on unchanged, without RESERVED_PARAMETERS.
+    `code_challenge` (S256) is set if and only if the provider `uses_pkce`.
     """
 
     state: str = field(repr=False)
@@ -71,30 +77,31 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
-    """Where a browser is sent. `kept` is a secret for the way back, as the token of an OAuth 1.0a request; else empty."""
+class AuthorizationRedirect:
+    """The URL that a browser is sent to, and a secret for the way back: the request token of OAuth 1.0a, else empty."""
 
     url: str
-    kept: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """A browser that came back without an error: the fields of the callback, and what was kept meanwhile.
+class AuthorizationResponse:
+    """A callback without an error (RFC 6749, 4.1.2): its fields, and what was stored since the request.
 
-    `fields` hold `code`, or `oauth_token` and `oauth_verifier` of OAuth 1.0a; the provider refuses if its own is missing.
+    `fields` hold `code`, or `oauth_token` and `oauth_verifier` of OAuth 1.0a; the provider raises if its own are missing.
     """
 
     fields: Mapping[str, str] = field(repr=False)
     redirect_uri: str
     code_verifier: str = field(default="", repr=False)
     """Empty unless the provider `uses_pkce`."""
-    kept: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    """`AuthorizationRedirect.secret`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """What a provider gives for a code. `raw` is its whole answer, for providers that tell of the user there."""
+class ProviderTokenResponse:
+    """The answer of a token endpoint (RFC 6749, 5.1). `raw` is all of it, for providers that describe the user there."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
@@ -103,8 +110,8 @@ class Grant:
     raw: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-class Provider(Protocol):
-    """One service whose users may sign in. Made anew for each request, by `providers.registry.find_provider`."""
+class SocialProvider(Protocol):
+    """One service whose users may sign in. `providers.registry.find_provider` makes a new one for each request."""
 
     @property
     def name(self) -> str:
@@ -118,30 +125,30 @@ class Provider(Protocol):
 
     @property
     def is_email_optional(self) -> bool:
-        """Whether people without an e-mail address may sign in."""
+        """Whether users without an email address may sign in."""
         ...
 
     @property
     def issuer(self) -> str:
-        """The issuer that an `iss` at the callback must equal (RFC 9207); empty if the provider has none, or several."""
+        """The issuer that an `iss` in the callback must equal (RFC 9207); empty if there is not exactly one."""
         ...
 
     @property
     def redirect_uri(self) -> str:
-        """The callback that the settings name for this provider; empty for the usual one."""
+        """The callback that the settings name for this provider; empty for the default one."""
         ...
 
-    async def authorization_url(self, departure: Departure) -> Destination:
-        """Give where the browser goes. Raises: ProviderFailed."""
+    async def authorization_url(self, request: AuthorizationRequest) -> AuthorizationRedirect:
+        """Return where the browser goes. Raises: ProviderError."""
         ...
 
-    async def exchange(self, arrival: Arrival) -> Grant:
-        """Exchange what came back for tokens. Raises: ProviderFailed."""
+    async def exchange(self, response: AuthorizationResponse) -> ProviderTokenResponse:
+        """Exchange the code of a callback for tokens. Raises: ProviderError."""
         ...
 
-    async def user(self, grant: Grant, callback_fields: Mapping[str, str]) -> ProviderUser:
-        """Give the person behind the tokens. ID tokens are verified here: signature, issuer, audience, times.
+    async def user(self, tokens: ProviderTokenResponse, callback_fields: Mapping[str, str]) -> ProviderUser:
+        """Return the user behind the tokens. ID tokens are verified here: signature, issuer, audience, times.
 
-        Raises: ProviderFailed.
+        Raises: ProviderError.
         """
         ...

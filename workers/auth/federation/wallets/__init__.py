@@ -1,1 +1,1 @@
-"""Sign-in with a wallet: the signed message, and the signatures of each chain."""
+"""Sign-in with a wallet: parses the signed message and verifies the signatures of each blockchain."""

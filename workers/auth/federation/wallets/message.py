@@ -1,18 +1,17 @@
-"""The text that a wallet signs: EIP-4361 and its sister of Solana, read strictly. Pure.
+"""Parses the text that a wallet signs: EIP-4361, and its counterpart of Solana. Strict. Pure.
 
     example.com wants you to sign in with your Ethereum account:
     0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
-                                                            an empty line
-    I accept the terms                                      optional: what the user agrees to, one line
-                                                            an empty line
+                                                            (an empty line)
+    I accept the terms                                      (optional statement, one line)
+                                                            (an empty line)
     URI: https://example.com/sign-in
     Version: 1
     Chain ID: 1
     Nonce: 32891756
-    Issued At: 2026-11-21T01:30:00.123Z                     more lines: Expiration Time, Not Before, Request ID, Resources
+    Issued At: 2026-11-21T01:30:00.123Z                     (also: Expiration Time, Not Before, Request ID, Resources)
 
-Wallets differ in the order of the lines below, and in one or two empty lines where there is no statement; each line may
-stand there once. Source: reference page "auth", section 14; EIP-4361, "Message Format"; RFC 3339.
+Wallets differ in the order of the fields, and write one or two empty lines if there is no statement; no field may occur twice. Source: docs/reference/auth.md, section 14; EIP-4361, "Message Format"; RFC 3339.
 """
 
 import re
@@ -38,12 +37,12 @@ _TIME = re.compile(
 
 
 class BadMessage(ValueError):
-    """The text is no such message; the words say why."""
+    """The text is not a sign-in message. The error text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """What a wallet signed. Times know their zone; what is not there is empty or None."""
+class WalletMessage:
+    """A parsed message. Times are in UTC; a missing field is empty or None."""
 
     scheme: str
     domain: str
@@ -57,8 +56,8 @@ class Message:
     not_before: datetime | None
 
 
-def parse_message(text: str, chain_name: str) -> Message:
-    """Read a message for a chain (`Ethereum`, `Solana`). Raises: BadMessage."""
+def parse_message(text: str, chain_name: str) -> WalletMessage:
+    """Parse a message for a chain (`Ethereum`, `Solana`). Raises: BadMessage."""
     size = len(text.encode(errors="surrogatepass"))
     if not SHORTEST <= size <= LONGEST:
         raise BadMessage(f"message must have {SHORTEST} to {LONGEST} bytes")
@@ -72,7 +71,7 @@ def parse_message(text: str, chain_name: str) -> Message:
         raise BadMessage("message has no empty line behind the address")
     statement, fields = _statement(lines[3:])
     values = _fields(fields)
-    return Message(
+    return WalletMessage(
         scheme=greeting[1] or "",
         domain=greeting[2],
         address=lines[1],
@@ -87,7 +86,7 @@ def parse_message(text: str, chain_name: str) -> Message:
 
 
 def _statement(lines: list[str]) -> tuple[str, list[str]]:
-    """Part the statement from the fields: it stands alone before an empty line."""
+    """Separate the statement from the fields: it stands alone before (an empty line)."""
     if lines and not lines[0]:
         return "", lines[1:]
     if len(lines) > 1 and not lines[1]:
@@ -97,16 +96,16 @@ def _statement(lines: list[str]) -> tuple[str, list[str]]:
 
 def _fields(lines: list[str]) -> dict[str, str]:
     values: dict[str, str] = {}
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line in _RESOURCES:
-            _refuse_odd_resources(lines[place + 1 :])
+            _refuse_odd_resources(lines[index + 1 :])
             break
-        found = _FIELD.fullmatch(line)
-        if found is None or found[1] not in _NAMES:
+        match = _FIELD.fullmatch(line)
+        if match is None or match[1] not in _NAMES:
             raise BadMessage("message has a line that has no meaning")
-        if found[1] in values:
-            raise BadMessage(f"message has {found[1]} twice")
-        values[found[1]] = found[2]
+        if match[1] in values:
+            raise BadMessage(f"message has {match[1]} twice")
+        values[match[1]] = match[2]
     for name in _NEEDED:
         if name not in values:
             raise BadMessage(f"message has no {name}")
@@ -127,11 +126,11 @@ def _optional_time(name: str, values: dict[str, str]) -> datetime | None:
 
 
 def _time(name: str, text: str) -> datetime:
-    """Read a time of RFC 3339; parts of a microsecond are dropped."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    """Parse a time of RFC 3339; fractions of a microsecond are dropped."""
+    match = _TIME.fullmatch(text)
+    if match is None:
         raise BadMessage(f"{name} is no time of RFC 3339")
-    day, clock, fraction, zone = found.groups()
+    day, clock, fraction, zone = match.groups()
     zone = "+00:00" if zone in "Zz" else zone
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '0')[:6]:0<6}{zone}")

@@ -1,6 +1,6 @@
-"""Signatures of Solana accounts: the address is the public key. Pure.
+"""Verifies signatures of Solana accounts: the address is the public key in base58. Pure.
 
-Source: reference page "auth", section 14; RFC 8032 (Ed25519).
+Source: docs/reference/auth.md, section 14; RFC 8032 (Ed25519).
 """
 
 import base64
@@ -17,12 +17,12 @@ _KEY_BYTES = 32
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a text is an address: the base58 of 32 bytes."""
+    """Return whether a text is an address: the base58 of 32 bytes."""
     return _ADDRESS.fullmatch(text) is not None and len(from_base58(text)) == _KEY_BYTES
 
 
 def is_signed_by(address: str, message: str, signature: str) -> bool:
-    """Tell whether the key of an address signed a message. The signature is 64 bytes in base64 or base64url."""
+    """Return whether the key of an address signed a message. The signature is 64 bytes in base64 or base64url."""
     if not is_address(address) or not _SIGNATURE.fullmatch(signature):
         return False
     try:
@@ -34,7 +34,7 @@ def is_signed_by(address: str, message: str, signature: str) -> bool:
 
 
 def from_base58(text: str) -> bytes:
-    """Read base58 in the alphabet of Bitcoin. Raises: ValueError."""
+    """Decode base58 in the alphabet of Bitcoin. Raises: ValueError."""
     number = 0
     for sign in text:
         number = number * 58 + _ALPHABET.index(sign)
@@ -43,7 +43,7 @@ def from_base58(text: str) -> bytes:
 
 
 def to_base58(data: bytes) -> str:
-    """Write base58 in the alphabet of Bitcoin."""
+    """Encode base58 in the alphabet of Bitcoin."""
     number, signs = int.from_bytes(data, "big"), ""
     while number:
         number, rest = divmod(number, 58)

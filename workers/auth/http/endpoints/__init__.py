@@ -1,1 +1,1 @@
-"""The endpoints of the accounts: each takes what all share and the request, and gives the answer or raises."""
+"""Endpoints, one module for each path or family of paths."""

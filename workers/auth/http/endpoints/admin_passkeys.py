@@ -1,33 +1,35 @@
-"""Passkeys of anybody, for admins: seen and deleted. Source: reference page "auth", section 16.8."""
+"""Passkeys of any user, for administrators: list and delete. Source: docs/reference/auth.md, section 16.8."""
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
 from workers.auth.factors import passkeys
-from workers.auth.http.endpoints.named import named_user
-from workers.auth.http.endpoints.passkeys import passkey_id, refuse_if_off
-from workers.auth.http.endpoints.present import acting_admin, refuse_unless_admin
-from workers.auth.model.request import Asked, answer
+from workers.auth.http.caller import acting_admin, require_admin
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.endpoints.passkeys import passkey_id, require_passkeys
+from workers.auth.http.path_user import path_user
+from workers.auth.model.request import AuthRequest, json_response
 
 
-async def listing(accounts: Accounts, asked: Asked) -> Response:
+async def listing(context: EndpointContext, request: AuthRequest) -> Response:
     """List the passkeys of a user. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    refuse_if_off(accounts)
-    async with accounts.transaction() as transaction:
-        user = await named_user(transaction, asked)
-        return answer(passkeys.passkeys_shown(await passkeys.of_user(transaction, user.id)))
+    await require_admin(context, request)
+    require_passkeys(context)
+    async with context.transaction() as transaction:
+        user = await path_user(transaction, request)
+        return json_response(passkeys.passkeys_json(await passkeys.of_user(transaction, user.id)))
 
 
-async def delete(accounts: Accounts, asked: Asked) -> Response:
-    """Forget a passkey of a user. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    refuse_if_off(accounts)
-    async with accounts.transaction() as transaction:
-        user = await named_user(transaction, asked)
-        id = passkey_id(asked, "passkey_id")
+async def delete(context: EndpointContext, request: AuthRequest) -> Response:
+    """Delete a passkey of a user. Raises: AuthError."""
+    await require_admin(context, request)
+    require_passkeys(context)
+    async with context.transaction() as transaction:
+        user = await path_user(transaction, request)
+        id = passkey_id(request, "passkey_id")
         await passkeys.remove(transaction, user.id, id)
-        traits = {"passkey_id": str(id), **audit.about(user)}
-        await audit.record(accounts, transaction, asked, Action.PASSKEY_DELETED, acting_admin(asked), traits)
+        traits = {"passkey_id": str(id), **audit.user_traits(user)}
+        await audit.record(
+            context, transaction, request, AuditAction.PASSKEY_DELETED, acting_admin(request), traits
+        )
     return Response(204)

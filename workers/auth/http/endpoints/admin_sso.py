@@ -1,4 +1,4 @@
-"""Identity providers in the hands of trusted servers. Source: reference page "auth", sections 13 and 16.8."""
+"""Administration of the identity providers of single sign-on. Source: docs/reference/auth.md, sections 13 and 16.8."""
 
 import re
 from dataclasses import replace
@@ -7,20 +7,20 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.context import Accounts
-from workers.auth.federation.saml import freshness, providers
+from workers.auth.federation.saml import metadata_refresh, providers
 from workers.auth.federation.saml.attributes import AttributeMapping
-from workers.auth.federation.saml.freshness import Metadata
-from workers.auth.federation.saml.providers import Change, Provider
+from workers.auth.federation.saml.metadata_refresh import MetadataDocument
+from workers.auth.federation.saml.providers import SsoProvider, SsoProviderChange
 from workers.auth.federation.saml.service_provider import EMAIL_FORM, PERSISTENT, TRANSIENT, UNSPECIFIED
-from workers.auth.http.endpoints.present import refuse_unless_admin
+from workers.auth.http.caller import require_admin
+from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
+from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.times import iso
-from workers.database.interactive import Transaction
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 
 _FORMS = ("", UNSPECIFIED, EMAIL_FORM, PERSISTENT, TRANSIENT)
 _BY_RESOURCE_ID = "resource_"
@@ -30,8 +30,8 @@ _DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _MOST_DOMAINS = 1000
 
 
-class Body(msgspec.Struct):
-    """A provider as an administrator makes or changes it."""
+class SsoProviderBody(msgspec.Struct):
+    """The body that creates or changes a provider."""
 
     type: str | None = None
     metadata_url: str = ""
@@ -43,109 +43,111 @@ class Body(msgspec.Struct):
     disabled: bool | None = None
 
 
-async def listing(accounts: Accounts, asked: Asked) -> Response:
-    """List the providers, without their metadata, which are long. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    async with accounts.transaction() as transaction:
-        found = await providers.every(transaction)
-    return answer({"items": [_shown(each) for each in found]})
+async def listing(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the providers, without their metadata, which are long. Raises: AuthError."""
+    await require_admin(context, request)
+    async with context.transaction() as transaction:
+        all_providers = await providers.list_all(transaction)
+    return json_response({"items": [_shown(provider) for provider in all_providers]})
 
 
-async def create(accounts: Accounts, asked: Asked) -> Response:
-    """Make a provider. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    body = asked.read(Body)
+async def create(context: EndpointContext, request: AuthRequest) -> Response:
+    """Create a provider. Raises: AuthError."""
+    await require_admin(context, request)
+    body = request.read(SsoProviderBody)
     if body.type != "saml":
-        raise AuthError(Code.VALIDATION_FAILED, "Only 'saml' supported for SSO provider type")
-    wanted = _change(body)
-    metadata = await _given(accounts, body)
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "Only 'saml' supported for SSO provider type")
+    change = _change(body)
+    metadata = await _metadata_of(context, body)
     if metadata is None:
-        raise AuthError(Code.VALIDATION_FAILED, "Either metadata_xml or metadata_url must be set")
-    entity_id, wanted = metadata.idp.entity_id, _with(wanted, metadata, body)
-    async with accounts.transaction() as transaction:
-        id = await providers.make(transaction, entity_id, wanted)
-        made = await _found(transaction, str(id))
-    return answer(_shown(made), 201)
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "Either metadata_xml or metadata_url must be set")
+    entity_id, change = metadata.idp.entity_id, _with(change, metadata, body)
+    async with context.transaction() as transaction:
+        id = await providers.create(transaction, entity_id, change)
+        provider = await _find(transaction, str(id))
+    return json_response(_shown(provider), 201)
 
 
-async def show(accounts: Accounts, asked: Asked) -> Response:
-    """Give a provider. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    async with accounts.transaction() as transaction:
-        found = await _found(transaction, asked.parameters["id"])
-    return answer(_shown(found))
+async def show(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return a provider. Raises: AuthError."""
+    await require_admin(context, request)
+    async with context.transaction() as transaction:
+        provider = await _find(transaction, request.parameters["id"])
+    return json_response(_shown(provider))
 
 
-async def update(accounts: Accounts, asked: Asked) -> Response:
-    """Change a provider: what is given replaces, the rest stays. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    body = asked.read(Body)
+async def update(context: EndpointContext, request: AuthRequest) -> Response:
+    """Change the members of a provider that the body has. Raises: AuthError."""
+    await require_admin(context, request)
+    body = request.read(SsoProviderBody)
     if body.type not in (None, "saml"):
-        raise AuthError(Code.VALIDATION_FAILED, "Only 'saml' supported for SSO provider type")
-    async with accounts.transaction() as transaction:  # before anything is fetched for it
-        await _found(transaction, asked.parameters["id"])
-    wanted = _change(body)
-    metadata = await _given(accounts, body)
-    async with accounts.transaction() as transaction:
-        found = await _found(transaction, asked.parameters["id"])
-        await providers.lock(transaction, found.id)
-        expected = found.saml.entity_id if found.saml else ""
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "Only 'saml' supported for SSO provider type")
+    async with context.transaction() as transaction:  # before its metadata are fetched
+        await _find(transaction, request.parameters["id"])
+    change = _change(body)
+    metadata = await _metadata_of(context, body)
+    async with context.transaction() as transaction:
+        provider = await _find(transaction, request.parameters["id"])
+        await providers.lock(transaction, provider.id)
+        expected = provider.saml.entity_id if provider.saml else ""
         if metadata is not None:
             if metadata.idp.entity_id != expected:
                 raise rejections.SAML_ENTITY_CHANGED(expected=expected, got=metadata.idp.entity_id)
-            wanted = _with(wanted, metadata, body)
-        await providers.change(transaction, found.id, wanted)
-        changed = await _found(transaction, str(found.id))
-    return answer(_shown(changed))
+            change = _with(change, metadata, body)
+        await providers.change(transaction, provider.id, change)
+        changed = await _find(transaction, str(provider.id))
+    return json_response(_shown(changed))
 
 
-async def delete(accounts: Accounts, asked: Asked) -> Response:
-    """Delete a provider, and give it as it was. Raises: AuthError."""
-    await refuse_unless_admin(accounts, asked)
-    async with accounts.transaction() as transaction:
-        found = await _found(transaction, asked.parameters["id"])
-        await providers.delete(transaction, found.id)
-    return answer(_shown(found))
+async def delete(context: EndpointContext, request: AuthRequest) -> Response:
+    """Delete a provider, and return it. Raises: AuthError."""
+    await require_admin(context, request)
+    async with context.transaction() as transaction:
+        provider = await _find(transaction, request.parameters["id"])
+        await providers.delete(transaction, provider.id)
+    return json_response(_shown(provider))
 
 
-async def _found(transaction: Transaction, id: str) -> Provider:
-    """Find a provider by its id, or by `resource_` and the name that it was given. Raises: AuthError (404)."""
+async def _find(transaction: Transaction, id: str) -> SsoProvider:
+    """Find a provider by its id, or by `resource_` and its resource id. Raises: AuthError (404)."""
     if id.startswith(_BY_RESOURCE_ID):
-        found = await providers.find_by_resource_id(transaction, id.removeprefix(_BY_RESOURCE_ID))
+        provider = await providers.find_by_resource_id(transaction, id.removeprefix(_BY_RESOURCE_ID))
     else:
         try:
-            found = await providers.find(transaction, UUID(id))
+            provider = await providers.find(transaction, UUID(id))
         except ValueError:
-            found = None
-    if found is None:
+            provider = None
+    if provider is None:
         raise rejections.SSO_PROVIDER_NOT_FOUND()
-    return found
+    return provider
 
 
-async def _given(accounts: Accounts, body: Body) -> Metadata | None:
-    """Give the metadata of a body, fetched if it names their address. Raises: AuthError (400)."""
+async def _metadata_of(context: EndpointContext, body: SsoProviderBody) -> MetadataDocument | None:
+    """Return the metadata of a body, fetched if it has their URL. Raises: AuthError (400)."""
     if body.metadata_url and body.metadata_xml:
-        raise AuthError(Code.VALIDATION_FAILED, "Only one of metadata_xml or metadata_url needs to be set")
+        raise AuthError(
+            ErrorCode.VALIDATION_FAILED, "Only one of metadata_xml or metadata_url needs to be set"
+        )
     if body.metadata_url:
-        return await freshness.fetch(accounts.outgoing, body.metadata_url)
-    return freshness.read(body.metadata_xml) if body.metadata_xml else None
+        return await metadata_refresh.fetch(context.outgoing, body.metadata_url)
+    return metadata_refresh.read_document(body.metadata_xml) if body.metadata_xml else None
 
 
-def _with(wanted: Change, metadata: Metadata, body: Body) -> Change:
-    return replace(wanted, metadata_xml=metadata.text, metadata_url=body.metadata_url)
+def _with(change: SsoProviderChange, metadata: MetadataDocument, body: SsoProviderBody) -> SsoProviderChange:
+    return replace(change, metadata_xml=metadata.text, metadata_url=body.metadata_url)
 
 
-def _change(body: Body) -> Change:
-    """Read what an administrator wants, but for the metadata. Raises: AuthError (400)."""
+def _change(body: SsoProviderBody) -> SsoProviderChange:
+    """Read the changes of a body, without the metadata. Raises: AuthError (400)."""
     if body.name_id_format is not None and body.name_id_format not in _FORMS:
-        listed = ", ".join(each for each in _FORMS if each)
-        raise AuthError(Code.VALIDATION_FAILED, f"name_id_format must be unspecified or one of {listed}")
+        listed = ", ".join(form for form in _FORMS if form)
+        raise AuthError(ErrorCode.VALIDATION_FAILED, f"name_id_format must be unspecified or one of {listed}")
     if body.resource_id and not _RESOURCE_ID.fullmatch(body.resource_id):
-        raise AuthError(Code.VALIDATION_FAILED, "resource_id must have 1 to 255 printable characters")
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "resource_id must have 1 to 255 printable characters")
     mapping = body.attribute_mapping
     if mapping is not None and b"\\u0000" in msgspec.json.encode(mapping):
-        raise AuthError(Code.VALIDATION_FAILED, "attribute_mapping cannot hold the character U+0000")
-    return Change(
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "attribute_mapping cannot hold the character U+0000")
+    return SsoProviderChange(
         resource_id=body.resource_id or None,
         disabled=body.disabled,
         attribute_mapping=mapping,
@@ -155,15 +157,15 @@ def _change(body: Body) -> Change:
 
 
 def _domains(given: list[str]) -> list[str]:
-    """Read domains, each once. Raises: AuthError (400)."""
-    found = list(dict.fromkeys(each.strip().lower() for each in given))
-    if len(found) > _MOST_DOMAINS or not all(_DOMAIN.fullmatch(each) for each in found):
-        raise AuthError(Code.VALIDATION_FAILED, "domains must be names of hosts, as example.com")
-    return found
+    """Return the domains in lower case, without duplicates. Raises: AuthError (400)."""
+    domains = list(dict.fromkeys(domain.strip().lower() for domain in given))
+    if len(domains) > _MOST_DOMAINS or not all(_DOMAIN.fullmatch(domain) for domain in domains):
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "domains must be names of hosts, as example.com")
+    return domains
 
 
-def _shown(provider: Provider) -> Shown:
-    """Give the object of a provider; what is not set is left out."""
+def _shown(provider: SsoProvider) -> JsonObject:
+    """Return the JSON of a provider, without members that are not set."""
     saml, shown_saml = provider.saml, {}
     if saml is not None:
         mapping = saml.attribute_mapping
@@ -175,15 +177,15 @@ def _shown(provider: Provider) -> Shown:
             "name_id_format": saml.name_id_format,
         }
         shown_saml = {name: value for name, value in parts.items() if value}
-    shown: Shown = {
+    members: JsonObject = {
         "id": str(provider.id),
         "disabled": provider.disabled,
         "saml": shown_saml,
-        "domains": [{"id": str(each.id), "domain": each.domain} for each in provider.domains],
+        "domains": [{"id": str(domain.id), "domain": domain.domain} for domain in provider.domains],
     }
     if provider.resource_id is not None:
-        shown["resource_id"] = provider.resource_id
+        members["resource_id"] = provider.resource_id
     for name, moment in (("created_at", provider.created_at), ("updated_at", provider.updated_at)):
         if moment is not None:
-            shown[name] = iso(moment)
-    return shown
+            members[name] = iso(moment)
+    return members

@@ -1,227 +1,200 @@
-"""GET and POST /callback: a browser comes back from a provider. The steps, in their order:
+"""GET and POST /callback: a browser comes back from a provider. `callback` runs the steps in this order:
 
-    claim the state      once, and whatever came back          else 303 to the site with the error in the query
-    ask the provider     the code for tokens, tokens for the person            no transaction is open meanwhile
-    enter the account    or link the identity; a session, or the code of a PKCE flow             one transaction
-    send the browser on  302 to where the flow wanted; every refusal after the claim goes there too
+    read the fields      query and form                                                        -> dict
+    claim the state      once, by the browser that began it (`social/states.py`)               -> ClaimedState
+    fetch the profile    code for tokens, tokens for the profile (`providers/exchange.py`)     -> ProviderProfile
+    sign in              choose the account: sign in, link, create or refuse; write it, with the session or the PKCE code,
+                         in one transaction (`flows/external_sign_in.py`, `flows/identity_linking.py`)   -> _SignInResult
+    redirect             303 to the site if the state is not valid, else 302 to where the flow wanted
 
-A state names its provider: what comes back is taken to that one and to no other, and an `iss` beside it must be the
-provider's own. Source: reference page "auth", sections 11.2 and 11.3; RFC 6749, 4.1.2; RFC 9207; OAuth 2.0 Form Post
-Response Mode.
+The response is a redirect in every case, errors included: a person looks at this page. Before the state is claimed its
+redirect target cannot be trusted, so such an error goes to the site's own URL. Apple answers with a form
+(OAuth 2.0 Form Post Response Mode), hence POST.
+Source: docs/reference/auth.md, sections 11.2 and 11.3; RFC 6749, 4.1.2; RFC 9207.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 from schemas.http import Response, header
-from workers.auth import audit
-from workers.auth.accounts.passwords.login_failures import noted
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.sessions.sessions import Granted
-from workers.auth.accounts.users import linking
-from workers.auth.accounts.users.linking import Entry
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import landing
-from workers.auth.federation.providers.registry import find_provider
-from workers.auth.federation.social import account, joining, states
-from workers.auth.federation.social.protocol import Arrival, Grant, Provider, ProviderFailed, ProviderUser
-from workers.auth.federation.social.states import Kept
-from workers.auth.federation.social.trail import trail
-from workers.auth.flows import flow_state
-from workers.auth.flows.flow_state import Flow, ProviderTokens
-from workers.auth.flows.redirects import with_fragment, with_query
-from workers.auth.http.endpoints.authorize import callback_address, target_of
+from workers.auth.accounts import audit, flow_state
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.flow_state import FlowState
+from workers.auth.accounts.passwords.login_failures import failures_logged
+from workers.auth.accounts.sessions.sessions import SessionGrant
+from workers.auth.accounts.users import account_changes
+from workers.auth.federation.providers.exchange import ProviderProfile, fetch_profile
+from workers.auth.federation.social import states
+from workers.auth.federation.social.states import ClaimedState
+from workers.auth.flows import external_sign_in, identity_linking
+from workers.auth.flows.external_sign_in import ExternalSignIn
+from workers.auth.flows.sign_in_audit import sign_in_entries
+from workers.auth.http import landing
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.endpoints.authorize import sign_in_target
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
-from workers.auth.model.errors import AuthError, OAuthError, refusal_of
-from workers.auth.model.request import Asked
-from workers.auth.model.rows import User
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.errors import AuthError, OAuthError, error_from_database
+from workers.auth.model.redirects.allow_list import with_fragment, with_query
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthUser
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 
 _FORM = "application/x-www-form-urlencoded"
-_MOST_FIELDS = 100
-_MOST_WORDS = 500
-_SHARE_OF_TIME = 0.8
+_MAX_FIELDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Back:
-    """A browser that came back: its flow, the provider that the flow names, and what was brought."""
+class _SignInResult:
+    """What was written: the account, and a session, or the code of a PKCE flow, or neither if the account has a refusal."""
 
-    flow: Flow
-    kept: Kept
-    provider: Provider
-    fields: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrived:
-    """What a person's arrival led to: an account, and a session, or a code, or neither where the entry has a refusal."""
-
-    entry: Entry
-    begun: tuple[User, Granted] | None
+    account: ExternalSignIn
+    session: tuple[AuthUser, SessionGrant] | None
     code: str
 
 
-async def callback(accounts: Accounts, asked: Asked) -> Response:
-    """Take a browser back from a provider, and send it where its flow wanted. Every refusal is a redirect, too."""
-    fields = _fields(asked)
+async def callback(context: EndpointContext, request: AuthRequest) -> Response:
+    """Finish the sign-in of a browser that comes back from a provider. Errors are redirects, too."""
+    fields = _read_fields(request)
     try:
-        if not fields.get("state"):
-            raise rejections.NO_STATE()
-        async with accounts.transaction() as transaction:
-            flow, kept = await states.claim(accounts, transaction, asked, fields["state"])
+        state = await _claim_state(context, request, fields)
     except AuthError as error:
-        told = {"error": landing.error_name(error.status), "error_code": error.code.value}
-        site = with_query(accounts.settings.site_url, told | {"error_description": error.message})
-        return landing.redirect(site, 303)
-    target = target_of(accounts, [flow.referrer])
+        return _redirect_to_site(context, error)
+    target = sign_in_target(context, [state.flow.referrer])
     try:
-        address = await _landing(accounts, asked, flow, kept, fields, target)
+        profile = await fetch_profile(context, state, fields)
+        result = await _sign_in(context, request, state.flow, profile, target)
+        url = await _result_url(context, request, profile, result, target)
     except OAuthError as error:
-        told = {"error": error.error, "error_description": error.description}
-        address = with_fragment(with_query(target, told), told)
+        members = {"error": error.error, "error_description": error.description}
+        url = with_fragment(with_query(target, members), members)
     except AuthError as error:
-        address = landing.failed(target, error, in_query=True)
+        url = landing.error_url(target, error, in_query=True)
     except (DatabaseError, Disconnected, PoolTimeout) as error:
-        address = landing.failed(target, refusal_of(error), in_query=True)
-    return landing.redirect(address, 302)
+        url = landing.error_url(target, error_from_database(error), in_query=True)
+    return landing.redirect(url, 302)
 
 
-async def _landing(
-    accounts: Accounts, asked: Asked, flow: Flow, kept: Kept, fields: Mapping[str, str], target: str
-) -> str:
-    """Give the address of a browser whose sign-in succeeds. Raises: AuthError, OAuthError, and as the database does."""
-    if fields.get("error"):
-        # Words of the provider, or of whoever made this address: shown, and no more.
-        raise OAuthError(fields["error"][:_MOST_WORDS], fields.get("error_description", "")[:_MOST_WORDS])
-    if not (fields.get("code") or fields.get("oauth_verifier")):
-        raise rejections.NO_CODE()
-    provider = await _provider_of(accounts, flow)
-    grant, person = await _asked_provider(accounts, _Back(flow, kept, provider, fields))
-    tokens = ProviderTokens(grant.access_token, grant.refresh_token)
-    arrived = await _arrive(accounts, asked, flow, provider.name, person, tokens, target)
-    await arrived.entry.tell(accounts, asked.device.address)
-    if arrived.begun is None:
-        return landing.with_code(target, arrived.code)
-    shown = await accounts.session_shown(*arrived.begun)
-    more = {"provider_token": tokens.access, "provider_refresh_token": tokens.refresh}
-    return landing.granted(target, shown, more)
+def _read_fields(request: AuthRequest) -> dict[str, str]:
+    """Read the fields of the query and of a form, the first of each name. Values that Postgres cannot store are dropped."""
+    texts = [request.http.query]
+    media_type = (header(request.http.headers, "content-type") or "").partition(";")[0].strip().lower()
+    if request.http.method == "POST" and media_type == _FORM:
+        texts.append(request.body.decode("utf-8", "replace"))
+    fields: dict[str, str] = {}
+    for text in texts:
+        try:
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        except ValueError:
+            continue
+        for name, value in pairs:
+            if "\0" not in name + value:
+                fields.setdefault(name, value)
+    return fields
 
 
-async def _provider_of(accounts: Accounts, flow: Flow) -> Provider:
-    """Give the provider that a flow names. Raises: AuthError (400) if it was closed meanwhile."""
-    try:
-        async with accounts.transaction() as transaction:
-            return await find_provider(accounts, transaction, flow.provider_type)
-    except AuthError as error:
-        if error.code is not Code.VALIDATION_FAILED:
-            raise
-        raise AuthError(Code.OAUTH_PROVIDER_NOT_SUPPORTED, error.message) from None
+async def _claim_state(
+    context: EndpointContext, request: AuthRequest, fields: Mapping[str, str]
+) -> ClaimedState:
+    """Claim the state that the browser brings. Raises: AuthError (400, 422)."""
+    if not fields.get("state"):
+        raise rejections.NO_STATE()
+    async with context.transaction() as transaction:
+        return await states.claim(context, transaction, request, fields["state"])
 
 
-async def _arrive(
-    accounts: Accounts,
-    asked: Asked,
-    flow: Flow,
-    provider: str,
-    person: ProviderUser,
-    tokens: ProviderTokens,
-    target: str,
-) -> _Arrived:
-    """Let a person in: by a session, or by the code of a PKCE flow; or only keep the account. Raises: AuthError."""
-    new_id, deed, begun, code = None, _deed(flow), None, ""
-    if deed is None:
-        new_id = await linking.admit(accounts, provider, person, client=asked.device.address)
-    trying = noted(accounts, asked, provider, subject="" if deed else person.subject)
-    async with trying, accounts.transaction() as transaction:
-        entry = await _entered(accounts, transaction, flow, provider, person, new_id, target)
-        more = trail(accounts, asked, entry, provider, deed)
-        if entry.refusal is None and flow.challenge is None:
-            more += audit.login(accounts, asked, entry.user, provider, Method.OAUTH)
-            granted = await accounts.begin_session(
-                transaction, entry.user, Method.OAUTH, asked.device, more=more
+async def _sign_in(
+    context: EndpointContext, request: AuthRequest, flow: FlowState, profile: ProviderProfile, target: str
+) -> _SignInResult:
+    """Sign a user in, link his identity or create his account, and write the session or the code. Raises: AuthError."""
+    purpose, provider, client = _purpose_of(flow), profile.provider, request.device.address
+    new_id = None
+    if purpose is None:  # the hook may take seconds: asked before the transaction
+        new_id = await external_sign_in.ask_hook(context, provider, profile.user, client=client)
+    subject = "" if purpose else profile.user.subject
+    async with (
+        failures_logged(context, request, provider, subject=subject),
+        context.transaction() as transaction,
+    ):
+        account = await _choose_account(context, transaction, flow, profile, new_id, target)
+        entries = sign_in_entries(context, request, account, provider, purpose)
+        if account.rejection is not None:  # the account is stored, without a session, until it is confirmed
+            if entries:
+                await transaction.run(*entries)
+            return _SignInResult(account, None, "")
+        if flow.challenge is not None:  # PKCE: the application exchanges a code for the session
+            if entries:
+                await transaction.run(*entries)
+            code = await flow_state.complete(
+                transaction, flow, account.user.id, context.vault, profile.tokens
             )
-            begun = (await account.again(transaction, entry.user.id), granted)
-        elif entry.refusal is None:
-            code = await flow_state.complete(transaction, flow, entry.user.id, accounts.vault, tokens)
-        if begun is None and more:
-            await transaction.run(*more)
-    return _Arrived(entry, begun, code)
+            return _SignInResult(account, None, code)
+        entries += audit.login(context, request, account.user, provider, SignInMethod.OAUTH)
+        grant = await context.start_session(
+            transaction, account.user, SignInMethod.OAUTH, request.device, more=entries
+        )
+        user = await account_changes.reload(transaction, account.user.id)
+        return _SignInResult(account, (user, grant), "")
 
 
-async def _asked_provider(accounts: Accounts, back: _Back) -> tuple[Grant, ProviderUser]:
-    """Give what the provider says of its user. Raises: AuthError, OAuthError."""
-    provider, fields = back.provider, back.fields
-    issuer = fields.get("iss")
-    if issuer is not None and provider.issuer and issuer != provider.issuer:
-        raise rejections.WRONG_ISSUER()
-    arrival = Arrival(fields, callback_address(accounts, provider), back.kept.code_verifier, back.kept.secret)
-    # A browser waits here: it shall read of the provider's silence before the request itself is given up.
-    limit_s = float(accounts.settings.max_request_duration) * _SHARE_OF_TIME
-    try:
-        async with asyncio.timeout(limit_s):
-            grant = await provider.exchange(arrival)
-            return grant, await provider.user(grant, fields)
-    except TimeoutError:
-        raise AuthError(Code.UNEXPECTED_FAILURE, f"{provider.name} did not answer in time", 503) from None
-    except ProviderFailed as error:
-        if error.error:
-            raise OAuthError(error.error, error.description) from None
-        raise AuthError(Code.UNEXPECTED_FAILURE, error.description) from None
-
-
-async def _entered(
-    accounts: Accounts,
+async def _choose_account(
+    context: EndpointContext,
     transaction: Transaction,
-    flow: Flow,
-    provider: str,
-    person: ProviderUser,
+    flow: FlowState,
+    profile: ProviderProfile,
     new_id: UUID | None,
     target: str,
-) -> Entry:
+) -> ExternalSignIn:
+    """Link to the flow's user, accept its invitation, or else find or create the account of the identity."""
     if flow.linking_target_id is not None:
-        return await joining.link(
-            accounts, transaction, flow.linking_target_id, provider, person, target=target
+        return await identity_linking.link(
+            context, transaction, flow.linking_target_id, profile.provider, profile.user, target=target
         )
     if flow.invite_token:
-        return await joining.accept_invite(accounts, transaction, flow.invite_token, provider, person)
-    return await linking.enter(
-        accounts,
+        return await identity_linking.accept_invite(
+            context, transaction, flow.invite_token, profile.provider, profile.user
+        )
+    return await external_sign_in.sign_in(
+        context,
         transaction,
-        provider,
-        person,
+        profile.provider,
+        profile.user,
         is_email_optional=flow.email_optional,
         new_id=new_id,
         target=target,
     )
 
 
-def _deed(flow: Flow) -> Action | None:
-    """Give what is wanted besides entering, as the audit log calls it."""
+def _purpose_of(flow: FlowState) -> AuditAction | None:
+    """Return the audit action of a flow that is more than a sign-in."""
     if flow.linking_target_id is not None:
-        return Action.IDENTITY_LINKED
-    return Action.INVITE_ACCEPTED if flow.invite_token else None
+        return AuditAction.IDENTITY_LINKED
+    return AuditAction.INVITE_ACCEPTED if flow.invite_token else None
 
 
-def _fields(asked: Asked) -> dict[str, str]:
-    """Give the fields of the query and of a form, the first of each name; what no provider sends is left out."""
-    texts = [asked.request.query]
-    kind = (header(asked.request.headers, "content-type") or "").partition(";")[0].strip().lower()
-    if asked.request.method == "POST" and kind == _FORM:
-        texts.append(asked.body.decode("utf-8", "replace"))
-    found: dict[str, str] = {}
-    for text in texts:
-        try:
-            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-        except ValueError:
-            continue
-        for name, value in pairs:
-            if "\0" not in name + value:
-                found.setdefault(name, value)
-    return found
+async def _result_url(
+    context: EndpointContext,
+    request: AuthRequest,
+    profile: ProviderProfile,
+    result: _SignInResult,
+    target: str,
+) -> str:
+    """Send the emails of a sign-in and return the URL that carries its session or its code. Raises: AuthError, the refusal."""
+    await result.account.tell(context, request.device.address)
+    if result.session is None:
+        return landing.code_url(target, result.code)
+    session = await context.session_json(*result.session)
+    tokens = {"provider_token": profile.tokens.access, "provider_refresh_token": profile.tokens.refresh}
+    return landing.session_url(target, session, tokens)
+
+
+def _redirect_to_site(context: EndpointContext, error: AuthError) -> Response:
+    members = {
+        "error": landing.error_name(error.status),
+        "error_code": error.code.value,
+        "error_description": error.message,
+    }
+    return landing.redirect(with_query(context.settings.site_url, members), 303)

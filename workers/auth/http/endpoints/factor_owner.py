@@ -1,6 +1,6 @@
-"""Who owns the factors that a request is about: the caller, signed in, not anonymous, locked while it lasts.
+"""The user whose factors a request is about: the caller, who must be signed in and not anonymous, locked meanwhile.
 
-Source: reference page "auth", sections 1.4 and 9.
+Source: docs/reference/auth.md, sections 1.4 and 9.
 """
 
 from dataclasses import dataclass
@@ -8,80 +8,82 @@ from datetime import timedelta
 from uuid import UUID
 
 from schemas.settings.auth_factors import Mfa
-from workers.auth.accounts.codes.codes import CodeLimits
-from workers.auth.accounts.codes.limits import Limit
-from workers.auth.accounts.sessions.bearer import refuse_anonymous
 from workers.auth.accounts.users import users
-from workers.auth.context import Accounts
 from workers.auth.factors import factors
 from workers.auth.factors.factor_kinds import KINDS
-from workers.auth.factors.second_factor import FactorRow, Kind
-from workers.auth.http.endpoints.present import present
+from workers.auth.factors.second_factor import FactorKind, FactorRow
+from workers.auth.http.caller import find_caller
+from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
+from workers.auth.model.bearer import reject_anonymous
+from workers.auth.model.codes import CodeLimits
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked
-from workers.auth.model.rows import Session, User
-from workers.database.interactive import Transaction
+from workers.auth.model.rate_limits import RequestLimit
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthSession, AuthUser
+from workers.database.transactions.interactive import Transaction
 
 _MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """A user who is signed in, with his session. Tokens made by hand name none, and cannot be raised."""
+class FactorOwner:
+    """A signed-in user with the session. Tokens that the project signed itself name no session, and cannot be raised."""
 
-    user: User
-    session: Session
+    user: AuthUser
+    session: AuthSession
 
 
-async def owner(accounts: Accounts, asked: Asked, transaction: Transaction) -> Owner:
-    """Find who calls and keep others from changing the user; clients that act for him are not he. Raises: AuthError (401, 403)."""
-    bearer = asked.bearer
-    refuse_anonymous(bearer)
+async def lock_owner(context: EndpointContext, request: AuthRequest, transaction: Transaction) -> FactorOwner:
+    """Find the caller and lock the user; OAuth clients that act for the user are rejected. Raises: AuthError (401, 403)."""
+    bearer = request.bearer
+    reject_anonymous(bearer)
     await users.lock(transaction, bearer.user_id)
-    caller = await present(accounts, asked, transaction)
+    caller = await find_caller(context, request, transaction)
     if caller.user.is_anonymous:
         raise rejections.NOT_FOR_ANONYMOUS()
     if caller.session is None:
         raise rejections.SESSION_GONE()
-    return Owner(caller.user, caller.session)
+    return FactorOwner(caller.user, caller.session)
 
 
-async def named_factor(transaction: Transaction, asked: Asked, user: User, name: str = "id") -> FactorRow:
+async def path_factor(
+    transaction: Transaction, request: AuthRequest, user: AuthUser, name: str = "id"
+) -> FactorRow:
     """Find the factor of a user that the path names. Raises: AuthError (404)."""
-    found = await factors.find(transaction, read_id(asked.parameters[name]), user.id)
-    if found is None:
+    factor = await factors.find(transaction, read_id(request.parameters[name]), user.id)
+    if factor is None:
         raise rejections.FACTOR_NOT_FOUND()
-    return found
+    return factor
 
 
 def read_id(text: str) -> UUID:
-    """Read the id of a factor. Raises: AuthError (404)."""
+    """Parse the id of a factor. Raises: AuthError (404)."""
     try:
         return UUID(text)
     except ValueError:
         raise rejections.FACTOR_ID() from None
 
 
-def kind_named(name: str) -> Kind:
-    """Give the kind of a `factor_type`. Raises: AuthError (400)."""
+def kind_named(name: str) -> FactorKind:
+    """Return the kind of a `factor_type`. Raises: AuthError (400)."""
     if name not in KINDS:
         raise rejections.FACTOR_TYPE(kinds=", ".join(KINDS))
     return KINDS[name]
 
 
-def refuse_switched_off(accounts: Accounts, kind: Kind, name: str) -> None:
-    """Raise if the settings do not take answers of a kind. Raises: AuthError (422)."""
-    if not kind.switches(accounts.settings.mfa).may_verify:
+def reject_disabled_kind(context: EndpointContext, kind: FactorKind, name: str) -> None:
+    """Raise if the settings disable verification of a kind. Raises: AuthError (422)."""
+    if not kind.switches(context.settings.mfa).may_verify:
         raise AuthError(kind.verify_off, f"Verifying a factor of type {name} is not enabled")
 
 
 def challenge_limits(mfa: Mfa) -> CodeLimits:
-    """Give how long a challenge lives, and at which wrong answer it dies."""
+    """Return how long a challenge is valid, and at which wrong answer it becomes invalid."""
     lifetime = timedelta(seconds=mfa.challenge_expiry_duration)
-    return CodeLimits(lifetime, factors.MOST_FAILED_OF_CHALLENGE)
+    return CodeLimits(lifetime, factors.MAX_FAILED_OF_CHALLENGE)
 
 
-def answer_limit(mfa: Mfa, what: str) -> Limit:
-    """Give how often one address may ask for challenges, or answer them."""
-    return Limit(f"factor_{what}", mfa.rate_limit_challenge_and_verify, _MINUTE_S)
+def answer_limit(mfa: Mfa, what: str) -> RequestLimit:
+    """Return how often one address may request challenges, or answer them."""
+    return RequestLimit(f"factor_{what}", mfa.rate_limit_challenge_and_verify, _MINUTE_S)

@@ -1,6 +1,6 @@
-"""Second factors: enrolled, challenged, removed; answers stand in `factor_answers.py`.
+"""Second factors: enroll, challenge, remove; `factor_answers.py` handles answers.
 
-Source: reference page "auth", sections 9.1, 9.2 and 9.4.
+Source: docs/reference/auth.md, sections 9.1, 9.2 and 9.4.
 """
 
 from datetime import timedelta
@@ -9,35 +9,35 @@ from uuid import uuid4
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes.limits import take
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import sessions
 from workers.auth.accounts.users import users
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
 from workers.auth.factors import factors
-from workers.auth.factors.factor_notices import Change, tell
-from workers.auth.factors.second_factor import ChallengeWish, Enrolment, NewChallenge
+from workers.auth.factors.factor_notices import FactorChange, send_notice
+from workers.auth.factors.second_factor import ChallengeRequest, Enrolment, NewChallenge
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.factor_owner import (
     answer_limit,
     challenge_limits,
     kind_named,
-    named_factor,
-    owner,
-    refuse_switched_off,
+    lock_owner,
+    path_factor,
+    reject_disabled_kind,
 )
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
+from workers.auth.model.rate_limits import count_request
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.user_json import JsonObject
 from workers.database.errors import DatabaseError
-from workers.database.interactive import Transaction
+from workers.database.transactions.interactive import Transaction
 
-_SAME_MOMENT = "mfa_factors_last_challenged_at_key"
-_MOST_TRIES = 5
+_SAME_TIME = "mfa_factors_last_challenged_at_key"
+_MAX_TRIES = 5
 
 
-class Enrolling(msgspec.Struct):
-    """A factor that somebody wants to have."""
+class FactorEnrollBody(msgspec.Struct):
+    """A factor to be enrolled."""
 
     factor_type: str = ""
     friendly_name: str = ""
@@ -45,90 +45,93 @@ class Enrolling(msgspec.Struct):
     phone: str = ""
 
 
-class Challenging(msgspec.Struct):
+class FactorChallengeBody(msgspec.Struct):
     """How a code is to be sent."""
 
     channel: str = ""
 
 
-async def enroll(accounts: Accounts, asked: Asked) -> Response:
-    """Begin a factor; its first right answer sets it up. Raises: AuthError as the table of section 9.1 lists them."""
-    body, mfa, now = asked.read(Enrolling), accounts.settings.mfa, accounts.now()
-    async with accounts.transaction() as transaction:
-        caller = await owner(accounts, asked, transaction)
+async def enroll(context: EndpointContext, request: AuthRequest) -> Response:
+    """Start a factor; its first correct answer verifies it. Raises: AuthError, as the table of section 9.1 lists them."""
+    body, mfa, now = request.read(FactorEnrollBody), context.settings.mfa, context.now()
+    async with context.transaction() as transaction:
+        caller = await lock_owner(context, request, transaction)
         kind = kind_named(body.factor_type)
         if not kind.switches(mfa).may_enroll:
             raise AuthError(kind.enroll_off, f"Enrolling a factor of type {body.factor_type} is not enabled")
         expired = now - timedelta(seconds=mfa.factor_expiry_duration)
         await factors.forget_stale(transaction, caller.user.id, expired)
-        wanted = Enrolment(uuid4(), body.friendly_name, body.issuer, body.phone)
-        new = await kind.enroll(accounts, transaction, caller.user, wanted)
+        enrolment = Enrolment(uuid4(), body.friendly_name, body.issuer, body.phone)
+        new = await kind.enroll(context, transaction, caller.user, enrolment)
         user = await users.find_by_id(transaction, caller.user.id) or caller.user
-        factors.refuse_enrolment(user, caller.session, mfa, body.friendly_name)
-        await factors.add(transaction, user.id, wanted, body.factor_type, new, now)
-        traits = {"factor_id": str(wanted.id), "factor_type": body.factor_type}
-        await audit.record(accounts, transaction, asked, Action.FACTOR_IN_PROGRESS, user, traits)
-    shown: Shown = {
-        "id": str(wanted.id),
+        factors.reject_enrolment(user, caller.session, mfa, body.friendly_name)
+        await factors.add(transaction, user.id, enrolment, body.factor_type, new, now)
+        traits = {"factor_id": str(enrolment.id), "factor_type": body.factor_type}
+        await audit.record(context, transaction, request, AuditAction.FACTOR_IN_PROGRESS, user, traits)
+    body_json: JsonObject = {
+        "id": str(enrolment.id),
         "type": body.factor_type,
         "friendly_name": body.friendly_name,
-        **new.shown,
+        **new.body,
         **(new.draw() if new.draw else {}),
     }
-    return answer(shown)
+    return json_response(body_json)
 
 
-async def challenge(accounts: Accounts, asked: Asked) -> Response:
-    """Ask for an answer of a factor. Raises: AuthError."""
-    mfa = accounts.settings.mfa
-    await take(accounts.database, answer_limit(mfa, "challenge"), asked.device.address)
-    channel, body = asked.read(Challenging).channel, asked.read(dict[str, object])
-    wish = ChallengeWish(channel, asked.device.address, body)
-    for left in reversed(range(_MOST_TRIES)):
+async def challenge(context: EndpointContext, request: AuthRequest) -> Response:
+    """Create a challenge of a factor. Raises: AuthError."""
+    mfa = context.settings.mfa
+    await count_request(context.database, answer_limit(mfa, "challenge"), request.device.address)
+    channel, body = request.read(FactorChallengeBody).channel, request.read(dict[str, object])
+    challenge_request = ChallengeRequest(channel, request.device.address, body)
+    for left in reversed(range(_MAX_TRIES)):
         try:
-            async with accounts.transaction() as transaction:
-                shown, made = await _begin(accounts, asked, transaction, wish)
+            async with context.transaction() as transaction:
+                challenge_json, new = await _begin(context, request, transaction, challenge_request)
             break
         except DatabaseError as error:
-            # No two factors of all users may have been challenged in the same microsecond.
-            if error.constraint != _SAME_MOMENT or not left:
+            # A unique index forbids that two factors, of any users, are challenged in the same microsecond.
+            if error.constraint != _SAME_TIME or not left:
                 raise
-    if made.send is not None:
-        await made.send()
-    return answer(shown)
+    if new.send is not None:
+        await new.send()
+    return json_response(challenge_json)
 
 
-async def remove(accounts: Accounts, asked: Asked) -> Response:
-    """Remove a factor; sessions that it raised drop to aal1. Raises: AuthError (404, 422)."""
-    async with accounts.transaction() as transaction:
-        caller = await owner(accounts, asked, transaction)
-        factor = await named_factor(transaction, asked, caller.user)
-        factors.refuse_removal(caller.user, caller.session, factor)
+async def remove(context: EndpointContext, request: AuthRequest) -> Response:
+    """Delete a factor; sessions that it raised drop to aal1. Raises: AuthError (404, 422)."""
+    async with context.transaction() as transaction:
+        caller = await lock_owner(context, request, transaction)
+        factor = await path_factor(transaction, request, caller.user)
+        factors.reject_removal(caller.user, caller.session, factor)
         await factors.remove(transaction, factor.id)
         await sessions.lower_level(transaction, factor.id)
         traits = {"factor_id": str(factor.id), "factor_type": factor.factor_type}
-        await audit.record(accounts, transaction, asked, Action.FACTOR_UNENROLLED, caller.user, traits)
+        await audit.record(context, transaction, request, AuditAction.FACTOR_UNENROLLED, caller.user, traits)
     if factor.is_verified:
-        await tell(accounts, caller.user, Change.UNENROLLED, factor.factor_type)
-    return answer({"id": str(factor.id)})
+        await send_notice(context, caller.user, FactorChange.UNENROLLED, factor.factor_type)
+    return json_response({"id": str(factor.id)})
 
 
 async def _begin(
-    accounts: Accounts, asked: Asked, transaction: Transaction, wish: ChallengeWish
-) -> tuple[Shown, NewChallenge]:
-    """Keep a challenge, and give what its caller is told and what must be sent."""
-    mfa, now = accounts.settings.mfa, accounts.now()
+    context: EndpointContext,
+    request: AuthRequest,
+    transaction: Transaction,
+    challenge_request: ChallengeRequest,
+) -> tuple[JsonObject, NewChallenge]:
+    """Store a challenge; return the body of the response and what must be sent."""
+    mfa, now = context.settings.mfa, context.now()
     limits, id = challenge_limits(mfa), uuid4()
-    caller = await owner(accounts, asked, transaction)
-    factor = await named_factor(transaction, asked, caller.user)
+    caller = await lock_owner(context, request, transaction)
+    factor = await path_factor(transaction, request, caller.user)
     kind = kind_named(factor.factor_type)
-    refuse_switched_off(accounts, kind, factor.factor_type)
-    factors.refuse_shortcut(caller.user, caller.session, factor)
+    reject_disabled_kind(context, kind, factor.factor_type)
+    factors.reject_unverified_shortcut(caller.user, caller.session, factor)
     await factors.forget_challenges(transaction, factor.id, limits.lifetime, now)
-    await factors.refuse_guessing(transaction, factor.id, now)
-    made = await kind.challenge(accounts, transaction, caller.user, factor, wish)
-    await factors.challenge(transaction, factor, id, made, asked.device.address, now)
+    await factors.reject_guessing(transaction, factor.id, now)
+    new = await kind.challenge(context, transaction, caller.user, factor, challenge_request)
+    await factors.challenge(transaction, factor, id, new, request.device.address, now)
     traits = {"factor_id": str(factor.id), "challenge_id": str(id), "factor_type": factor.factor_type}
-    await audit.record(accounts, transaction, asked, Action.CHALLENGE_CREATED, caller.user, traits)
+    await audit.record(context, transaction, request, AuditAction.CHALLENGE_CREATED, caller.user, traits)
     expires_at = int((now + limits.lifetime).timestamp())
-    return {"id": str(id), "type": factor.factor_type, "expires_at": expires_at, **made.shown}, made
+    return {"id": str(id), "type": factor.factor_type, "expires_at": expires_at, **new.body}, new

@@ -1,107 +1,111 @@
-"""Identities in their user's hands: one more, one less. Source: reference page "auth", section 12."""
+"""Identities of the caller: link and unlink. Source: docs/reference/auth.md, section 12."""
 
 from uuid import UUID
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.users import identities, users
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import landing
-from workers.auth.federation.social import account, notices
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.users import account_changes, identities, users
+from workers.auth.delivery import user_notices
 from workers.auth.federation.social.decision import is_single_sign_on
+from workers.auth.http import landing
+from workers.auth.http.caller import find_caller
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.authorize import linking_address
-from workers.auth.http.endpoints.present import present
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import Identity, Metadata, User
-from workers.database.interactive import Transaction
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser, Metadata, UserIdentity
+from workers.database.transactions.interactive import Transaction
 
 
-async def authorize(accounts: Accounts, asked: Asked) -> Response:
-    """Send the caller to a provider whose identity he wishes to have, or tell the address. Raises: AuthError."""
-    _refuse_unless_enabled(accounts)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
+async def authorize(context: EndpointContext, request: AuthRequest) -> Response:
+    """Redirect the caller to a provider to link an identity, or return the URL. Raises: AuthError."""
+    _refuse_unless_enabled(context)
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
     if caller.user.is_sso_user:
         raise rejections.NOT_FOR_SINGLE_SIGN_ON()
-    address = await linking_address(accounts, asked, caller.user.id)
-    if asked.query("skip_http_redirect").lower() in ("true", "1", "t"):
-        return answer({"url": address})
+    address = await linking_address(context, request, caller.user.id)
+    if request.query("skip_http_redirect").lower() in ("true", "1", "t"):
+        return json_response({"url": address})
     return landing.redirect(address, 302)
 
 
-async def delete(accounts: Accounts, asked: Asked) -> Response:
-    """Take an identity from the caller. Raises: AuthError."""
-    _refuse_unless_enabled(accounts)
+async def delete(context: EndpointContext, request: AuthRequest) -> Response:
+    """Unlink an identity of the caller. Raises: AuthError."""
+    _refuse_unless_enabled(context)
     try:
-        id = UUID(asked.parameters["identity_id"])
+        id = UUID(request.parameters["identity_id"])
     except ValueError:
         raise rejections.IDENTITY_ID() from None
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        if asked.audience(caller.user.aud or "") != (caller.user.aud or ""):
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        if request.audience(caller.user.aud or "") != (caller.user.aud or ""):
             raise rejections.OTHER_AUDIENCE()
         await users.lock(transaction, caller.user.id)
-        user = await account.again(transaction, caller.user.id)
+        user = await account_changes.reload(transaction, caller.user.id)
         identity = _removable(user, id)
         await identities.remove(transaction, identity)
-        await _without(accounts, transaction, user, identity)
+        await _without(context, transaction, user, identity)
         traits = {"identity_id": str(identity.id), "provider": identity.provider}
-        await audit.record(accounts, transaction, asked, Action.IDENTITY_UNLINKED, user, traits)
-    await notices.tell_unlinked(accounts, user, identity.provider)
-    return answer({})
+        await audit.record(context, transaction, request, AuditAction.IDENTITY_UNLINKED, user, traits)
+    await user_notices.send_identity_unlinked(context, user, identity.provider)
+    return json_response({})
 
 
-def _refuse_unless_enabled(accounts: Accounts) -> None:
-    if not accounts.settings.enable_manual_linking:
+def _refuse_unless_enabled(context: EndpointContext) -> None:
+    if not context.settings.enable_manual_linking:
         raise rejections.LINKING_DISABLED()
 
 
-def _removable(user: User, id: UUID) -> Identity:
-    """Find the identity of a user that may go: not his last, and not one that his company manages."""
-    found = [each for each in user.identities if each.id == id]
-    if not found:
+def _removable(user: AuthUser, id: UUID) -> UserIdentity:
+    """Find the identity that may be removed: not the user's last one, and not one of single sign-on."""
+    matching = [identity for identity in user.identities if identity.id == id]
+    if not matching:
         raise rejections.IDENTITY_NOT_FOUND()
     if len(user.identities) < 2:
         raise rejections.LAST_IDENTITY()
-    if is_single_sign_on(found[0].provider):
+    if is_single_sign_on(matching[0].provider):
         raise rejections.NOT_FOR_SINGLE_SIGN_ON()
-    return found[0]
+    return matching[0]
 
 
-async def _without(accounts: Accounts, transaction: Transaction, user: User, gone: Identity) -> None:
-    """Bring a user's addresses and list of providers in line with the identities that are left."""
-    left = [each for each in user.identities if each.id != gone.id]
-    told: Metadata = {}
+async def _without(
+    context: EndpointContext, transaction: Transaction, user: AuthUser, gone: UserIdentity
+) -> None:
+    """Update a user's addresses and list of providers after an identity was removed."""
+    left = [identity for identity in user.identities if identity.id != gone.id]
+    claims: Metadata = {}
     if gone.provider == "phone":
-        await account.forget_phone(transaction, user.id)
+        await account_changes.forget_phone(transaction, user.id)
     elif _is_supplier(user, gone, left):
-        heir = _heir(left)
-        email = "" if heir is None else (heir.email or "")
-        is_verified = heir is not None and _is_verified(heir)
-        confirmed_at = accounts.now() if is_verified else None
+        successor = _successor(left)
+        email = "" if successor is None else (successor.email or "")
+        is_verified = successor is not None and _is_verified(successor)
+        confirmed_at = context.now() if is_verified else None
         try:
-            await account.set_email(transaction, user.id, email, confirmed_at)
+            await account_changes.set_email(transaction, user.id, email, confirmed_at)
         except AuthError as error:
-            raise rejections.EMAIL_CONFLICT() if error.code is Code.EMAIL_EXISTS else error from None
-        told = {"email": None, "email_verified": None}
-    await account.describe(transaction, user.id, told)
+            raise rejections.EMAIL_CONFLICT() if error.code is ErrorCode.EMAIL_EXISTS else error from None
+        claims = {"email": None, "email_verified": None}
+    await account_changes.describe(transaction, user.id, claims)
 
 
-def _is_supplier(user: User, gone: Identity, left: list[Identity]) -> bool:
-    """Tell whether a user has his address of an identity, and of no other."""
-    own = (user.email or "").lower()
-    return bool(own) and gone.email == own and all(each.email != own for each in left)
+def _is_supplier(user: AuthUser, gone: UserIdentity, left: list[UserIdentity]) -> bool:
+    """Return whether the user's address comes from this identity, and from no other."""
+    email = (user.email or "").lower()
+    return bool(email) and gone.email == email and all(identity.email != email for identity in left)
 
 
-def _heir(left: list[Identity]) -> Identity | None:
-    """Give the identity whose address becomes the user's: a verified one first, then the oldest."""
-    ranked = sorted((each for each in left if each.email), key=lambda each: not _is_verified(each))
+def _successor(left: list[UserIdentity]) -> UserIdentity | None:
+    """Return the identity whose address becomes the user's: a verified one first, then the oldest."""
+    ranked = sorted(
+        (identity for identity in left if identity.email), key=lambda identity: not _is_verified(identity)
+    )
     return ranked[0] if ranked else None
 
 
-def _is_verified(identity: Identity) -> bool:
+def _is_verified(identity: UserIdentity) -> bool:
     return identity.identity_data.get("email_verified") is True

@@ -1,49 +1,56 @@
-"""POST /invite: an account for somebody else, and the mail that asks him in. Source: reference page "auth", section 16.6."""
+"""POST /invite: creates a user and sends the invitation. Source: docs/reference/auth.md, section 16.6."""
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.users import users
-from workers.auth.accounts.users.addresses import normal_email
-from workers.auth.accounts.users.invitations import invited, with_invited
-from workers.auth.accounts.users.shown import user_shown
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import letters
-from workers.auth.delivery.email.mails import Mail
-from workers.auth.http.endpoints.present import acting_admin, refuse_unless_admin
-from workers.auth.http.endpoints.target import target_of
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import Metadata, User
-from workers.database.interactive import Transaction
+from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.flows.invitations import invited_user, with_invited
+from workers.auth.http.caller import acting_admin, require_admin
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.redirect_target import redirect_target
+from workers.auth.model.addresses import normal_email
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser, Metadata
+from workers.auth.model.user_json import user_json
+from workers.database.transactions.interactive import Transaction
 
 
-class Body(msgspec.Struct):
-    """Who is invited."""
+class InviteBody(msgspec.Struct):
+    """The invited address."""
 
     email: str = ""
     data: Metadata | None = None
     redirect_to: str = ""
 
 
-async def invite(accounts: Accounts, asked: Asked) -> Response:
-    """Invite somebody. Raises: AuthError (422) if the address is confirmed already."""
-    await refuse_unless_admin(accounts, asked)
-    body, client = asked.read(Body), asked.device.address
-    email, aud = normal_email(body.email), asked.audience(accounts.settings.jwt_aud)
-    accounts.outbox.refuse_address(email)
-    await accounts.outbox.refuse_unreachable(email)
-    target = target_of(accounts, asked, body.redirect_to)
+async def invite(context: EndpointContext, request: AuthRequest) -> Response:
+    """Invite a user. Raises: AuthError (422) if the address is confirmed already."""
+    await require_admin(context, request)
+    body, client = request.read(InviteBody), request.device.address
+    email, aud = normal_email(body.email), request.audience(context.settings.jwt_aud)
+    context.outbox.refuse_address(email)
+    await context.outbox.refuse_unreachable(email)
+    target = redirect_target(context, request, body.redirect_to)
 
-    async def prepare(transaction: Transaction, user: User) -> tuple[Mail, User]:
-        mail = await letters.prepare_mail(accounts, transaction, user, letters.INVITE, target, client=client)
+    async def prepare(transaction: Transaction, user: AuthUser) -> tuple[OutgoingEmail, AuthUser]:
+        mail = await code_messages.prepare_mail(
+            context, transaction, user, code_messages.INVITE, target, client=client
+        )
         await audit.record(
-            accounts, transaction, asked, Action.USER_INVITED, acting_admin(asked), audit.about(user)
+            context,
+            transaction,
+            request,
+            AuditAction.USER_INVITED,
+            acting_admin(request),
+            audit.user_traits(user),
         )
         return mail, await users.find_by_id(transaction, user.id) or user
 
-    new = invited(accounts, aud, email, body.data)
-    mail, user = await with_invited(accounts, new, client, prepare, is_invitation=True)
-    await accounts.outbox.send(mail)
-    return answer(user_shown(user))
+    new = invited_user(context, aud, email, body.data)
+    mail, user = await with_invited(context, new, client, prepare, is_invitation=True)
+    await context.outbox.send(mail)
+    return json_response(user_json(user))

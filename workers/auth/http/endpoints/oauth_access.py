@@ -1,29 +1,29 @@
-"""Who may use the endpoints of the OAuth server: nobody while it is off, and a user only by a session of his own.
+"""Access rules of the OAuth server's endpoints: none is served while the server is disabled.
 
-Source: reference page "auth", section 15.
+Source: docs/reference/auth.md, section 15.
 """
 
 from schemas.http import header
-from workers.auth.context import Accounts
+from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked
+from workers.auth.model.request import AuthRequest
 
 
-def refuse_unless_on(accounts: Accounts) -> None:
-    """Raise if the server is switched off. Raises: AuthError (404)."""
-    if not accounts.settings.oauth_server.enabled:
+def refuse_unless_on(context: EndpointContext) -> None:
+    """Check that the server is enabled. Raises: AuthError (404)."""
+    if not context.settings.oauth_server.enabled:
         raise rejections.OAUTH_SERVER_DISABLED()
 
 
-def refuse_foreign_origin(accounts: Accounts, asked: Asked) -> None:
-    """Raise if a page asks that the project does not know: none but its own may decide for a user.
+def refuse_foreign_origin(context: EndpointContext, request: AuthRequest) -> None:
+    """Check the `Origin` of a consent request: only pages of the project may decide for a user.
 
     Raises: AuthError (400).
     """
-    origin = header(asked.request.headers, "origin")
+    origin = header(request.http.headers, "origin")
     if origin is None:
         return
-    if not any(accounts.redirects.allows(each) for each in (origin, f"{origin}/")):
-        raise AuthError(Code.VALIDATION_FAILED, "unauthorized request origin")
+    if not any(context.redirects.allows(address) for address in (origin, f"{origin}/")):
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "unauthorized request origin")

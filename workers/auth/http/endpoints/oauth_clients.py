@@ -1,101 +1,103 @@
-"""Clients of the OAuth server in the hands of trusted servers. Source: reference page "auth", sections 15 and 16.8."""
+"""Administration of the OAuth server's clients. Source: docs/reference/auth.md, sections 15 and 16.8."""
 
 from uuid import UUID
 
 from schemas.http import Response
-from workers.auth.context import Accounts
-from workers.auth.delivery.email.pages import page_headers, read_page
 from workers.auth.federation.oauth_server import clients
-from workers.auth.federation.oauth_server.clients import Client, client_shown
+from workers.auth.federation.oauth_server.clients import OAuthClient, client_object
 from workers.auth.federation.oauth_server.registration import ClientBody, Registration, read_registration
+from workers.auth.http.caller import require_admin
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.oauth_access import refuse_unless_on
-from workers.auth.http.endpoints.present import refuse_unless_admin
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError, OAuthError
-from workers.auth.model.request import Asked, answer
-from workers.database.interactive import Transaction
+from workers.auth.model.pages import page_headers, read_page
+from workers.auth.model.request import AuthRequest, json_response
+from workers.database.transactions.interactive import Transaction
 
 
-async def listing(accounts: Accounts, asked: Asked) -> Response:
-    """List clients, the newest first. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    page = read_page(asked)
-    async with accounts.transaction() as transaction:
-        found, total = await clients.page(transaction, limit=page.size, offset=page.offset)
-    shown = {"clients": [client_shown(each) for each in found]}
-    return answer(shown, 200, *page_headers(asked.request.path, page, total, {}))
+async def listing(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return a page of clients, the newest first. Raises: AuthError."""
+    await _require_admin(context, request)
+    page = read_page(request)
+    async with context.transaction() as transaction:
+        rows, total = await clients.page(transaction, limit=page.size, offset=page.offset)
+    members = {"clients": [client_object(client) for client in rows]}
+    return json_response(members, 200, *page_headers(request.http.path, page, total, {}))
 
 
-async def create(accounts: Accounts, asked: Asked) -> Response:
-    """Make a client. Its secret is told here and never again. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    told = _told(asked)
-    async with accounts.transaction() as transaction:
-        made = await clients.register(transaction, told, is_dynamic=False)
-    return answer(client_shown(made.client, made.secret), 201)
+async def create(context: EndpointContext, request: AuthRequest) -> Response:
+    """Create a client. Only this response has its secret. Raises: AuthError."""
+    await _require_admin(context, request)
+    registration = _read_registration(request)
+    async with context.transaction() as transaction:
+        new = await clients.register(transaction, registration, is_dynamic=False)
+    return json_response(client_object(new.client, new.secret), 201)
 
 
-async def show(accounts: Accounts, asked: Asked) -> Response:
-    """Give a client. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    async with accounts.transaction() as transaction:
-        client = await clients.find(transaction, _id(asked))
+async def show(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return a client. Raises: AuthError."""
+    await _require_admin(context, request)
+    async with context.transaction() as transaction:
+        client = await clients.find(transaction, _id(request))
     if client is None:
         raise rejections.CLIENT_NOT_FOUND()
-    return answer(client_shown(client))
+    return json_response(client_object(client))
 
 
-async def update(accounts: Accounts, asked: Asked) -> Response:
-    """Change what is given of a client. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    async with accounts.transaction() as transaction:
-        client = await _locked(transaction, asked)
-        changed = await clients.change(transaction, client.id, _told(asked, client.registration))
-    return answer(client_shown(changed))
+async def update(context: EndpointContext, request: AuthRequest) -> Response:
+    """Change the members of a client that the body has. Raises: AuthError."""
+    await _require_admin(context, request)
+    async with context.transaction() as transaction:
+        client = await _locked(transaction, request)
+        changed = await clients.change(
+            transaction, client.id, _read_registration(request, client.registration)
+        )
+    return json_response(client_object(changed))
 
 
-async def delete(accounts: Accounts, asked: Asked) -> Response:
+async def delete(context: EndpointContext, request: AuthRequest) -> Response:
     """Delete a client; its sessions end. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    async with accounts.transaction() as transaction:
-        if not await clients.delete(transaction, _id(asked)):
+    await _require_admin(context, request)
+    async with context.transaction() as transaction:
+        if not await clients.delete(transaction, _id(request)):
             raise rejections.CLIENT_NOT_FOUND()
     return Response(204)
 
 
-async def regenerate_secret(accounts: Accounts, asked: Asked) -> Response:
-    """Give a confidential client another secret. Raises: AuthError."""
-    await _refuse(accounts, asked)
-    async with accounts.transaction() as transaction:
-        client = await _locked(transaction, asked)
+async def regenerate_secret(context: EndpointContext, request: AuthRequest) -> Response:
+    """Replace the secret of a confidential client. Raises: AuthError."""
+    await _require_admin(context, request)
+    async with context.transaction() as transaction:
+        client = await _locked(transaction, request)
         if client.registration.is_public:
-            raise AuthError(Code.VALIDATION_FAILED, "A public client has no secret")
-        made = await clients.renew_secret(transaction, client.id)
-    return answer(client_shown(made.client, made.secret))
+            raise AuthError(ErrorCode.VALIDATION_FAILED, "A public client has no secret")
+        renewed = await clients.renew_secret(transaction, client.id)
+    return json_response(client_object(renewed.client, renewed.secret))
 
 
-async def _refuse(accounts: Accounts, asked: Asked) -> None:
-    refuse_unless_on(accounts)
-    await refuse_unless_admin(accounts, asked)
+async def _require_admin(context: EndpointContext, request: AuthRequest) -> None:
+    refuse_unless_on(context)
+    await require_admin(context, request)
 
 
-def _told(asked: Asked, old: Registration | None = None) -> Registration:
+def _read_registration(request: AuthRequest, old: Registration | None = None) -> Registration:
     try:
-        return read_registration(asked.read(ClientBody), old, is_own=True)
+        return read_registration(request.read(ClientBody), old, is_own=True)
     except OAuthError as error:
-        raise AuthError(Code.VALIDATION_FAILED, error.description) from None
+        raise AuthError(ErrorCode.VALIDATION_FAILED, error.description) from None
 
 
-async def _locked(transaction: Transaction, asked: Asked) -> Client:
-    client = await clients.lock(transaction, _id(asked))
+async def _locked(transaction: Transaction, request: AuthRequest) -> OAuthClient:
+    client = await clients.lock(transaction, _id(request))
     if client is None:
         raise rejections.CLIENT_NOT_FOUND()
     return client
 
 
-def _id(asked: Asked) -> UUID:
+def _id(request: AuthRequest) -> UUID:
     try:
-        return UUID(asked.parameters["id"])
+        return UUID(request.parameters["id"])
     except ValueError:
-        raise AuthError(Code.VALIDATION_FAILED, "client_id must be an UUID", 404) from None
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "client_id must be an UUID", 404) from None

@@ -1,23 +1,23 @@
-"""GET and POST /oauth/userinfo: what a client may know of who signed in.
+"""GET and POST /oauth/userinfo: the claims of the signed-in user for a client.
 
-Source: reference page "auth", section 15; OpenID Connect Core, 5.3.
+Source: docs/reference/auth.md, section 15; OpenID Connect Core, 5.3.
 """
 
 from schemas.http import Response
-from workers.auth.context import Accounts
 from workers.auth.federation.oauth_server.scopes import claims_of
+from workers.auth.http.caller import find_caller
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.oauth_access import refuse_unless_on
-from workers.auth.http.endpoints.present import present
-from workers.auth.model.request import Asked, answer
+from workers.auth.model.request import AuthRequest, json_response
 
 
-async def userinfo(accounts: Accounts, asked: Asked) -> Response:
-    """Give the user of an access token, as far as its scopes go. Raises: AuthError (401, 403, 404)."""
-    refuse_unless_on(accounts)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction, allows_clients=True)
-    # The token may have been given for less than the session has (a refresh with fewer scopes).
-    told = asked.bearer.claims.get("scope")
+async def userinfo(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the claims of an access token's user that its scopes allow. Raises: AuthError (401, 403, 404)."""
+    refuse_unless_on(context)
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction, allows_clients=True)
+    # The token may have fewer scopes than the session (after a refresh with fewer scopes).
+    token_scope = request.bearer.claims.get("scope")
     granted = set((caller.session.scopes or "").split()) if caller.session else set()
-    scopes = granted & set(told.split()) if isinstance(told, str) else set()
-    return answer({"sub": str(caller.user.id), **claims_of(caller.user, scopes)})
+    scopes = granted & set(token_scope.split()) if isinstance(token_scope, str) else set()
+    return json_response({"sub": str(caller.user.id), **claims_of(caller.user, scopes)})

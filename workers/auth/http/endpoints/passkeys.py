@@ -1,7 +1,7 @@
-"""Everything under /passkeys: making one, signing in with one, and the list of one's own.
+"""Everything under /passkeys: registration, sign-in, and the caller's list.
 
-Registration is for confirmed people of the project's own: no anonymous user, none of single sign-on. Who has a second
-factor needs it to add or delete a passkey, which would else be a way around it. Source: reference page "auth", section 10.
+Only confirmed users may register: not anonymous ones, and not those of single sign-on. A user with a second factor needs it
+to add or delete a passkey; otherwise a passkey would bypass the factor. Source: docs/reference/auth.md, section 10.
 """
 
 from datetime import timedelta
@@ -10,249 +10,269 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes.limits import Limit, take
-from workers.auth.accounts.passwords.login_failures import noted
-from workers.auth.accounts.sessions.claims import Method, is_enough
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.passwords.login_failures import failures_logged
 from workers.auth.accounts.users import users
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
 from workers.auth.factors import passkeys, webauthn_rules
-from workers.auth.factors.passkeys import Passkey, Purpose
+from workers.auth.factors.passkeys import ChallengePurpose, PasskeyRow
 from workers.auth.factors.relying_party import relying_party
-from workers.auth.factors.webauthn_credentials import Assertion, Unverified
+from workers.auth.factors.webauthn_credentials import Unverified, WebauthnAssertion
 from workers.auth.flows import captcha
-from workers.auth.http.endpoints.present import Present, present
+from workers.auth.http.caller import SignedInCaller, find_caller
+from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.claims import SignInMethod, is_enough
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.rate_limits import RequestLimit, count_request
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser
+from workers.auth.model.user_json import JsonObject
+from workers.database.transactions.interactive import Transaction
 
-_MOST_NAME = 120
+_MAX_NAME = 120
 _PROVIDER = "passkey"
 
 
-class Verification(msgspec.Struct):
-    """What a browser brings when its authenticator has answered."""
+class PasskeyVerificationBody(msgspec.Struct):
+    """The response of an authenticator."""
 
     challenge_id: str = ""
-    credential: Shown | None = None
+    credential: JsonObject | None = None
 
 
-class Naming(msgspec.Struct):
-    """What of a passkey its owner may change."""
+class PasskeyNameBody(msgspec.Struct):
+    """The new name of a passkey."""
 
     friendly_name: str = ""
 
 
-def refuse_if_off(accounts: Accounts) -> None:
-    """Raise unless the project has passkeys. Raises: AuthError (404)."""
-    if not accounts.settings.passkey.enabled:
+def require_passkeys(context: EndpointContext) -> None:
+    """Raise unless passkeys are enabled. Raises: AuthError (404)."""
+    if not context.settings.passkey.enabled:
         raise rejections.PASSKEYS_DISABLED()
 
 
-async def registration_options(accounts: Accounts, asked: Asked) -> Response:
-    """Give what a browser needs to make a passkey for the caller. Raises: AuthError."""
-    refuse_if_off(accounts)
-    await _take(accounts, asked)
-    own, challenge = accounts.settings, webauthn_rules.new_challenge()
-    async with accounts.transaction() as transaction:
-        user = await _registrant(accounts, asked, transaction)
-        await passkeys.refuse_beyond(transaction, user.id, own.passkey.max_passkeys_per_user)
+async def registration_options(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the options by which a browser creates a passkey for the caller. Raises: AuthError."""
+    require_passkeys(context)
+    await _take(context, request)
+    settings, challenge = context.settings, webauthn_rules.new_challenge()
+    async with context.transaction() as transaction:
+        user = await _registrant(context, request, transaction)
+        await passkeys.reject_beyond_limit(transaction, user.id, settings.passkey.max_passkeys_per_user)
         options = webauthn_rules.creation_options(
-            relying_party(own),
+            relying_party(settings),
             user,
             challenge,
-            await passkeys.known(transaction, user.id),
-            _lasts_s(accounts),
+            await passkeys.credentials_of(transaction, user.id),
+            _lifetime_s(context),
             is_passkey=True,
         )
-        return await _challenge(accounts, transaction, Purpose.REGISTRATION, challenge, options, user.id)
+        return await _challenge(
+            context, transaction, ChallengePurpose.REGISTRATION, challenge, options, user.id
+        )
 
 
-async def registration_verify(accounts: Accounts, asked: Asked) -> Response:
-    """Keep the passkey that an authenticator has made. Raises: AuthError."""
-    refuse_if_off(accounts)
-    id, credential = _answered(asked)
-    async with accounts.transaction() as transaction:
-        user = await _registrant(accounts, asked, transaction)
+async def registration_verify(context: EndpointContext, request: AuthRequest) -> Response:
+    """Store the passkey that an authenticator has created. Raises: AuthError."""
+    require_passkeys(context)
+    id, credential = _read_response(request)
+    async with context.transaction() as transaction:
+        user = await _registrant(context, request, transaction)
         challenge = await passkeys.take_challenge(
-            transaction, id, Purpose.REGISTRATION, accounts.now(), user.id
+            transaction, id, ChallengePurpose.REGISTRATION, context.now(), user.id
         )
     if challenge is None:
         raise rejections.WEBAUTHN_CHALLENGE_EXPIRED()
     try:
-        made = webauthn_rules.verify_creation(relying_party(accounts.settings), challenge, credential)
+        new = webauthn_rules.verify_creation(relying_party(context.settings), challenge, credential)
     except Unverified as error:
         raise rejections.PASSKEY_UNVERIFIED(reason=error) from None
-    async with accounts.transaction() as transaction:
+    async with context.transaction() as transaction:
         await users.lock(transaction, user.id)
-        user = await _registrant(accounts, asked, transaction)
-        await passkeys.refuse_beyond(transaction, user.id, accounts.settings.passkey.max_passkeys_per_user)
-        passkey = await passkeys.add(transaction, user.id, made)
-        await _record(accounts, transaction, asked, Action.PASSKEY_CREATED, user, passkey.id)
-    return answer(passkeys.passkey_shown(passkey))
+        user = await _registrant(context, request, transaction)
+        await passkeys.reject_beyond_limit(
+            transaction, user.id, context.settings.passkey.max_passkeys_per_user
+        )
+        passkey = await passkeys.add(transaction, user.id, new)
+        await _record(context, transaction, request, AuditAction.PASSKEY_CREATED, user, passkey.id)
+    return json_response(passkeys.passkey_json(passkey))
 
 
-async def authentication_options(accounts: Accounts, asked: Asked) -> Response:
-    """Give what a browser needs to offer the passkeys of whoever sits there. Raises: AuthError."""
-    refuse_if_off(accounts)
-    await _take(accounts, asked)
-    await captcha.check(accounts, asked)
+async def authentication_options(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the options by which a browser offers the user's passkeys. Raises: AuthError."""
+    require_passkeys(context)
+    await _take(context, request)
+    await captcha.check(context, request)
     challenge = webauthn_rules.new_challenge()
     options = webauthn_rules.request_options(
-        relying_party(accounts.settings), challenge, [], _lasts_s(accounts)
+        relying_party(context.settings), challenge, [], _lifetime_s(context)
     )
-    async with accounts.transaction() as transaction:
-        return await _challenge(accounts, transaction, Purpose.AUTHENTICATION, challenge, options)
+    async with context.transaction() as transaction:
+        return await _challenge(context, transaction, ChallengePurpose.AUTHENTICATION, challenge, options)
 
 
-async def authentication_verify(accounts: Accounts, asked: Asked) -> Response:
-    """Give a session to who holds a passkey. Raises: AuthError."""
-    refuse_if_off(accounts)
-    id, credential = _answered(asked)
-    async with accounts.transaction() as transaction:
-        challenge = await passkeys.take_challenge(transaction, id, Purpose.AUTHENTICATION, accounts.now())
+async def authentication_verify(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return a session for a valid assertion of a passkey. Raises: AuthError."""
+    require_passkeys(context)
+    id, credential = _read_response(request)
+    async with context.transaction() as transaction:
+        challenge = await passkeys.take_challenge(
+            transaction, id, ChallengePurpose.AUTHENTICATION, context.now()
+        )
     if challenge is None:
         raise rejections.WEBAUTHN_CHALLENGE_EXPIRED()
-    async with noted(accounts, asked, _PROVIDER) as trying, accounts.transaction() as transaction:
+    # The challenge is deleted and committed by now, so a failed assertion cannot be tried again.
+    async with failures_logged(context, request, _PROVIDER) as attempt, context.transaction() as transaction:
         try:
             passkey = await _locked(transaction, webauthn_rules.credential_id(credential))
-            trying.user = user = await users.find_by_id(transaction, passkey.user_id)
-            used = _used(accounts, passkey, challenge, credential)
+            attempt.user = user = await users.find_by_id(transaction, passkey.user_id)
+            used = _verify_assertion(context, passkey, challenge, credential)
         except Unverified as error:
             raise rejections.PASSKEY_UNVERIFIED(reason=error) from None
         if user is None or user.deleted_at is not None:
             raise rejections.NO_WEBAUTHN_CREDENTIAL()
-        if user.is_banned(accounts.now()):
+        if user.is_banned(context.now()):
             raise rejections.USER_BANNED()
-        _refuse_unconfirmed(user)
+        _reject_unconfirmed(user)
         await passkeys.keep_use(transaction, passkey, used)
-        more = audit.login(accounts, asked, user, _PROVIDER, Method.PASSKEY, passkey_id=str(passkey.id))
-        granted = await accounts.begin_session(transaction, user, Method.PASSKEY, asked.device, more=more)
-        found = await users.find_by_id(transaction, user.id)
-    return answer(await accounts.session_shown(found or user, granted))
+        more = audit.login(
+            context, request, user, _PROVIDER, SignInMethod.PASSKEY, passkey_id=str(passkey.id)
+        )
+        grant = await context.start_session(
+            transaction, user, SignInMethod.PASSKEY, request.device, more=more
+        )
+        current = await users.find_by_id(transaction, user.id)
+    return json_response(await context.session_json(current or user, grant))
 
 
-async def listing(accounts: Accounts, asked: Asked) -> Response:
+async def listing(context: EndpointContext, request: AuthRequest) -> Response:
     """List the caller's passkeys. Raises: AuthError."""
-    refuse_if_off(accounts)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        return answer(passkeys.passkeys_shown(await passkeys.of_user(transaction, caller.user.id)))
+    require_passkeys(context)
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        return json_response(passkeys.passkeys_json(await passkeys.of_user(transaction, caller.user.id)))
 
 
-async def update(accounts: Accounts, asked: Asked) -> Response:
-    """Name one of the caller's passkeys. Raises: AuthError."""
-    refuse_if_off(accounts)
-    name = asked.read(Naming).friendly_name.strip()
-    if not 1 <= len(name) <= _MOST_NAME or "\0" in name:
-        raise AuthError(Code.VALIDATION_FAILED, f"friendly_name must have 1 to {_MOST_NAME} characters")
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        passkey = await passkeys.rename(transaction, caller.user.id, passkey_id(asked, "id"), name)
-        await _record(accounts, transaction, asked, Action.PASSKEY_UPDATED, caller.user, passkey.id)
-    return answer(passkeys.passkey_shown(passkey))
+async def update(context: EndpointContext, request: AuthRequest) -> Response:
+    """Rename one of the caller's passkeys. Raises: AuthError."""
+    require_passkeys(context)
+    name = request.read(PasskeyNameBody).friendly_name.strip()
+    if not 1 <= len(name) <= _MAX_NAME or "\0" in name:
+        raise AuthError(ErrorCode.VALIDATION_FAILED, f"friendly_name must have 1 to {_MAX_NAME} characters")
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        passkey = await passkeys.rename(transaction, caller.user.id, passkey_id(request, "id"), name)
+        await _record(context, transaction, request, AuditAction.PASSKEY_UPDATED, caller.user, passkey.id)
+    return json_response(passkeys.passkey_json(passkey))
 
 
-async def delete(accounts: Accounts, asked: Asked) -> Response:
-    """Forget one of the caller's passkeys. Raises: AuthError."""
-    refuse_if_off(accounts)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        _refuse_low(caller)
-        id = passkey_id(asked, "id")
+async def delete(context: EndpointContext, request: AuthRequest) -> Response:
+    """Delete one of the caller's passkeys. Raises: AuthError."""
+    require_passkeys(context)
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        _require_aal(caller)
+        id = passkey_id(request, "id")
         await passkeys.remove(transaction, caller.user.id, id)
-        await _record(accounts, transaction, asked, Action.PASSKEY_DELETED, caller.user, id)
+        await _record(context, transaction, request, AuditAction.PASSKEY_DELETED, caller.user, id)
     return Response(204)
 
 
-def passkey_id(asked: Asked, name: str) -> UUID:
-    """Give the passkey that the path names. Raises: AuthError (404)."""
+def passkey_id(request: AuthRequest, name: str) -> UUID:
+    """Parse the id of the passkey in the path. Raises: AuthError (404)."""
     try:
-        return UUID(asked.parameters[name])
+        return UUID(request.parameters[name])
     except ValueError:
         raise rejections.NO_PASSKEY() from None
 
 
 async def _record(
-    accounts: Accounts, transaction: Transaction, asked: Asked, action: Action, user: User, id: UUID
+    context: EndpointContext,
+    transaction: Transaction,
+    request: AuthRequest,
+    action: AuditAction,
+    user: AuthUser,
+    id: UUID,
 ) -> None:
-    await audit.record(accounts, transaction, asked, action, user, {"passkey_id": str(id)})
+    await audit.record(context, transaction, request, action, user, {"passkey_id": str(id)})
 
 
-async def _registrant(accounts: Accounts, asked: Asked, transaction: Transaction) -> User:
-    """Give the caller, who may add a passkey. Raises: AuthError."""
-    caller = await present(accounts, asked, transaction)
+async def _registrant(context: EndpointContext, request: AuthRequest, transaction: Transaction) -> AuthUser:
+    """Return the caller if a passkey may be added. Raises: AuthError."""
+    caller = await find_caller(context, request, transaction)
     if caller.user.is_anonymous:
         raise rejections.NOT_FOR_ANONYMOUS()
     if caller.user.is_sso_user:
-        raise AuthError(Code.USER_SSO_MANAGED, "A user of single sign-on cannot have passkeys")
-    _refuse_unconfirmed(caller.user)
-    _refuse_low(caller)
+        raise AuthError(ErrorCode.USER_SSO_MANAGED, "A user of single sign-on cannot have passkeys")
+    _reject_unconfirmed(caller.user)
+    _require_aal(caller)
     return caller.user
 
 
-async def _locked(transaction: Transaction, credential_id: bytes) -> Passkey:
-    """Find a passkey while nothing of its user changes, so that its counter moves on once a time."""
-    found = await passkeys.by_credential(transaction, credential_id)
-    if found is not None:
-        await users.lock(transaction, found.user_id)
-        found = await passkeys.by_credential(transaction, credential_id)
-    if found is None:
+async def _locked(transaction: Transaction, credential_id: bytes) -> PasskeyRow:
+    """Find a passkey and lock its user, so that its signature counter advances once per use."""
+    passkey = await passkeys.by_credential(transaction, credential_id)
+    if passkey is not None:
+        await users.lock(transaction, passkey.user_id)
+        passkey = await passkeys.by_credential(transaction, credential_id)
+    if passkey is None:
         raise rejections.NO_WEBAUTHN_CREDENTIAL()
-    return found
+    return passkey
 
 
-def _used(accounts: Accounts, passkey: Passkey, challenge: bytes, credential: Shown) -> Assertion:
-    """Judge a passkey's answer; it must say whose it is, for nobody named a user before. Raises: Unverified."""
-    if webauthn_rules.told_user_handle(credential) != webauthn_rules.user_handle(passkey.user_id):
+def _verify_assertion(
+    context: EndpointContext, passkey: PasskeyRow, challenge: bytes, credential: JsonObject
+) -> WebauthnAssertion:
+    """Verify an assertion. It must contain the user handle, because the request names no user. Raises: Unverified."""
+    if webauthn_rules.response_user_handle(credential) != webauthn_rules.user_handle(passkey.user_id):
         raise Unverified("the user handle is not that of the passkey's owner")
-    party = relying_party(accounts.settings)
-    return webauthn_rules.verify_request(party, challenge, credential, passkey.kept)
+    party = relying_party(context.settings)
+    return webauthn_rules.verify_request(party, challenge, credential, passkey.stored)
 
 
-def _refuse_unconfirmed(user: User) -> None:
-    """Raise for who has shown no address to be his own, lest he prepare an account for its true owner."""
+def _reject_unconfirmed(user: AuthUser) -> None:
+    """Raise unless the user has a confirmed address, so that an attacker cannot prepare an account for the owner of an address."""
     if user.email_confirmed_at is None and user.phone_confirmed_at is None:
-        refusal = rejections.EMAIL_NOT_CONFIRMED if user.email else rejections.PHONE_NOT_CONFIRMED
-        raise refusal(status=403)
+        template = rejections.EMAIL_NOT_CONFIRMED if user.email else rejections.PHONE_NOT_CONFIRMED
+        raise template(status=403)
 
 
-def _refuse_low(caller: Present) -> None:
-    used = caller.session.used if caller.session is not None else ()
+def _require_aal(caller: SignedInCaller) -> None:
+    used = caller.session.amr if caller.session is not None else ()
     if not is_enough(used, has_verified_factor=caller.user.has_verified_factor):
         raise rejections.PASSKEY_NEEDS_AAL2()
 
 
-def _answered(asked: Asked) -> tuple[str, Shown]:
-    body = asked.read(Verification)
+def _read_response(request: AuthRequest) -> tuple[str, JsonObject]:
+    body = request.read(PasskeyVerificationBody)
     if not body.challenge_id or body.credential is None:
-        raise AuthError(Code.VALIDATION_FAILED, "challenge_id and credential are required")
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "challenge_id and credential are required")
     return body.challenge_id, body.credential
 
 
 async def _challenge(
-    accounts: Accounts,
+    context: EndpointContext,
     transaction: Transaction,
-    purpose: Purpose,
+    purpose: ChallengePurpose,
     challenge: bytes,
-    options: Shown,
+    options: JsonObject,
     user_id: UUID | None = None,
 ) -> Response:
-    """Keep a challenge and answer with its options."""
-    expires_at = accounts.now() + timedelta(seconds=_lasts_s(accounts))
+    """Store a challenge and return its options."""
+    expires_at = context.now() + timedelta(seconds=_lifetime_s(context))
     id = await passkeys.open_challenge(transaction, purpose, challenge, expires_at, user_id)
-    return answer({"challenge_id": str(id), "options": options, "expires_at": int(expires_at.timestamp())})
+    return json_response(
+        {"challenge_id": str(id), "options": options, "expires_at": int(expires_at.timestamp())}
+    )
 
 
-def _lasts_s(accounts: Accounts) -> float:
-    return float(accounts.settings.webauthn.challenge_expiry_duration)
+def _lifetime_s(context: EndpointContext) -> float:
+    return float(context.settings.webauthn.challenge_expiry_duration)
 
 
-async def _take(accounts: Accounts, asked: Asked) -> None:
-    limit = Limit("passkey", accounts.settings.rate_limit.passkey)
-    await take(accounts.database, limit, asked.device.address)
+async def _take(context: EndpointContext, request: AuthRequest) -> None:
+    limit = RequestLimit("passkey", context.settings.rate_limit.passkey)
+    await count_request(context.database, limit, request.device.address)

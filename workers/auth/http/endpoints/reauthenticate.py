@@ -1,26 +1,30 @@
-"""GET /reauthenticate: a code for who wants to set a new password. Source: reference page "auth", section 6.5."""
+"""GET /reauthenticate: sends the code that a new password may require. Source: docs/reference/auth.md, section 6.5."""
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes import reauthentication
-from workers.auth.accounts.codes.limits import account_limit, take
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email.mails import Mail
-from workers.auth.http.endpoints.present import present
-from workers.auth.model.request import Asked, answer
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.flows import reauthentication
+from workers.auth.http.caller import find_caller
+from workers.auth.http.context import EndpointContext
+from workers.auth.model.rate_limits import account_limit, count_request
+from workers.auth.model.request import AuthRequest, json_response
 
 
-async def reauthenticate(accounts: Accounts, asked: Asked) -> Response:
+async def reauthenticate(context: EndpointContext, request: AuthRequest) -> Response:
     """Send the caller a code. Raises: AuthError."""
-    client = asked.device.address
-    await take(accounts.database, account_limit(accounts.settings.rate_limit, "reauthenticate"), client)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        message = await reauthentication.prepare(accounts, transaction, caller.user, client)
-        await audit.record(accounts, transaction, asked, Action.USER_REAUTHENTICATE_REQUESTED, caller.user)
-    if isinstance(message, Mail):
-        await accounts.outbox.send(message)
-        return answer({})
-    message_id = await message.send(accounts)
-    return answer({"message_id": message_id} if message_id else {})
+    client = request.device.address
+    await count_request(
+        context.database, account_limit(context.settings.rate_limit, "reauthenticate"), client
+    )
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        message = await reauthentication.prepare(context, transaction, caller.user, client)
+        await audit.record(
+            context, transaction, request, AuditAction.USER_REAUTHENTICATE_REQUESTED, caller.user
+        )
+    if isinstance(message, OutgoingEmail):
+        await context.outbox.send(message)
+        return json_response({})
+    message_id = await message.send(context)
+    return json_response({"message_id": message_id} if message_id else {})

@@ -1,27 +1,27 @@
-"""POST /recover: a link for who has lost the password. Nobody learns from the answer whether an address is known.
+"""POST /recover: sends a link to users who forgot the password.
 
-Source: reference page "auth", section 5.4.
+The response, its duration and the rate limits are the same for unregistered addresses. Source: docs/reference/auth.md, section 5.4.
 """
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes.limits import account_limit, take
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.users import users
-from workers.auth.accounts.users.addresses import normal_email
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import letters
 from workers.auth.flows import captcha
-from workers.auth.flows.pkce import parse_challenge
-from workers.auth.http.endpoints.target import target_of
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.redirect_target import redirect_target
 from workers.auth.model import rejections
-from workers.auth.model.request import Asked, answer
+from workers.auth.model.addresses import normal_email
+from workers.auth.model.pkce import parse_challenge
+from workers.auth.model.rate_limits import account_limit, count_request
+from workers.auth.model.request import AuthRequest, json_response
 
 
-class Body(msgspec.Struct):
-    """Who has lost the password."""
+class RecoverBody(msgspec.Struct):
+    """The address of the user who forgot the password."""
 
     email: str = ""
     code_challenge: str = ""
@@ -29,32 +29,32 @@ class Body(msgspec.Struct):
     redirect_to: str | None = None
 
 
-async def recover(accounts: Accounts, asked: Asked) -> Response:
-    """Send a link to an address that is known; say the same of one that is not. Raises: AuthError."""
-    own, client = accounts.settings, asked.device.address
-    await take(accounts.database, account_limit(own.rate_limit, "recover"), client)
-    await captcha.check(accounts, asked)
-    if not own.email.enable_signup:
+async def recover(context: EndpointContext, request: AuthRequest) -> Response:
+    """Send a link if the address is registered; respond the same if it is not. Raises: AuthError."""
+    settings, client = context.settings, request.device.address
+    await count_request(context.database, account_limit(settings.rate_limit, "recover"), client)
+    await captcha.check(context, request)
+    if not settings.email.enable_signup:
         raise rejections.EMAIL_LOGINS_DISABLED(status=400)
-    body = asked.read(Body)
+    body = request.read(RecoverBody)
     if not body.email:
         raise rejections.RECOVERY_NEEDS_EMAIL()
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
-    email, aud = normal_email(body.email), asked.audience(own.jwt_aud)
-    accounts.outbox.refuse_address(email)
-    await accounts.outbox.refuse_unreachable(email)
-    target = target_of(accounts, asked, body.redirect_to)
+    email, aud = normal_email(body.email), request.audience(settings.jwt_aud)
+    context.outbox.refuse_address(email)
+    await context.outbox.refuse_unreachable(email)
+    target = redirect_target(context, request, body.redirect_to)
     mail = None
-    async with accounts.transaction() as transaction:
-        await letters.pace(accounts, transaction, "recover", email, aud)
+    async with context.transaction() as transaction:
+        await code_messages.enforce_pause(context, transaction, "recover", email, aud)
         user = await users.find_by_email(transaction, email, aud)
         if user is None:
-            await letters.pretend(accounts, transaction, email)
+            await code_messages.count_unsent(context, transaction, email)
         else:
-            mail = await letters.prepare_mail(
-                accounts, transaction, user, letters.RECOVERY, target, challenge, client, is_paced=True
+            mail = await code_messages.prepare_mail(
+                context, transaction, user, code_messages.RECOVERY, target, challenge, client, is_paced=True
             )
-            await audit.record(accounts, transaction, asked, Action.USER_RECOVERY_REQUESTED, user)
+            await audit.record(context, transaction, request, AuditAction.USER_RECOVERY_REQUESTED, user)
     if mail is not None:
-        await accounts.outbox.send(mail)
-    return answer({})
+        await context.outbox.send(mail)
+    return json_response({})

@@ -1,6 +1,6 @@
-"""SCIM 2.0: what the service tells of itself, for those who provision users. The users themselves are not served yet.
+"""SCIM 2.0: the discovery endpoints for clients that provision users. The users themselves are not served yet.
 
-Off unless the settings want it. Source: reference page "auth", section 16.9; RFC 7643, 5 to 8; RFC 7644, 4.
+Disabled by default. Source: docs/reference/auth.md, section 16.9; RFC 7643, 5 to 8; RFC 7644, 4.
 """
 
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import orjson
 
 from schemas.http import Response
-from workers.auth.accounts.users.shown import Shown
-from workers.auth.context import Accounts
+from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.user_json import JsonObject
 
 _JSON = ("content-type", "application/scim+json")
 _CORE = "urn:ietf:params:scim:schemas:core:2.0:"
@@ -21,9 +21,9 @@ _LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 _OFF = {"supported": False}
 
 
-async def service_provider_config(accounts: Accounts, asked: Asked) -> Response:
-    """Tell which parts of SCIM there are. Raises: AuthError (404)."""
-    base = _base(accounts, asked)
+async def service_provider_config(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the supported features of SCIM. Raises: AuthError (404)."""
+    base = _base(context, request)
     return _answer(
         {
             "schemas": [f"{_CORE}ServiceProviderConfig"],
@@ -47,36 +47,36 @@ async def service_provider_config(accounts: Accounts, asked: Asked) -> Response:
     )
 
 
-async def resource_types(accounts: Accounts, asked: Asked) -> Response:
-    """List the kinds of resources. Raises: AuthError (404)."""
-    return _answer(_list(_resource_types(_base(accounts, asked))))
+async def resource_types(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the resource types. Raises: AuthError (404)."""
+    return _answer(_list(_resource_types(_base(context, request))))
 
 
-async def resource_type(accounts: Accounts, asked: Asked) -> Response:
-    """Give one kind of resources. Raises: AuthError (404)."""
-    return _answer(_one(_resource_types(_base(accounts, asked)), asked))
+async def resource_type(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return one resource type. Raises: AuthError (404)."""
+    return _answer(_one(_resource_types(_base(context, request)), request))
 
 
-async def schemas(accounts: Accounts, asked: Asked) -> Response:
-    """List the schemas of resources. Raises: AuthError (404)."""
-    return _answer(_list(_schemas(_base(accounts, asked))))
+async def schemas(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the schemas of resources. Raises: AuthError (404)."""
+    return _answer(_list(_schemas(_base(context, request))))
 
 
-async def schema(accounts: Accounts, asked: Asked) -> Response:
-    """Give the schema of a kind of resources. Raises: AuthError (404)."""
-    return _answer(_one(_schemas(_base(accounts, asked)), asked))
+async def schema(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the schema of a resource type. Raises: AuthError (404)."""
+    return _answer(_one(_schemas(_base(context, request)), request))
 
 
-def _base(accounts: Accounts, asked: Asked) -> str:
-    """Give the address of SCIM. Raises: AuthError (404) if it is off, (403) for a filter (RFC 7644, 4)."""
-    if not accounts.settings.scim.enabled:
+def _base(context: EndpointContext, request: AuthRequest) -> str:
+    """Return the base URL of SCIM. Raises: AuthError (404) if it is disabled, (403) for a filter (RFC 7644, 4)."""
+    if not context.settings.scim.enabled:
         raise rejections.SCIM_DISABLED()
-    if asked.query("filter"):
-        raise AuthError(Code.VALIDATION_FAILED, "These resources cannot be filtered", 403)
-    return f"{accounts.settings.external_url.rstrip('/')}/scim/v2"
+    if request.query("filter"):
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "These resources cannot be filtered", 403)
+    return f"{context.settings.external_url.rstrip('/')}/scim/v2"
 
 
-def _resource_types(base: str) -> list[Shown]:
+def _resource_types(base: str) -> list[JsonObject]:
     return [
         {
             "schemas": [f"{_CORE}ResourceType"],
@@ -91,8 +91,8 @@ def _resource_types(base: str) -> list[Shown]:
     ]
 
 
-def _schemas(base: str) -> list[Shown]:
-    """Describe an account in the words of SCIM: what of them it has."""
+def _schemas(base: str) -> list[JsonObject]:
+    """Return the SCIM schema of an account, with the attributes that accounts have."""
     email = (
         _attribute("value", "The address"),
         _attribute("primary", "Whether it is the account's own", kind="boolean"),
@@ -123,7 +123,7 @@ def _attribute(
     required: bool = False,
     many: bool = False,
     uniqueness: str = "none",
-) -> Shown:
+) -> JsonObject:
     return {
         "name": name,
         "type": kind,
@@ -137,11 +137,11 @@ def _attribute(
     }
 
 
-def _meta(kind: str, location: str) -> Shown:
+def _meta(kind: str, location: str) -> JsonObject:
     return {"resourceType": kind, "location": location}
 
 
-def _list(found: list[Shown]) -> Shown:
+def _list(found: list[JsonObject]) -> JsonObject:
     return {
         "schemas": [_LIST],
         "totalResults": len(found),
@@ -151,12 +151,12 @@ def _list(found: list[Shown]) -> Shown:
     }
 
 
-def _one(found: Iterable[Shown], asked: Asked) -> Shown:
-    for each in found:
-        if each["id"] == asked.parameters["id"]:
-            return each
-    raise AuthError(Code.UNKNOWN, "There is no such resource", 404)
+def _one(found: Iterable[JsonObject], request: AuthRequest) -> JsonObject:
+    for resource in found:
+        if resource["id"] == request.parameters["id"]:
+            return resource
+    raise AuthError(ErrorCode.UNKNOWN, "There is no such resource", 404)
 
 
-def _answer(body: Shown) -> Response:
+def _answer(body: JsonObject) -> Response:
     return Response(200, [_JSON, ("cache-control", "no-store")], orjson.dumps(body))

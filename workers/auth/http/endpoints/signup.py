@@ -1,40 +1,39 @@
-"""POST /signup: an account of an address and a password, or an anonymous one. Source: reference "auth", 4.1 and 4.5.
+"""POST /signup: creates a user with an address and a password, or an anonymous one.
 
-Where addresses must be confirmed, nobody learns from the answer whether one is registered: for an address that is
-confirmed already it tells of a user who does not exist.
+Where addresses must be confirmed, the response must not reveal whether an address is registered: for a confirmed one it
+contains a user that does not exist. Source: docs/reference/auth.md, sections 4.1 and 4.5.
 """
 
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes.limits import account_limit, anonymous_limit, take
-from workers.auth.accounts.codes.one_time import Kind
-from workers.auth.accounts.passwords.leaked import refuse_weak
-from workers.auth.accounts.passwords.strength import refuse_unusable
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users import newcomers, users
-from workers.auth.accounts.users.addresses import normal_email, normal_phone
-from workers.auth.accounts.users.shown import Shown, user_shown
-from workers.auth.accounts.users.users import NewUser
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import letters
-from workers.auth.delivery.email.letters import Text
-from workers.auth.delivery.email.mails import Mail
-from workers.auth.flows import captcha
-from workers.auth.flows.pkce import Challenge, parse_challenge
-from workers.auth.http.endpoints.target import target_of
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes import code_messages
+from workers.auth.accounts.codes.code_messages import CodeText
+from workers.auth.accounts.codes.one_time import CodeKind
+from workers.auth.accounts.passwords.leaked import reject_weak
+from workers.auth.accounts.passwords.strength import reject_unusable
+from workers.auth.accounts.users import users
+from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.flows import captcha, sign_up
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.redirect_target import redirect_target
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.addresses import normal_email, normal_phone
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import Metadata, User
-from workers.database.interactive import Transaction
+from workers.auth.model.pkce import CodeChallenge, parse_challenge
+from workers.auth.model.rate_limits import account_limit, anonymous_limit, count_request
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser, Metadata, NewUser
+from workers.auth.model.user_json import JsonObject, user_json
+from workers.database.transactions.interactive import Transaction
 
 
-class Body(msgspec.Struct):
-    """What a sign-up brings."""
+class SignupBody(msgspec.Struct):
+    """The body of a sign-up."""
 
     email: str = ""
     phone: str = ""
@@ -45,131 +44,149 @@ class Body(msgspec.Struct):
     code_challenge_method: str = ""
 
 
-async def signup(accounts: Accounts, asked: Asked) -> Response:
-    """Make an account, and its first session or the message that confirms its address.
+async def signup(context: EndpointContext, request: AuthRequest) -> Response:
+    """Create a user, and its first session or the message that confirms its address.
 
-    Raises: AuthError as the table of section 4.1 lists them.
+    Raises: AuthError, as the table of section 4.1 lists them.
     """
-    own = accounts.settings
-    if not own.enable_signup:
+    settings = context.settings
+    if not settings.enable_signup:
         raise rejections.SIGNUP_DISABLED()
-    body = asked.read(Body)
+    body = request.read(SignupBody)
     is_anonymous = not body.email and not body.phone
-    limit = anonymous_limit(own.rate_limit) if is_anonymous else account_limit(own.rate_limit, "signup")
-    await take(accounts.database, limit, asked.device.address)
-    await captcha.check(accounts, asked)
+    limit = (
+        anonymous_limit(settings.rate_limit) if is_anonymous else account_limit(settings.rate_limit, "signup")
+    )
+    await count_request(context.database, limit, request.device.address)
+    await captcha.check(context, request)
     if is_anonymous:
-        return answer(await _anonymous(accounts, asked, body))
+        return json_response(await _anonymous(context, request, body))
     if body.email and body.phone:
         raise AuthError(
-            Code.VALIDATION_FAILED, "Only an email address or phone number should be provided on signup."
+            ErrorCode.VALIDATION_FAILED, "Only an email address or phone number should be provided on signup."
         )
     if not body.password:
         raise rejections.NO_PASSWORD()
-    refuse_unusable(body.password, accounts.strength)
+    reject_unusable(body.password, context.strength)
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
-    email, phone = _address(accounts, body)
-    if email and own.email.enable_confirmations:
-        await accounts.outbox.refuse_unreachable(email)
-    await refuse_weak(accounts, body.password)
-    # Hashed for addresses that are known as well, so that the time does not tell them from others.
-    digest = await accounts.hashing.hash(body.password)
-    new = newcomers.newcomer(
-        accounts,
-        asked.audience(own.jwt_aud),
+    email, phone = _address(context, body)
+    if email and settings.email.enable_confirmations:
+        await context.outbox.refuse_unreachable(email)
+    await reject_weak(context, body.password)
+    # Timing: hash for registered addresses as well.
+    digest = await context.hashing.hash(body.password)
+    new = sign_up.new_user(
+        context,
+        request.audience(settings.jwt_aud),
         email=email,
         phone=phone,
         password_hash=digest,
         data=body.data,
     )
-    if newcomers.is_confirmed_at_once(accounts, new):
-        return answer(await _at_once(accounts, asked, new))
-    return answer(await _to_be_confirmed(accounts, asked, new, body, challenge))
+    if sign_up.is_confirmed_at_once(context, new):
+        return json_response(await _at_once(context, request, new))
+    return json_response(await _to_be_confirmed(context, request, new, body, challenge))
 
 
-def _address(accounts: Accounts, body: Body) -> tuple[str, str]:
-    own, outbox = accounts.settings, accounts.outbox
+def _address(context: EndpointContext, body: SignupBody) -> tuple[str, str]:
+    settings, outbox = context.settings, context.outbox
     if body.email:
-        if not own.email.enable_signup:
-            raise AuthError(Code.EMAIL_PROVIDER_DISABLED, "Email signups are disabled", 400)
+        if not settings.email.enable_signup:
+            raise AuthError(ErrorCode.EMAIL_PROVIDER_DISABLED, "Email signups are disabled", 400)
         email = normal_email(body.email)
-        if own.email.enable_confirmations:
+        if settings.email.enable_confirmations:
             outbox.refuse_address(email)
         return email, ""
-    if not own.sms.enable_signup:
-        raise AuthError(Code.PHONE_PROVIDER_DISABLED, "Phone signups are disabled", 400)
+    if not settings.sms.enable_signup:
+        raise AuthError(ErrorCode.PHONE_PROVIDER_DISABLED, "Phone signups are disabled", 400)
     phone = normal_phone(body.phone)
-    if own.sms.enable_confirmations:
+    if settings.sms.enable_confirmations:
         outbox.refuse_unsendable(phone, body.channel)
     return "", phone
 
 
-async def _at_once(accounts: Accounts, asked: Asked, new: NewUser) -> Shown:
-    """Make an account whose address counts as confirmed, and its session."""
+async def _at_once(context: EndpointContext, request: AuthRequest, new: NewUser) -> JsonObject:
+    """Create a user whose address counts as confirmed, and its session."""
 
-    async def register(transaction: Transaction, user: User) -> User | None:
+    async def register(transaction: Transaction, user: AuthUser) -> AuthUser | None:
         is_new = user.id == new.id
-        action = Action.USER_SIGNED_UP if is_new else Action.USER_REPEATED_SIGN_UP
-        await audit.record(accounts, transaction, asked, action, user, {"provider": new.provider})
+        action = AuditAction.USER_SIGNED_UP if is_new else AuditAction.USER_REPEATED_SIGN_UP
+        await audit.record(context, transaction, request, action, user, {"provider": new.provider})
         return user if is_new else None
 
-    def is_welcome() -> None:
-        pass
-
-    user, _ = await newcomers.with_account(accounts, new, asked.device.address, is_welcome, register)
+    user, _ = await sign_up.with_account(context, new, request.device.address, sign_up.allow_any, register)
     if user is None:
         raise rejections.ALREADY_REGISTERED()
-    async with accounts.transaction() as transaction:
-        more = audit.login(accounts, asked, user, new.provider, Method.PASSWORD)
-        granted = await accounts.begin_session(transaction, user, Method.PASSWORD, asked.device, more=more)
-        found = await users.find_by_id(transaction, user.id)
-    return await accounts.session_shown(found or user, granted)
+    async with context.transaction() as transaction:
+        more = audit.login(context, request, user, new.provider, SignInMethod.PASSWORD)
+        grant = await context.start_session(
+            transaction, user, SignInMethod.PASSWORD, request.device, more=more
+        )
+        current = await users.find_by_id(transaction, user.id)
+    return await context.session_json(current or user, grant)
 
 
 async def _to_be_confirmed(
-    accounts: Accounts, asked: Asked, new: NewUser, body: Body, challenge: Challenge | None
-) -> Shown:
-    """Make an account, unless there is one, and send what confirms its address."""
-    client, target, traits = asked.device.address, target_of(accounts, asked), {"provider": new.provider}
+    context: EndpointContext,
+    request: AuthRequest,
+    new: NewUser,
+    body: SignupBody,
+    challenge: CodeChallenge | None,
+) -> JsonObject:
+    """Create a user unless there is one, and send the message that confirms the address."""
+    client, traits = request.device.address, {"provider": new.provider}
 
-    async def prepare(transaction: Transaction, user: User) -> tuple[User, Mail | Text] | None:
+    async def prepare(
+        transaction: Transaction, user: AuthUser
+    ) -> tuple[AuthUser, OutgoingEmail | CodeText] | None:
         address = new.email or new.phone
-        await letters.pace(accounts, transaction, "signup", address, new.aud)
-        if newcomers.has_confirmed(user, new):
-            await letters.pretend(accounts, transaction, address)
-            await audit.record(accounts, transaction, asked, Action.USER_REPEATED_SIGN_UP, user, traits)
+        await code_messages.enforce_pause(context, transaction, "signup", address, new.aud)
+        if sign_up.has_confirmed(user, new):
+            await code_messages.count_unsent(context, transaction, address)
+            await audit.record(context, transaction, request, AuditAction.USER_REPEATED_SIGN_UP, user, traits)
             return None
-        message: Mail | Text
-        if new.email:
-            message = await letters.prepare_mail(
-                accounts, transaction, user, letters.SIGNUP, target, challenge, client, is_paced=True
-            )
-        else:
-            message = await letters.prepare_text(
-                accounts, transaction, user, Kind.CONFIRMATION, new.phone, body.channel, client, is_paced=True
-            )
-        await audit.record(accounts, transaction, asked, Action.USER_CONFIRMATION_REQUESTED, user, traits)
+        message = await _message(context, request, transaction, user, body, new, challenge)
+        await audit.record(
+            context, transaction, request, AuditAction.USER_CONFIRMATION_REQUESTED, user, traits
+        )
         return await users.find_by_id(transaction, user.id) or user, message
 
-    def is_welcome() -> None:
-        pass
-
-    prepared, _ = await newcomers.with_account(accounts, new, client, is_welcome, prepare)
+    prepared, _ = await sign_up.with_account(context, new, client, sign_up.allow_any, prepare)
     if prepared is None:
-        return _pretended(accounts, new, body.data or {})
+        return _nonexistent(context, new, body.data or {})
     user, message = prepared
-    await (accounts.outbox.send(message) if isinstance(message, Mail) else message.send(accounts))
-    if (
-        user.invited_at is not None
-    ):  # what an administrator wrote of him is for nobody who only knows his address
+    await (context.outbox.send(message) if isinstance(message, OutgoingEmail) else message.send(context))
+    # An administrator wrote the metadata of an invited user: the client of a sign-up must not read it.
+    if user.invited_at is not None:
         user = msgspec.structs.replace(user, raw_user_meta_data={}, identities=())
-    return user_shown(user)
+    return user_json(user)
 
 
-def _pretended(accounts: Accounts, new: NewUser, data: Metadata) -> Shown:
-    """Give a user who does not exist, as a new one would look but for its identities and its role."""
-    now = accounts.now()
-    user = User(
+async def _message(
+    context: EndpointContext,
+    request: AuthRequest,
+    transaction: Transaction,
+    user: AuthUser,
+    body: SignupBody,
+    new: NewUser,
+    challenge: CodeChallenge | None,
+) -> OutgoingEmail | CodeText:
+    """Prepare the message that confirms the address. Raises: AuthError (400, 422, 429)."""
+    client = request.device.address
+    if new.email:
+        target = redirect_target(context, request)
+        return await code_messages.prepare_mail(
+            context, transaction, user, code_messages.SIGNUP, target, challenge, client, is_paced=True
+        )
+    return await code_messages.prepare_text(
+        context, transaction, user, CodeKind.CONFIRMATION, new.phone, body.channel, client, is_paced=True
+    )
+
+
+def _nonexistent(context: EndpointContext, new: NewUser, data: Metadata) -> JsonObject:
+    """Return a user that does not exist: like a new one, but without identities and role."""
+    now = context.now()
+    user = AuthUser(
         id=new.id,
         aud=new.aud,
         role="",
@@ -181,28 +198,30 @@ def _pretended(accounts: Accounts, new: NewUser, data: Metadata) -> Shown:
         created_at=now,
         updated_at=now,
     )
-    return user_shown(user)
+    return user_json(user)
 
 
-async def _anonymous(accounts: Accounts, asked: Asked, body: Body) -> Shown:
-    own, client = accounts.settings, asked.device.address
-    if not own.enable_anonymous_sign_ins:
+async def _anonymous(context: EndpointContext, request: AuthRequest, body: SignupBody) -> JsonObject:
+    settings, client = context.settings, request.device.address
+    if not settings.enable_anonymous_sign_ins:
         raise rejections.ANONYMOUS_DISABLED()
     new = NewUser(
-        aud=asked.audience(own.jwt_aud),
-        role=own.jwt_default_group_name,
+        aud=request.audience(settings.jwt_aud),
+        role=settings.jwt_default_group_name,
         user_metadata=body.data or {},
         is_anonymous=True,
     )
-    await accounts.hooks.before_user_created(new, client)
-    async with accounts.transaction() as transaction:
-        made = await users.make(transaction, new)
+    await context.hooks.before_user_created(new, client)
+    async with context.transaction() as transaction:
+        user = await users.create(transaction, new)
         await audit.record(
-            accounts, transaction, asked, Action.USER_SIGNED_UP, made, {"provider": new.provider}
+            context, transaction, request, AuditAction.USER_SIGNED_UP, user, {"provider": new.provider}
         )
-    await accounts.hooks.after_user_created(made, client)
-    async with accounts.transaction() as transaction:
-        more = audit.login(accounts, asked, made, new.provider, Method.ANONYMOUS)
-        granted = await accounts.begin_session(transaction, made, Method.ANONYMOUS, asked.device, more=more)
-        found = await users.find_by_id(transaction, made.id)
-    return await accounts.session_shown(found or made, granted)
+    await context.hooks.after_user_created(user, client)
+    async with context.transaction() as transaction:
+        more = audit.login(context, request, user, new.provider, SignInMethod.ANONYMOUS)
+        grant = await context.start_session(
+            transaction, user, SignInMethod.ANONYMOUS, request.device, more=more
+        )
+        current = await users.find_by_id(transaction, user.id)
+    return await context.session_json(current or user, grant)

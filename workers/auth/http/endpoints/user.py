@@ -1,7 +1,7 @@
-"""GET and PUT /user: the caller's own account. Source: reference page "auth", section 6.
+"""GET and PUT /user: the caller's own account. Source: docs/reference/auth.md, section 6.
 
-A new address waits until it is confirmed (`address_changes.py`); it is the user's at once where nobody else could be
-meant: a number where messages are not confirmed, and the first e-mail address of somebody anonymous likewise.
+A new address is pending until it is confirmed (`address_changes.py`). It takes effect at once where confirmations are
+disabled: for numbers, and for the first email address of an anonymous user.
 """
 
 from dataclasses import dataclass
@@ -9,31 +9,32 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes.limits import account_limit, take
-from workers.auth.accounts.users import address_changes, users
-from workers.auth.accounts.users.addresses import normal_email, normal_phone
-from workers.auth.accounts.users.free_addresses import refuse_taken_email, refuse_taken_phone
-from workers.auth.accounts.users.shown import merged, user_shown, with_providers
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email.letters import Text
-from workers.auth.delivery.email.mails import Mail
-from workers.auth.delivery.email.user_notices import tell_changes
-from workers.auth.delivery.sms.sender import Channel
-from workers.auth.flows.pkce import Challenge, parse_challenge
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes.code_messages import CodeText
+from workers.auth.accounts.users import users
+from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.delivery.sms.sender import SmsChannel
+from workers.auth.delivery.user_notices import send_change_notices
+from workers.auth.flows import address_changes
+from workers.auth.flows.address_checks import reject_taken_email, reject_taken_phone
+from workers.auth.http.caller import SignedInCaller, find_caller
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints import user_password
-from workers.auth.http.endpoints.present import Present, present
-from workers.auth.http.endpoints.target import target_of
+from workers.auth.http.redirect_target import redirect_target
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.addresses import normal_email, normal_phone
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import Metadata, User
-from workers.database.interactive import Transaction
+from workers.auth.model.pkce import CodeChallenge, parse_challenge
+from workers.auth.model.rate_limits import account_limit, count_request
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser, Metadata
+from workers.auth.model.user_json import merged_metadata, user_json, with_providers
+from workers.database.transactions.interactive import Transaction
 
 
-class Body(msgspec.Struct):
+class UserBody(msgspec.Struct):
     """What a user may change."""
 
     email: str = ""
@@ -49,10 +50,10 @@ class Body(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A change of account: new addresses as they are kept, empty for none, and whether they are the user's at once."""
+class UserUpdate:
+    """A requested change: normalised new addresses, empty for none, and whether they take effect at once."""
 
-    body: Body
+    body: UserBody
     email: str
     phone: str
     is_email_at_once: bool
@@ -60,109 +61,115 @@ class Wish:
 
     @property
     def concerns_access(self) -> bool:
-        """Tell whether it changes what lets the user in."""
+        """Return whether the change affects how the user signs in."""
         return bool(self.email or self.phone) or self.body.password is not None
 
 
-async def show(accounts: Accounts, asked: Asked) -> Response:
-    """Give the caller's account. Raises: AuthError."""
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction, allows_clients=True)
-    wanted = asked.audience(caller.user.aud or "")
-    if wanted != (caller.user.aud or ""):
-        raise AuthError(Code.VALIDATION_FAILED, "Token audience doesn't match request audience")
-    return answer(user_shown(caller.user))
+async def show(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return the caller's account. Raises: AuthError."""
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction, allows_clients=True)
+    audience = request.audience(caller.user.aud or "")
+    if audience != (caller.user.aud or ""):
+        raise AuthError(ErrorCode.VALIDATION_FAILED, "Token audience doesn't match request audience")
+    return json_response(user_json(caller.user))
 
 
-async def update(accounts: Accounts, asked: Asked) -> Response:
-    """Change the caller's account. Raises: AuthError as the table of section 6.2 lists them."""
-    body, client = asked.read(Body), asked.device.address
-    await take(accounts.database, account_limit(accounts.settings.rate_limit, "user"), client)
+async def update(context: EndpointContext, request: AuthRequest) -> Response:
+    """Change the caller's account. Raises: AuthError, as the table of section 6.2 lists them."""
+    body, client = request.read(UserBody), request.device.address
+    await count_request(context.database, account_limit(context.settings.rate_limit, "user"), client)
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        wish = _wish(accounts, caller.user, body)
-        await _refuse(accounts, transaction, asked, caller, wish)
-    if wish.email and not wish.is_email_at_once:
-        await accounts.outbox.refuse_unreachable(wish.email)
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        changes = _read_update(context, caller.user, body)
+        await _reject(context, transaction, request, caller, changes)
+    if changes.email and not changes.is_email_at_once:
+        await context.outbox.refuse_unreachable(changes.email)
     new = None
     if body.password is not None:
         new = await user_password.check(
-            accounts, asked, caller, body.password, body.current_password, body.nonce
+            context, request, caller, body.password, body.current_password, body.nonce
         )
-    async with accounts.transaction() as transaction:
-        # Hashing took its time: what changed meanwhile is seen, and what changes now waits.
+    async with context.transaction() as transaction:
+        # Hashing took time: lock the user and check everything again.
         await users.lock(transaction, caller.user.id)
-        caller = await present(accounts, asked, transaction)
-        wish = _wish(accounts, caller.user, body)
-        await _refuse(accounts, transaction, asked, caller, wish)
+        caller = await find_caller(context, request, transaction)
+        changes = _read_update(context, caller.user, body)
+        await _reject(context, transaction, request, caller, changes)
         if new is not None:
             await user_password.settle(transaction, caller, new)
-            await audit.record(accounts, transaction, asked, Action.USER_UPDATED_PASSWORD, caller.user)
+            await audit.record(context, transaction, request, AuditAction.USER_UPDATED_PASSWORD, caller.user)
         digest = None if new is None else new.digest
-        changed = await users.change(transaction, caller.user, _change(accounts, caller.user, wish, digest))
-        messages = await _messages(accounts, transaction, asked, changed, wish, challenge)
-        await audit.record(accounts, transaction, asked, Action.USER_MODIFIED, changed)
+        changed = await users.change(transaction, caller.user, _change(context, caller.user, changes, digest))
+        messages = await _messages(context, transaction, request, changed, changes, challenge)
+        await audit.record(context, transaction, request, AuditAction.USER_MODIFIED, changed)
         if new is not None:
-            user_password.refuse_same(new)
+            user_password.reject_same(new)
         changed = await users.find_by_id(transaction, changed.id) or changed
-    await tell_changes(accounts, caller.user, changed, is_password_new=new is not None)
+    await send_change_notices(context, caller.user, changed, is_password_new=new is not None)
     for message in messages:
-        await (accounts.outbox.send(message) if isinstance(message, Mail) else message.send(accounts))
-    return answer(user_shown(changed))
+        await (context.outbox.send(message) if isinstance(message, OutgoingEmail) else message.send(context))
+    return json_response(user_json(changed))
 
 
-def _wish(accounts: Accounts, user: User, body: Body) -> Wish:
-    """Read what is to change; an address that the user has already does not. Raises: AuthError (400)."""
-    own = accounts.settings
+def _read_update(context: EndpointContext, user: AuthUser, body: UserBody) -> UserUpdate:
+    """Read the requested change; the address that the user already has is not a change. Raises: AuthError (400)."""
+    settings = context.settings
     email = normal_email(body.email) if body.email else ""
     phone = normal_phone(body.phone) if body.phone else ""
-    if phone and body.channel and body.channel not in {*Channel}:
+    if phone and body.channel and body.channel not in {*SmsChannel}:
         raise rejections.BAD_CHANNEL()
-    return Wish(
+    return UserUpdate(
         body,
         email="" if email == (user.email or "").lower() else email,
         phone="" if phone == user.phone else phone,
-        is_email_at_once=user.is_anonymous and not own.email.enable_confirmations,
-        is_phone_at_once=not own.sms.enable_confirmations,
+        is_email_at_once=user.is_anonymous and not settings.email.enable_confirmations,
+        is_phone_at_once=not settings.sms.enable_confirmations,
     )
 
 
-async def _refuse(
-    accounts: Accounts, transaction: Transaction, asked: Asked, caller: Present, wish: Wish
+async def _reject(
+    context: EndpointContext,
+    transaction: Transaction,
+    request: AuthRequest,
+    caller: SignedInCaller,
+    changes: UserUpdate,
 ) -> None:
-    """Raise if the caller may not have what he wishes. Raises: AuthError (401, 403, 422)."""
+    """Raise if the caller may not make the change. Raises: AuthError (401, 403, 422)."""
     user, session = caller.user, caller.session
-    if wish.body.app_metadata is not None and asked.bearer.role not in accounts.settings.jwt_admin_roles:
+    if changes.body.app_metadata is not None and request.bearer.role not in context.settings.jwt_admin_roles:
         raise rejections.NOT_ADMIN()
     is_sure = not user.has_verified_factor or (session is not None and session.aal == "aal2")
-    if wish.concerns_access and not is_sure:
+    if changes.concerns_access and not is_sure:
         raise rejections.UPDATE_NEEDS_AAL2()
-    if wish.concerns_access and user.is_sso_user:
+    if changes.concerns_access and user.is_sso_user:
         raise rejections.UPDATE_NEEDS_SSO()
-    if user.is_anonymous and wish.body.password and not (wish.email or wish.phone):
+    if user.is_anonymous and changes.body.password and not (changes.email or changes.phone):
         raise rejections.NO_ADDRESS_FOR_PASSWORD()
-    if wish.email:
-        await refuse_taken_email(accounts, transaction, wish.email, user.aud or "", user.id)
-    if wish.phone:
-        await refuse_taken_phone(transaction, wish.phone, user.aud or "", user.id)
+    if changes.email:
+        await reject_taken_email(context, transaction, changes.email, user.aud or "", user.id)
+    if changes.phone:
+        await reject_taken_phone(transaction, changes.phone, user.aud or "", user.id)
 
 
-def _change(accounts: Accounts, user: User, wish: Wish, digest: str | None) -> users.Change:
-    """Give what changes at once."""
-    body, now = wish.body, accounts.now()
-    email = wish.email if wish.is_email_at_once else ""
-    phone = wish.phone if wish.is_phone_at_once else ""
+def _change(
+    context: EndpointContext, user: AuthUser, changes: UserUpdate, digest: str | None
+) -> users.UserChange:
+    """Return what changes at once."""
+    body, now = changes.body, context.now()
+    email = changes.email if changes.is_email_at_once else ""
+    phone = changes.phone if changes.is_phone_at_once else ""
     providers = [provider for provider, address in (("email", email), ("phone", phone)) if address]
     data = (body.data or {}) | {f"{provider}_verified": True for provider in providers}
     app_metadata = with_providers(user.raw_app_meta_data, providers) if providers else None
     if body.app_metadata is not None:
-        app_metadata = merged(app_metadata or user.raw_app_meta_data, body.app_metadata)
-    return users.Change(
+        app_metadata = merged_metadata(app_metadata or user.raw_app_meta_data, body.app_metadata)
+    return users.UserChange(
         email=email or None,
         phone=phone or None,
         password_hash=digest,
-        user_metadata=merged(user.raw_user_meta_data, data) if data else None,
+        user_metadata=merged_metadata(user.raw_user_meta_data, data) if data else None,
         app_metadata=app_metadata,
         email_confirmed_at=now if email else None,
         phone_confirmed_at=now if phone else None,
@@ -174,23 +181,23 @@ def _change(accounts: Accounts, user: User, wish: Wish, digest: str | None) -> u
 
 
 async def _messages(
-    accounts: Accounts,
+    context: EndpointContext,
     transaction: Transaction,
-    asked: Asked,
-    user: User,
-    wish: Wish,
-    challenge: Challenge | None,
-) -> list[Mail | Text]:
-    """Let addresses wait that have to be confirmed, and prepare what asks for it. Raises: AuthError (400, 422, 429)."""
-    client, messages = asked.device.address, list[Mail | Text]()
-    if wish.email and not wish.is_email_at_once:
+    request: AuthRequest,
+    user: AuthUser,
+    changes: UserUpdate,
+    challenge: CodeChallenge | None,
+) -> list[OutgoingEmail | CodeText]:
+    """Store addresses that must be confirmed as pending, and prepare their messages. Raises: AuthError (400, 422, 429)."""
+    client, messages = request.device.address, list[OutgoingEmail | CodeText]()
+    if changes.email and not changes.is_email_at_once:
         mail = await address_changes.begin_email_change(
-            accounts, transaction, user, wish.email, target_of(accounts, asked), challenge, client
+            context, transaction, user, changes.email, redirect_target(context, request), challenge, client
         )
         messages.append(mail)
-    if wish.phone and not wish.is_phone_at_once:
+    if changes.phone and not changes.is_phone_at_once:
         text = await address_changes.begin_phone_change(
-            accounts, transaction, user, wish.phone, wish.body.channel or Channel.SMS, client
+            context, transaction, user, changes.phone, changes.body.channel or SmsChannel.SMS, client
         )
         messages.append(text)
     return messages

@@ -1,9 +1,9 @@
-"""GET and POST /verify: a link that was followed, a code that was typed. Source: reference page "auth", 5.7 and 5.8.
+"""GET and POST /verify: uses up a link or a typed code. Source: docs/reference/auth.md, sections 5.7 and 5.8.
 
-A link always leads to its target, with a session, a code (PKCE), a message or a refusal; HEAD looks at nothing. Where
-the settings want a page of confirmation, GET shows a button that POSTs, so that whoever only looks at links, as mail
-scanners do, uses nothing up. A link of a PKCE flow gives a session to nobody who has not the flow's verifier; its
-`token_hash` posted by an application's server does, as the official clients expect.
+A link always redirects to its target, with a session, a code (PKCE), a message or an error; HEAD changes nothing. If the
+settings enable a confirmation page, GET returns a page with a button that POSTs, so that mail scanners, which follow links,
+do not use them up. A link of a PKCE flow leads to a session only with the flow's verifier; its `token_hash` posted by an
+application's server does without, as the official clients expect.
 """
 
 from dataclasses import dataclass
@@ -11,50 +11,52 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
-from workers.auth import audit
-from workers.auth.accounts.codes import codes, one_time
-from workers.auth.accounts.codes.confirming import confirm
-from workers.auth.accounts.codes.limits import take, verify_limit
-from workers.auth.accounts.codes.one_time import EMAIL_CHANGE, Kind, Token
+from workers.auth.accounts import audit, flow_state
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes import one_time
+from workers.auth.accounts.codes.one_time import EMAIL_CHANGE, CodeKind, OneTimeToken
 from workers.auth.accounts.passwords import login_failures
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.sessions.sessions import Granted
+from workers.auth.accounts.sessions.sessions import SessionGrant
 from workers.auth.accounts.users import users
-from workers.auth.accounts.users.addresses import normal_email, normal_phone
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.delivery.email import landing
-from workers.auth.delivery.email.user_notices import tell_changes
-from workers.auth.flows import flow_state
+from workers.auth.delivery.user_notices import send_change_notices
+from workers.auth.flows.confirmation import confirm
+from workers.auth.http import landing
+from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints import verify_page
-from workers.auth.model import rejections
-from workers.auth.model.errors import AuthError, refusal_of
-from workers.auth.model.request import Asked, answer
-from workers.auth.model.rows import User
+from workers.auth.model import codes, rejections
+from workers.auth.model.addresses import normal_email, normal_phone
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.errors import AuthError, error_from_database
+from workers.auth.model.rate_limits import count_request, verify_limit
+from workers.auth.model.request import AuthRequest, json_response
+from workers.auth.model.rows import AuthUser
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.database.interactive import Transaction
-from workers.database.session import Statement
+from workers.database.transactions.interactive import Transaction
+from workers.database.transactions.model import Statement
 
-_OF_MAIL: dict[str, tuple[Kind, ...]] = {
-    "signup": (Kind.CONFIRMATION,),
-    "invite": (Kind.CONFIRMATION,),
-    "recovery": (Kind.RECOVERY,),
-    "magiclink": (Kind.RECOVERY,),
-    "email": (Kind.CONFIRMATION, Kind.RECOVERY),
+_OF_MAIL: dict[str, tuple[CodeKind, ...]] = {
+    "signup": (CodeKind.CONFIRMATION,),
+    "invite": (CodeKind.CONFIRMATION,),
+    "recovery": (CodeKind.RECOVERY,),
+    "magiclink": (CodeKind.RECOVERY,),
+    "email": (CodeKind.CONFIRMATION, CodeKind.RECOVERY),
     "email_change": EMAIL_CHANGE,
 }
-_OF_PHONE: dict[str, tuple[Kind, ...]] = {"sms": (Kind.CONFIRMATION,), "phone_change": (Kind.PHONE_CHANGE,)}
-_METHODS = {
-    Kind.CONFIRMATION: (Method.EMAIL_SIGNUP, Method.INVITE),
-    Kind.RECOVERY: (Method.MAGICLINK, Method.RECOVERY),
-    Kind.EMAIL_CHANGE_CURRENT: (Method.EMAIL_CHANGE,),
-    Kind.EMAIL_CHANGE_NEW: (Method.EMAIL_CHANGE,),
+_OF_PHONE: dict[str, tuple[CodeKind, ...]] = {
+    "sms": (CodeKind.CONFIRMATION,),
+    "phone_change": (CodeKind.PHONE_CHANGE,),
 }
-_FIRST = {"invite": Method.INVITE, "recovery": Method.RECOVERY}
+_METHODS = {
+    CodeKind.CONFIRMATION: (SignInMethod.EMAIL_SIGNUP, SignInMethod.INVITE),
+    CodeKind.RECOVERY: (SignInMethod.MAGICLINK, SignInMethod.RECOVERY),
+    CodeKind.EMAIL_CHANGE_CURRENT: (SignInMethod.EMAIL_CHANGE,),
+    CodeKind.EMAIL_CHANGE_NEW: (SignInMethod.EMAIL_CHANGE,),
+}
+_FIRST = {"invite": SignInMethod.INVITE, "recovery": SignInMethod.RECOVERY}
 _HALF = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
-class Body(msgspec.Struct):
+class VerifyBody(msgspec.Struct):
     """A typed code with its address, or the token of a link."""
 
     type: str = ""
@@ -66,80 +68,82 @@ class Body(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
-    """What a code led to: a session, the code of a PKCE flow, or neither where another address has to confirm too."""
+class CodeSignIn:
+    """The result of a code: a session, the code of a PKCE flow, or neither if another address must confirm too."""
 
-    user: User
-    granted: Granted | None = None
+    user: AuthUser
+    grant: SessionGrant | None = None
     auth_code: str = ""
 
 
-async def follow(accounts: Accounts, asked: Asked) -> Response:
-    """Follow a link, or show the page that asks for it. Raises: AuthError (400) for what is no link."""
-    _refuse_incomplete(asked.query("type"), asked.query("token"))
-    if accounts.settings.email.confirmation_page:
-        return verify_page.page(asked)
-    return await _followed(accounts, asked)
+async def follow(context: EndpointContext, request: AuthRequest) -> Response:
+    """Use up a link, or return the confirmation page. Raises: AuthError (400) if the link is incomplete."""
+    _reject_incomplete(request.query("type"), request.query("token"))
+    if context.settings.email.confirmation_page:
+        return verify_page.page(request)
+    return await _followed(context, request)
 
 
-async def look(accounts: Accounts, asked: Asked) -> Response:
-    """Answer HEAD: the link is left as it is."""
-    del accounts, asked
+async def look(context: EndpointContext, request: AuthRequest) -> Response:
+    """Answer HEAD without using up the link."""
+    del context, request
     return Response(200, [("cache-control", "no-store")])
 
 
-async def verify(accounts: Accounts, asked: Asked) -> Response:
-    """Give a session for a code. Raises: AuthError."""
-    if asked.query(verify_page.PRESSED):
-        _refuse_incomplete(asked.query("type"), asked.query("token"))
-        return await _followed(accounts, asked)
-    await take(accounts.database, verify_limit(accounts.settings.rate_limit), asked.device.address)
-    body = asked.read(Body)
+async def verify(context: EndpointContext, request: AuthRequest) -> Response:
+    """Return a session for a code. Raises: AuthError."""
+    if request.query(verify_page.PRESSED):
+        _reject_incomplete(request.query("type"), request.query("token"))
+        return await _followed(context, request)
+    await count_request(context.database, verify_limit(context.settings.rate_limit), request.device.address)
+    body = request.read(VerifyBody)
     if not body.type:
         raise rejections.NO_VERIFY_TYPE()
     by_hash = bool(body.token_hash)
-    token = await (_of_hash if by_hash else _of_typed)(accounts, asked, body)
-    entered = await _enter(accounts, asked, token, rejections.BAD_LINK if by_hash else rejections.BAD_CODE)
-    if entered.granted is None:
-        return answer({"msg": _HALF, "code": "200"})
-    return answer(await accounts.session_shown(entered.user, entered.granted))
+    token = await (_of_hash if by_hash else _of_typed)(context, request, body)
+    entered = await _enter(context, request, token, rejections.BAD_LINK if by_hash else rejections.BAD_CODE)
+    if entered.grant is None:
+        return json_response({"msg": _HALF, "code": "200"})
+    return json_response(await context.session_json(entered.user, entered.grant))
 
 
-async def _followed(accounts: Accounts, asked: Asked) -> Response:
-    type, link = asked.query("type"), asked.query("token")
-    target, is_pkce = accounts.redirects.target([asked.query("redirect_to")]), codes.is_pkce(link)
+async def _followed(context: EndpointContext, request: AuthRequest) -> Response:
+    type, link = request.query("type"), request.query("token")
+    target, is_pkce = context.redirects.target([request.query("redirect_to")]), codes.is_pkce(link)
     try:
-        await take(accounts.database, verify_limit(accounts.settings.rate_limit), asked.device.address)
+        await count_request(
+            context.database, verify_limit(context.settings.rate_limit), request.device.address
+        )
         if type not in _OF_MAIL:
             raise rejections.BAD_VERIFY_TYPE()
-        token = await _found(accounts, link, type)
+        token = await _found(context, link, type)
         entered = await _enter(
-            accounts, asked, token, rejections.BAD_LINK, flow_type=type if is_pkce else None
+            context, request, token, rejections.BAD_LINK, flow_type=type if is_pkce else None
         )
-        if entered.granted is not None:
-            session = await accounts.session_shown(entered.user, entered.granted)
-            return landing.redirect(landing.granted(target, session, {"type": type}))
+        if entered.grant is not None:
+            session = await context.session_json(entered.user, entered.grant)
+            return landing.redirect(landing.session_url(target, session, {"type": type}))
     except AuthError as error:
-        return landing.redirect(landing.failed(target, error, in_query=is_pkce))
+        return landing.redirect(landing.error_url(target, error, in_query=is_pkce))
     except (DatabaseError, Disconnected, PoolTimeout) as error:
-        return landing.redirect(landing.failed(target, refusal_of(error), in_query=is_pkce))
+        return landing.redirect(landing.error_url(target, error_from_database(error), in_query=is_pkce))
     if entered.auth_code:
-        return landing.redirect(landing.with_code(target, entered.auth_code))
-    return landing.redirect(landing.told(target, _HALF, is_pkce=is_pkce))
+        return landing.redirect(landing.code_url(target, entered.auth_code))
+    return landing.redirect(landing.message_url(target, _HALF, is_pkce=is_pkce))
 
 
-async def _of_hash(accounts: Accounts, asked: Asked, body: Body) -> Token:
-    """Find the code whose link an application took apart."""
-    del asked
+async def _of_hash(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
+    """Find the code by the token hash of its link."""
+    del request
     if body.token or body.email or body.phone or body.redirect_to:
         raise rejections.ONLY_TOKEN_HASH()
     if body.type not in _OF_MAIL:
         raise rejections.BAD_VERIFY_TYPE()
-    return await _found(accounts, body.token_hash, body.type)
+    return await _found(context, body.token_hash, body.type)
 
 
-async def _of_typed(accounts: Accounts, asked: Asked, body: Body) -> Token:
-    """Find the code that somebody typed."""
+async def _of_typed(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
+    """Find the code that was typed."""
     if not body.token:
         raise rejections.NO_VERIFY_TOKEN()
     if bool(body.email) == bool(body.phone):
@@ -148,95 +152,108 @@ async def _of_typed(accounts: Accounts, asked: Asked, body: Body) -> Token:
     kinds = (_OF_MAIL if body.email else _OF_PHONE).get(body.type)
     if kinds is None:
         raise rejections.BAD_VERIFY_TYPE()
-    aud = asked.audience(accounts.settings.jwt_aud)
-    client = asked.device.address
-    token = await one_time.try_code(accounts, kinds, address, body.token, aud, client=client)
+    aud = request.audience(context.settings.jwt_aud)
+    client = request.device.address
+    token = await one_time.try_code(context, kinds, address, body.token, aud, client=client)
     if token is None:
-        async with accounts.transaction() as transaction:
+        async with context.transaction() as transaction:
             find, provider = (users.find_by_email, "email") if body.email else (users.find_by_phone, "phone")
             user = await find(transaction, address, aud)
-            await login_failures.note_wrong(accounts, transaction, asked, user, provider)
+            await login_failures.log_wrong_secret(context, transaction, request, user, provider)
         raise rejections.BAD_CODE()
     return token
 
 
-async def _found(accounts: Accounts, link: str, type: str) -> Token:
-    async with accounts.transaction() as transaction:
-        token = await one_time.find_by_link(accounts, transaction, link, _OF_MAIL[type])
+async def _found(context: EndpointContext, link: str, type: str) -> OneTimeToken:
+    async with context.transaction() as transaction:
+        token = await one_time.find_by_link(context, transaction, link, _OF_MAIL[type])
     if token is None:
         raise rejections.BAD_LINK()
     return token
 
 
 async def _enter(
-    accounts: Accounts,
-    asked: Asked,
-    token: Token,
-    refusal: rejections.Refusal,
+    context: EndpointContext,
+    request: AuthRequest,
+    token: OneTimeToken,
+    error: rejections.ErrorTemplate,
     flow_type: str | None = None,
-) -> Entered:
-    """Use a code up, and tell the user of an address that has changed by it."""
-    before, entered = await _used_up(accounts, asked, token, refusal, flow_type)
-    await tell_changes(accounts, before, entered.user)
+) -> CodeSignIn:
+    """Use a code up, and notify the user if it changed an address."""
+    before, entered = await _used_up(context, request, token, error, flow_type)
+    await send_change_notices(context, before, entered.user)
     return entered
 
 
 async def _used_up(
-    accounts: Accounts, asked: Asked, token: Token, refusal: rejections.Refusal, flow_type: str | None
-) -> tuple[User, Entered]:
-    """Use a code up: confirm, and begin a session or complete the PKCE flow of `flow_type`. All of it, or nothing.
+    context: EndpointContext,
+    request: AuthRequest,
+    token: OneTimeToken,
+    error: rejections.ErrorTemplate,
+    flow_type: str | None,
+) -> tuple[AuthUser, CodeSignIn]:
+    """Use a code up: confirm, and start a session or complete the PKCE flow of `flow_type`, all in one transaction.
 
-    Give the user as he was before, too.
+    Return the user as it was before, too.
     """
     provider = "phone" if token.is_of_phone else "email"
     async with (
-        login_failures.noted(accounts, asked, provider) as trying,
-        accounts.transaction() as transaction,
+        login_failures.failures_logged(context, request, provider) as attempt,
+        context.transaction() as transaction,
     ):
-        trying.user = user = await one_time.take(transaction, token)
+        attempt.user = user = await one_time.take(transaction, token)
         if user is None:
-            raise refusal()
-        if user.is_banned(accounts.now()):
+            raise error()
+        if user.is_banned(context.now()):
             raise rejections.USER_BANNED()
-        done = await confirm(accounts, transaction, user, token)
+        done = await confirm(context, transaction, user, token)
         if done.is_half:
-            return user, Entered(done.user)
-        trail = _trail(accounts, asked, user, done.user, token, provider)
+            return user, CodeSignIn(done.user)
+        trail = _audit_entries(context, request, user, done.user, token, provider)
         if flow_type is not None:
             if trail:
                 await transaction.run(*trail)
-            code = await _complete(accounts, transaction, done.user, token, flow_type)
-            return user, Entered(done.user, auth_code=code)
-        more = (*trail, *audit.login(accounts, asked, done.user, provider, Method.OTP))
-        granted = await accounts.begin_session(transaction, done.user, Method.OTP, asked.device, more=more)
-        found = await users.find_by_id(transaction, done.user.id)
-    return user, Entered(found or done.user, granted)
+            code = await _complete(context, transaction, done.user, token, flow_type)
+            return user, CodeSignIn(done.user, auth_code=code)
+        more = (*trail, *audit.login(context, request, done.user, provider, SignInMethod.OTP))
+        grant = await context.start_session(
+            transaction, done.user, SignInMethod.OTP, request.device, more=more
+        )
+        current = await users.find_by_id(transaction, done.user.id)
+    return user, CodeSignIn(current or done.user, grant)
 
 
-def _trail(
-    accounts: Accounts, asked: Asked, before: User, user: User, token: Token, provider: str
+def _audit_entries(
+    context: EndpointContext,
+    request: AuthRequest,
+    before: AuthUser,
+    user: AuthUser,
+    token: OneTimeToken,
+    provider: str,
 ) -> tuple[Statement, ...]:
-    """Give what the audit log says of a confirmation: an account can be used from now on, or has another address."""
-    if token.token_type not in (Kind.CONFIRMATION, Kind.RECOVERY):
-        action = Action.USER_MODIFIED
+    """Return the audit entries of a confirmation: a user can sign in from now on, or has another address."""
+    if token.token_type not in (CodeKind.CONFIRMATION, CodeKind.RECOVERY):
+        action = AuditAction.USER_MODIFIED
     elif before.confirmed_at is not None or before.last_sign_in_at is not None:
         return ()
     else:
-        action = Action.INVITE_ACCEPTED if before.invited_at is not None else Action.USER_SIGNED_UP
-    return audit.entry(accounts, asked, action, user, {"provider": provider})
+        action = AuditAction.INVITE_ACCEPTED if before.invited_at is not None else AuditAction.USER_SIGNED_UP
+    return audit.entry(context, request, action, user, {"provider": provider})
 
 
-async def _complete(accounts: Accounts, transaction: Transaction, user: User, token: Token, type: str) -> str:
-    """Complete the flow that waits for a link, and give its code."""
+async def _complete(
+    context: EndpointContext, transaction: Transaction, user: AuthUser, token: OneTimeToken, type: str
+) -> str:
+    """Complete the flow that waits for a link, and return its code."""
     methods = _METHODS[token.token_type]
-    for method in sorted(methods, key=lambda each: each is not _FIRST.get(type)):
-        flow = await flow_state.waiting(transaction, user.id, method.value)
+    for method in sorted(methods, key=lambda candidate: candidate is not _FIRST.get(type)):
+        flow = await flow_state.find_waiting(transaction, user.id, method.value)
         if flow is not None:
-            return await flow_state.complete(transaction, flow, user.id, accounts.vault)
+            return await flow_state.complete(transaction, flow, user.id, context.vault)
     raise rejections.FLOW_STATE_NOT_FOUND()
 
 
-def _refuse_incomplete(type: str, token: str) -> None:
+def _reject_incomplete(type: str, token: str) -> None:
     if not type:
         raise rejections.NO_VERIFY_TYPE()
     if not token:

@@ -1,21 +1,21 @@
-"""The page that asks before a link is used up: one button, no script, nothing from elsewhere. Pure but for its answer.
+"""The confirmation page of a link: one button, no script, no external resources. Pure.
 
-It is the same for every link, good or bad, and reads nothing. Source: reference page "auth", sections 5.7 and 28.
+It is the same for every link, valid or not, and reads nothing. Source: docs/reference/auth.md, sections 5.7 and 28.
 """
 
 from html import escape
 
 from schemas.http import Response
-from workers.auth.model.request import Asked
+from workers.auth.model.request import AuthRequest
 
 PRESSED = "confirmed"
-"""The field by which the button's request is known."""
+"""The form field that marks the button's request."""
 
 _FIELDS = ("token", "type", "redirect_to")
 _HEADERS = [
     ("content-type", "text/html; charset=utf-8"),
     ("cache-control", "no-store"),
-    # No form-action: browsers hold it against the redirect that follows as well.
+    # No form-action: browsers apply it to the redirect that follows as well.
     ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"),
     ("x-frame-options", "DENY"),
     ("x-content-type-options", "nosniff"),
@@ -50,9 +50,9 @@ button:focus-visible {{ outline: 3px solid currentColor; outline-offset: 3px; }}
 """
 
 
-def page(asked: Asked) -> Response:
-    """Show the button that follows a link."""
-    values = {**{name: asked.query(name) for name in _FIELDS}, PRESSED: "1"}
+def page(request: AuthRequest) -> Response:
+    """Return the page with the button."""
+    values = {**{name: request.query(name) for name in _FIELDS}, PRESSED: "1"}
     fields = "\n".join(
         f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in values.items()
     )

@@ -1,1 +1,1 @@
-"""What POST /token gives a session for: one module a `grant_type`."""
+"""Grants of POST /token, one module each."""

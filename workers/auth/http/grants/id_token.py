@@ -1,10 +1,10 @@
-"""grant_type=id_token: an application that has signed a user in with a provider itself brings the ID token.
+"""grant_type=id_token: an application that has signed a user in with a provider by itself sends the ID token.
 
     find the provider    by its name, or (deprecated) by the issuer
-    verify the token     signature, issuer, audience, times, access token; the nonce, which came hashed to the provider
-    enter the account    or link the identity to the caller; a session begins
+    verify the token     signature, issuer, audience, times, access token; the nonce, of which the provider got the hash
+    sign in              or link the identity to the caller; start a session
 
-Source: reference page "auth", section 4.6; OpenID Connect Core 1.0, 3.1.3.7.
+Source: docs/reference/auth.md, section 4.6; OpenID Connect Core 1.0, 3.1.3.7.
 """
 
 import hashlib
@@ -13,43 +13,47 @@ from typing import TypeAlias
 
 import msgspec
 
-from workers.auth import audit
-from workers.auth.accounts.codes.entered import Entered
-from workers.auth.accounts.passwords.login_failures import noted
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.sessions.sessions import Granted
-from workers.auth.accounts.users import linking
-from workers.auth.accounts.users.linking import Entry
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
-from workers.auth.federation.providers.client import Client
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.passwords.login_failures import failures_logged
+from workers.auth.accounts.sessions.sessions import SessionGrant
+from workers.auth.accounts.users import account_changes
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.custom import is_custom
 from workers.auth.federation.providers.oidc import (
     BadIdToken,
-    Signer,
+    IdTokenSigner,
     WrongAudience,
     id_token_claims,
     signer_of,
     unverified_issuer,
 )
-from workers.auth.federation.providers.profile import Document, openid_person, text
-from workers.auth.federation.providers.registry import IdTokens, find_id_tokens, provider_of_issuer
-from workers.auth.federation.social import account, joining
-from workers.auth.federation.social.protocol import ProviderFailed, ProviderUser
-from workers.auth.federation.social.trail import trail
-from workers.auth.http.endpoints.present import present
+from workers.auth.federation.providers.profile import Document, read_openid_user, text
+from workers.auth.federation.providers.registry import (
+    IdTokenProvider,
+    find_id_token_provider,
+    provider_of_issuer,
+)
+from workers.auth.federation.social.protocol import ProviderError, ProviderUser
+from workers.auth.flows import external_sign_in, identity_linking
+from workers.auth.flows.external_sign_in import ExternalSignIn
+from workers.auth.flows.sign_in_audit import sign_in_entries
+from workers.auth.http.caller import find_caller
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.token_response import TokenResponse
 from workers.auth.model import rejections
-from workers.auth.model.error_codes import Code
+from workers.auth.model.claims import SignInMethod
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError, OAuthError
-from workers.auth.model.request import Asked
-from workers.auth.model.rows import User
-from workers.database.interactive import Transaction
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthUser
+from workers.database.transactions.interactive import Transaction
 
-Begun: TypeAlias = tuple[User, Granted]
-"""A user as he is now, and his new session."""
+Begun: TypeAlias = tuple[AuthUser, SessionGrant]
+"""The current row of a user, and his new session."""
 
 
-class Body(msgspec.Struct):
+class IdTokenGrantBody(msgspec.Struct):
     """Body of a sign-in with an ID token."""
 
     id_token: str = ""
@@ -64,59 +68,63 @@ class Body(msgspec.Struct):
         return f"Body(provider={self.provider!r})"
 
 
-async def id_token(accounts: Accounts, asked: Asked) -> Entered:
-    """Give a session to the user of an ID token, or link the identity to the caller.
+async def id_token(context: EndpointContext, request: AuthRequest) -> TokenResponse:
+    """Start a session for the user of an ID token, or link the identity to the caller.
 
-    Raises: AuthError; OAuthError (400) if the token is missing or does not hold.
+    Raises: AuthError; OAuthError (400) if the token is missing or not valid.
     """
-    body = asked.read(Body)
+    body = request.read(IdTokenGrantBody)
     if not body.id_token:
         raise _bad("id_token required")
     if not body.provider and not (body.client_id and body.issuer):
         raise _bad("provider or client_id and issuer required")
-    name, taken = await _taken(accounts, asked, body)
-    person = await _person(taken, body)
+    name, id_tokens = await _taken(context, request, body)
+    person = await _person(id_tokens, body)
     if body.link_identity:
-        entry, begun = await _link(accounts, asked, name, person)
+        entry, begun = await _link(context, request, name, person)
     else:
-        entry, begun = await _enter(accounts, asked, name, taken, person)
-    await entry.tell(accounts, asked.device.address)
-    if begun is None:  # an entry without a session has told why
+        entry, begun = await _enter(context, request, name, id_tokens, person)
+    await entry.tell(context, request.device.address)
+    if begun is None:  # `tell` has raised the reason of an account without a session
         raise rejections.NO_SESSION_FOUND()
-    return Entered(await accounts.session_shown(*begun), begun[1])
+    return TokenResponse(await context.session_json(*begun), begun[1])
 
 
-async def _taken(accounts: Accounts, asked: Asked, body: Body) -> tuple[str, IdTokens]:
-    """Find how the token is to be taken, and the name that the identity gets. Raises: AuthError (400), OAuthError."""
+async def _taken(
+    context: EndpointContext, request: AuthRequest, body: IdTokenGrantBody
+) -> tuple[str, IdTokenProvider]:
+    """Find the provider of a token, and the provider name of the identity. Raises: AuthError (400), OAuthError."""
     named = _issuer(body.id_token)
-    name = body.provider.strip().lower() or provider_of_issuer(accounts, body.issuer)
-    if not name and body.issuer in accounts.settings.allowed_id_token_issuers:
-        return body.issuer, _of_issuer(accounts, body)
-    async with accounts.transaction() as transaction:
+    name = body.provider.strip().lower() or provider_of_issuer(context, body.issuer)
+    if not name and body.issuer in context.settings.allowed_id_token_issuers:
+        return body.issuer, _of_issuer(context, body)
+    async with context.transaction() as transaction:
         if body.link_identity:
-            await present(accounts, asked, transaction)
-        found = await find_id_tokens(accounts, transaction, name, named)
-    if found is None:
+            await find_caller(context, request, transaction)
+        id_tokens = await find_id_token_provider(context, transaction, name, named)
+    if id_tokens is None:
         raise rejections.ID_TOKEN_PROVIDER_UNKNOWN(provider=(body.provider or body.issuer)[:64])
-    if not found.is_enabled:
-        raise rejections.ID_TOKEN_PROVIDER_OFF(issuer=name if is_custom(name) else found.signers[0].issuer)
-    return name, found
+    if not id_tokens.is_enabled:
+        raise rejections.ID_TOKEN_PROVIDER_OFF(
+            issuer=name if is_custom(name) else id_tokens.signers[0].issuer
+        )
+    return name, id_tokens
 
 
-def _of_issuer(accounts: Accounts, body: Body) -> IdTokens:
-    """Take tokens of an issuer that the settings list and no provider has: made for whichever client the caller names."""
-    client = Client(
+def _of_issuer(context: EndpointContext, body: IdTokenGrantBody) -> IdTokenProvider:
+    """Return a provider for an issuer that only `allowed_id_token_issuers` lists; the audience is the caller's client id."""
+    client = ProviderClient(
         name=body.issuer,
-        outgoing=accounts.outgoing,
-        documents=accounts.documents,
-        clock=accounts.clock,
+        outgoing=context.outgoing,
+        documents=context.documents,
+        clock=context.clock,
         ids=(body.client_id,),
     )
-    return IdTokens(client, (Signer(body.issuer),), openid_person)
+    return IdTokenProvider(client, (IdTokenSigner(body.issuer),), read_openid_user)
 
 
-async def _person(taken: IdTokens, body: Body) -> ProviderUser:
-    """Verify the token and give the person that it names. Raises: AuthError (500), OAuthError."""
+async def _person(taken: IdTokenProvider, body: IdTokenGrantBody) -> ProviderUser:
+    """Verify the token and return its user. Raises: AuthError (500), OAuthError."""
     try:
         signer = signer_of(body.id_token, taken.signers)
         claims = await id_token_claims(taken.client, body.id_token, signer, access_token=body.access_token)
@@ -127,64 +135,66 @@ async def _person(taken: IdTokens, body: Body) -> ProviderUser:
         raise _bad(f"Unacceptable audience in id_token: [{' '.join(error.audiences)[:200]}]") from None
     except BadIdToken:
         raise _bad("Bad ID token") from None
-    except ProviderFailed as error:
-        raise AuthError(Code.UNEXPECTED_FAILURE, error.description) from None
+    except ProviderError as error:
+        raise AuthError(ErrorCode.UNEXPECTED_FAILURE, error.description) from None
 
 
 def _check_nonce(claims: Document, nonce: str) -> None:
-    """Raise unless the token was asked for with the hash of this nonce, or neither has one. Raises: OAuthError."""
-    told = text(claims, "nonce")
-    if bool(told) != bool(nonce):
+    """Check that the token has the hash of this nonce, or that neither has one. Raises: OAuthError."""
+    token_nonce = text(claims, "nonce")
+    if bool(token_nonce) != bool(nonce):
         raise _bad("Passed nonce and nonce in id_token should either both exist or not.")
     hashed = hashlib.sha256(nonce.encode(errors="surrogatepass")).hexdigest()
-    if told and not hmac.compare_digest(hashed.encode(), told.encode(errors="surrogatepass")):
+    if token_nonce and not hmac.compare_digest(hashed.encode(), token_nonce.encode(errors="surrogatepass")):
         raise _bad("Nonces mismatch")
 
 
 async def _enter(
-    accounts: Accounts, asked: Asked, name: str, taken: IdTokens, person: ProviderUser
-) -> tuple[Entry, Begun | None]:
-    aud = asked.audience(accounts.settings.jwt_aud)
-    new_id = await linking.admit(accounts, name, person, aud=aud, client=asked.device.address)
+    context: EndpointContext, request: AuthRequest, name: str, taken: IdTokenProvider, person: ProviderUser
+) -> tuple[ExternalSignIn, Begun | None]:
+    aud = request.audience(context.settings.jwt_aud)
+    new_id = await external_sign_in.ask_hook(context, name, person, aud=aud, client=request.device.address)
     is_optional = taken.client.is_email_optional
     try:
-        trying = noted(accounts, asked, name, subject=person.subject)
-        async with trying, accounts.transaction() as transaction:
-            entry = await linking.enter(
-                accounts, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
+        attempt = failures_logged(context, request, name, subject=person.subject)
+        async with attempt, context.transaction() as transaction:
+            entry = await external_sign_in.sign_in(
+                context, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
             )
-            return entry, await _begin(accounts, asked, transaction, name, entry)
+            return entry, await _begin(context, request, transaction, name, entry)
     except AuthError as error:
-        if error.code is Code.USER_BANNED:
+        if error.code is ErrorCode.USER_BANNED:
             raise rejections.USER_BANNED(status=400) from None
         raise
 
 
 async def _link(
-    accounts: Accounts, asked: Asked, name: str, person: ProviderUser
-) -> tuple[Entry, Begun | None]:
-    async with accounts.transaction() as transaction:
-        caller = await present(accounts, asked, transaction)
-        entry = await joining.link(accounts, transaction, caller.user.id, name, person)
-        return entry, await _begin(accounts, asked, transaction, name, entry, Action.IDENTITY_LINKED)
+    context: EndpointContext, request: AuthRequest, name: str, person: ProviderUser
+) -> tuple[ExternalSignIn, Begun | None]:
+    async with context.transaction() as transaction:
+        caller = await find_caller(context, request, transaction)
+        entry = await identity_linking.link(context, transaction, caller.user.id, name, person)
+        return entry, await _begin(context, request, transaction, name, entry, AuditAction.IDENTITY_LINKED)
 
 
 async def _begin(
-    accounts: Accounts,
-    asked: Asked,
+    context: EndpointContext,
+    request: AuthRequest,
     transaction: Transaction,
     name: str,
-    entry: Entry,
-    deed: Action | None = None,
+    entry: ExternalSignIn,
+    deed: AuditAction | None = None,
 ) -> Begun | None:
-    more = trail(accounts, asked, entry, name, deed)
-    if entry.refusal is not None:
+    more = sign_in_entries(context, request, entry, name, deed)
+    if entry.rejection is not None:
         if more:
             await transaction.run(*more)
         return None
-    more += audit.login(accounts, asked, entry.user, name, Method.OAUTH)
-    granted = await accounts.begin_session(transaction, entry.user, Method.OAUTH, asked.device, more=more)
-    return await account.again(transaction, entry.user.id), granted
+    more += audit.login(context, request, entry.user, name, SignInMethod.OAUTH)
+    grant = await context.start_session(
+        transaction, entry.user, SignInMethod.OAUTH, request.device, more=more
+    )
+    return await account_changes.reload(transaction, entry.user.id), grant
 
 
 def _issuer(token: str) -> str:

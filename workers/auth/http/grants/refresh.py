@@ -1,4 +1,8 @@
-"""grant_type=refresh_token. Source: reference page "auth", sections 4.3 and 8.3."""
+"""grant_type=refresh_token: exchanges a refresh token for new tokens. Source: docs/reference/auth.md, sections 4.3 and 8.3.
+
+Refreshes of one session run one after another: the session's row is locked without waiting, and a request that does not get
+the lock tries again every 10 to 30 ms for at most 5 s. A waiting transaction would occupy a database connection.
+"""
 
 import asyncio
 import random
@@ -8,89 +12,93 @@ from dataclasses import dataclass
 
 import msgspec
 
-from workers.auth import audit
-from workers.auth.accounts.codes.entered import Entered
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import refresh_rows, rotation, sessions
 from workers.auth.accounts.sessions.refresh import RefreshToken, read_token
 from workers.auth.accounts.sessions.refresh_rows import RefreshRow
-from workers.auth.accounts.sessions.rotation import ReuseDetected, Sent
+from workers.auth.accounts.sessions.rotation import PresentedToken, ReuseDetected
 from workers.auth.accounts.users import users
-from workers.auth.audit import Action
-from workers.auth.context import Accounts
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.token_response import TokenResponse
 from workers.auth.model import rejections
-from workers.auth.model.request import Asked
-from workers.auth.model.rows import Session, User
-from workers.database.interactive import Transaction
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthSession, AuthUser
+from workers.database.transactions.interactive import Transaction
 
 _LOCK_WAIT_S = 5.0
 _PAUSE_S = (0.010, 0.030)
 
 
-class Body(msgspec.Struct):
-    """Body of a refresh."""
+class RefreshGrantBody(msgspec.Struct):
+    """The body of a refresh."""
 
     refresh_token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
+class RenewedSession:
     """A session with its next refresh token, and its user."""
 
-    user: User
-    granted: sessions.Granted
+    user: AuthUser
+    grant: sessions.SessionGrant
 
 
-async def refresh(accounts: Accounts, asked: Asked) -> Entered:
-    """Give a session its next tokens. Raises: AuthError; OAuthError for the session of an OAuth client."""
-    renewed = await renew(accounts, asked, asked.read(Body).refresh_token)
-    return Entered(await accounts.session_shown(renewed.user, renewed.granted), renewed.granted)
+async def refresh(context: EndpointContext, request: AuthRequest) -> TokenResponse:
+    """Return a session with its next tokens. Raises: AuthError; OAuthError for the session of an OAuth client."""
+    renewed = await renew(context, request, request.read(RefreshGrantBody).refresh_token)
+    return TokenResponse(await context.session_json(renewed.user, renewed.grant), renewed.grant)
 
 
 async def renew(
-    accounts: Accounts,
-    asked: Asked,
+    context: EndpointContext,
+    request: AuthRequest,
     text: str,
-    accept: Callable[[Session], None] = sessions.refuse_other_client,
-) -> Renewed:
-    """Take a refresh token and give the session with the current one.
+    accept: Callable[[AuthSession], None] = sessions.reject_other_client,
+) -> RenewedSession:
+    """Exchange a refresh token; return the session with the current one.
 
-    `accept` is called before anything changes: it raises for a session that is not the caller's to refresh.
+    `accept` is called before anything changes: it raises for a session that the caller may not refresh.
     Raises: AuthError; what `accept` raises.
     """
-    sent = read_token(text) or await _find_row(accounts, text)
+    sent = read_token(text) or await _find_row(context, text)
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
-            renewed = await _try_refresh(accounts, asked, sent, accept)
+            renewed = await _try_refresh(context, request, sent, accept)
         except ReuseDetected:
-            await _end_family(accounts, asked, sent)
+            await _end_family(context, request, sent)
             raise rejections.ALREADY_USED() from None
         if renewed is not None:
             return renewed
         if time.monotonic() > deadline:
             raise rejections.REFRESH_CONTENTION()
+        # Random, so that waiting requests do not try again in step.
         await asyncio.sleep(random.uniform(*_PAUSE_S))
 
 
-async def _find_row(accounts: Accounts, text: str) -> RefreshRow:
+async def _find_row(context: EndpointContext, text: str) -> RefreshRow:
     """Find a token of version 1. Raises: AuthError (400)."""
     if not refresh_rows.is_token(text):
         raise rejections.MALFORMED_REFRESH_TOKEN()
-    async with accounts.transaction() as transaction:
-        row = await refresh_rows.find(transaction, refresh_rows.hashed(text))
+    async with context.transaction() as transaction:
+        row = await refresh_rows.find(transaction, refresh_rows.hash_row_token(text))
     if row is None:
         raise rejections.REFRESH_TOKEN_NOT_FOUND()
     return row
 
 
 async def _try_refresh(
-    accounts: Accounts, asked: Asked, sent: Sent, accept: Callable[[Session], None]
-) -> Renewed | None:
-    """Refresh a session; None if another process has it just now."""
-    if sent.session_id is None:  # a token that is older than sessions
+    context: EndpointContext,
+    request: AuthRequest,
+    sent: PresentedToken,
+    accept: Callable[[AuthSession], None],
+) -> RenewedSession | None:
+    """Refresh a session; None if another process has locked it."""
+    if sent.session_id is None:  # a token from before sessions existed
         raise rejections.NO_SESSION_FOUND()
-    async with accounts.transaction() as transaction:
-        session = await sessions.lock(transaction, accounts.vault, sent.session_id)
+    async with context.transaction() as transaction:
+        session = await sessions.lock(transaction, context.vault, sent.session_id)
         if session is None:
             if await sessions.find(transaction, sent.session_id) is None:
                 raise rejections.REFRESH_TOKEN_NOT_FOUND()
@@ -100,21 +108,21 @@ async def _try_refresh(
         user = await users.find_by_id(transaction, session.user_id)
         if user is None:
             raise rejections.NO_SESSION_FOUND()
-        now = accounts.now()
+        now = context.now()
         if user.is_banned(now):
             raise rejections.USER_BANNED(status=400)
-        await sessions.refuse_expired(transaction, session, user, accounts.limits, now)
-        more = audit.entry(accounts, asked, Action.TOKEN_REFRESHED, user, _traits(session))
-        granted = await rotation.exchange(
-            transaction, accounts.vault, session, sent, accounts.rotation, asked.device, now, more
+        await sessions.reject_expired(transaction, session, user, context.limits, now)
+        more = audit.entry(context, request, AuditAction.TOKEN_REFRESHED, user, _traits(session))
+        grant = await rotation.exchange(
+            transaction, context.vault, session, sent, context.rotation, request.device, now, more
         )
-        return Renewed(user, granted)
+        return RenewedSession(user, grant)
 
 
-async def _as_locked(transaction: Transaction, session: Session, sent: Sent) -> Sent:
-    """Give a token as it stands now that nobody else can use it. Raises: AuthError (400) if it is not the session's."""
+async def _as_locked(transaction: Transaction, session: AuthSession, sent: PresentedToken) -> PresentedToken:
+    """Read a token again under the session's lock. Raises: AuthError (400) if it does not belong to the session."""
     if isinstance(sent, RefreshToken):
-        rotation.refuse_forged(session, sent)
+        rotation.reject_forged(session, sent)
         return sent
     row = await refresh_rows.find(transaction, sent.token)
     if row is None or row.session_id != session.id:
@@ -122,20 +130,20 @@ async def _as_locked(transaction: Transaction, session: Session, sent: Sent) -> 
     return row
 
 
-async def _end_family(accounts: Accounts, asked: Asked, sent: Sent) -> None:
-    """End what came of a token that was used again: the thief and the robbed both have to sign in."""
-    if not accounts.settings.enable_refresh_token_rotation or sent.session_id is None:
+async def _end_family(context: EndpointContext, request: AuthRequest, sent: PresentedToken) -> None:
+    """End the family of a token that was used twice: both the thief and the owner must sign in again."""
+    if not context.settings.enable_refresh_token_rotation or sent.session_id is None:
         return
-    async with accounts.transaction() as transaction:
+    async with context.transaction() as transaction:
         session = await sessions.find(transaction, sent.session_id)
         user = None if session is None else await users.find_by_id(transaction, session.user_id)
         if session is not None and user is not None:
             traits = {**_traits(session), "reason": "reuse"}
-            more = audit.entry(accounts, asked, Action.TOKEN_REVOKED, user, traits)
+            more = audit.entry(context, request, AuditAction.TOKEN_REVOKED, user, traits)
             await rotation.end_family(transaction, session.id, more)
 
 
-def _traits(session: Session) -> dict[str, str]:
-    """Give what the audit log tells of a session: which, and whose client's."""
+def _traits(session: AuthSession) -> dict[str, str]:
+    """Return the traits of a session for the audit log: its id, and its OAuth client."""
     client = session.oauth_client_id
     return {"session_id": str(session.id)} | ({} if client is None else {"client_id": str(client)})

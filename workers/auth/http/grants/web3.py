@@ -1,4 +1,4 @@
-"""grant_type=web3: a wallet signs that its owner signs in. Source: reference page "auth", section 14."""
+"""grant_type=web3: a wallet signs a message, by which its owner signs in. Source: docs/reference/auth.md, section 14."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,49 +7,48 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from schemas.settings.auth_providers import Chain as ChainSettings
-from workers.auth import audit
-from workers.auth.accounts.codes.entered import Entered
-from workers.auth.accounts.passwords.login_failures import noted
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.users import linking
-from workers.auth.context import Accounts
+from schemas.settings.auth_providers import WalletChain as ChainSettings
+from workers.auth.accounts import audit
+from workers.auth.accounts.passwords.login_failures import failures_logged
 from workers.auth.federation.social.protocol import ProviderUser
-from workers.auth.federation.social.trail import trail
 from workers.auth.federation.wallets import ethereum, nonces, solana
-from workers.auth.federation.wallets.message import BadMessage, Message, parse_message
-from workers.auth.flows import captcha
-from workers.auth.flows.redirects import RedirectRules
+from workers.auth.federation.wallets.message import BadMessage, WalletMessage, parse_message
+from workers.auth.flows import captcha, external_sign_in
+from workers.auth.flows.sign_in_audit import sign_in_entries
+from workers.auth.http.context import EndpointContext
+from workers.auth.http.token_response import TokenResponse
 from workers.auth.model import rejections
+from workers.auth.model.claims import SignInMethod
 from workers.auth.model.errors import OAuthError
-from workers.auth.model.request import Asked
+from workers.auth.model.redirects.allow_list import RedirectRules
+from workers.auth.model.request import AuthRequest
 
 _PROVIDER = "web3"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """How accounts of one chain are written, and how they sign."""
+class WalletChain:
+    """The address format and the signatures of one blockchain."""
 
     title: str
     is_address: Callable[[str], bool]
     is_signed_by: Callable[[str, str, str], bool]
     settle: Callable[[str], str]
-    """The one spelling of an address in the id of an identity."""
+    """Returns the canonical spelling of an address, for the id of an identity."""
     is_network: Callable[[str], bool]
 
 
-CHAINS: Mapping[str, Chain] = {
-    "ethereum": Chain(
+CHAINS: Mapping[str, WalletChain] = {
+    "ethereum": WalletChain(
         "Ethereum", ethereum.is_address, ethereum.is_signed_by, str.lower, ethereum.is_chain_id
     ),
-    "solana": Chain("Solana", solana.is_address, solana.is_signed_by, str, lambda _: True),
+    "solana": WalletChain("Solana", solana.is_address, solana.is_signed_by, str, lambda _: True),
 }
-"""Every chain, one entry each."""
+"""The supported chains by name."""
 
 
-class Body(msgspec.Struct):
+class Web3GrantBody(msgspec.Struct):
     """Body of a sign-in with a wallet."""
 
     chain: str = ""
@@ -57,45 +56,45 @@ class Body(msgspec.Struct):
     signature: str = ""
 
 
-async def web3(accounts: Accounts, asked: Asked) -> Entered:
-    """Give a session to the owner of a wallet. Raises: AuthError; OAuthError (400) if message or signature do not hold."""
-    await captcha.check(accounts, asked)
-    body = asked.read(Body)
+async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
+    """Start a session for the owner of a wallet. Raises: AuthError; OAuthError (400) if message or signature are not valid."""
+    await captcha.check(context, request)
+    body = request.read(Web3GrantBody)
     chain = CHAINS.get(body.chain)
     if chain is None:
         raise rejections.UNSUPPORTED_CHAIN()
-    settings: ChainSettings = getattr(accounts.settings.web3, body.chain)
+    settings: ChainSettings = getattr(context.settings.web3, body.chain)
     if not settings.enabled:
         raise rejections.WEB3_DISABLED()
-    lasts, now = timedelta(seconds=float(settings.maximum_validity_duration)), accounts.now()
+    lasts, now = timedelta(seconds=float(settings.maximum_validity_duration)), context.now()
     message = _signed(chain, body)
-    _refuse_elsewhere(message, accounts.redirects)
+    _refuse_elsewhere(message, context.redirects)
     _refuse_other_times(message, lasts, now)
     person = _person(body.chain, chain, message)
-    aud, client = asked.audience(accounts.settings.jwt_aud), asked.device.address
-    new_id = await linking.admit(accounts, _PROVIDER, person, aud=aud, client=client)
-    trying = noted(accounts, asked, _PROVIDER, subject=person.subject)
-    async with trying, accounts.transaction() as transaction:
+    aud, client = request.audience(context.settings.jwt_aud), request.device.address
+    new_id = await external_sign_in.ask_hook(context, _PROVIDER, person, aud=aud, client=client)
+    attempt = failures_logged(context, request, _PROVIDER, subject=person.subject)
+    async with attempt, context.transaction() as transaction:
         until = message.issued_at + lasts
-        if not await nonces.use(transaction, body.chain, message, body.message, until, now):
+        if not await nonces.use_message(transaction, body.chain, message, body.message, until, now):
             raise _bad("Signed message was used already")
-        entry = await linking.enter(
-            accounts, transaction, _PROVIDER, person, is_email_optional=True, aud=aud, new_id=new_id
+        entry = await external_sign_in.sign_in(
+            context, transaction, _PROVIDER, person, is_email_optional=True, aud=aud, new_id=new_id
         )
-        more = trail(accounts, asked, entry, _PROVIDER)
-        if entry.refusal is None:
-            more += audit.login(accounts, asked, entry.user, _PROVIDER, Method.WEB3)
-            granted = await accounts.begin_session(
-                transaction, entry.user, Method.WEB3, asked.device, more=more
+        more = sign_in_entries(context, request, entry, _PROVIDER)
+        if entry.rejection is None:
+            more += audit.login(context, request, entry.user, _PROVIDER, SignInMethod.WEB3)
+            grant = await context.start_session(
+                transaction, entry.user, SignInMethod.WEB3, request.device, more=more
             )
         elif more:
             await transaction.run(*more)
-    await entry.tell(accounts, client)  # raises the refusal, if there is one
-    return Entered(await accounts.session_shown(entry.user, granted), granted)
+    await entry.tell(context, client)  # raises the rejection, if there is one
+    return TokenResponse(await context.session_json(entry.user, grant), grant)
 
 
-def _signed(chain: Chain, body: Body) -> Message:
-    """Read the message, if the account that it names signed it. Raises: OAuthError."""
+def _signed(chain: WalletChain, body: Web3GrantBody) -> WalletMessage:
+    """Parse the message, and verify that the account it names signed it. Raises: OAuthError."""
     try:
         message = parse_message(body.message, chain.title)
     except BadMessage as error:
@@ -109,8 +108,8 @@ def _signed(chain: Chain, body: Body) -> Message:
     return message
 
 
-def _refuse_elsewhere(message: Message, rules: RedirectRules) -> None:
-    """Raise unless the message was signed for an address of this project. Raises: OAuthError."""
+def _refuse_elsewhere(message: WalletMessage, rules: RedirectRules) -> None:
+    """Check that the message was signed for a URL of this project. Raises: OAuthError."""
     if not rules.allows(message.uri):
         raise _bad("Signed message is using URI which is not allowed on this server")
     uri = urlsplit(message.uri)
@@ -122,8 +121,8 @@ def _refuse_elsewhere(message: Message, rules: RedirectRules) -> None:
         raise _bad("Signed message is using a Domain that is not allowed on this server")
 
 
-def _refuse_other_times(message: Message, lasts: timedelta, now: datetime) -> None:
-    """Raise unless the message is valid now. Raises: OAuthError."""
+def _refuse_other_times(message: WalletMessage, lasts: timedelta, now: datetime) -> None:
+    """Check the times of the message. Raises: OAuthError."""
     if message.not_before is not None and now < message.not_before:
         raise _bad("Signed message becomes valid in the future")
     if message.expires_at is not None and now >= message.expires_at:
@@ -134,7 +133,7 @@ def _refuse_other_times(message: Message, lasts: timedelta, now: datetime) -> No
         raise _bad("Signed message was issued too far in the future")
 
 
-def _person(name: str, chain: Chain, message: Message) -> ProviderUser:
+def _person(name: str, chain: WalletChain, message: WalletMessage) -> ProviderUser:
     claims = {
         "address": message.address,
         "chain": name,

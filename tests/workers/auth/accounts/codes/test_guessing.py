@@ -8,11 +8,17 @@ import pytest
 
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number, told
 from workers.auth.accounts.codes import guessing
-from workers.auth.accounts.codes.guessing import FREE, FREE_OF_ALL, Guess, guess_at, has_failed
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.accounts.sessions.sessions import Device
+from workers.auth.accounts.codes.guessing import (
+    FREE,
+    FREE_OF_ALL,
+    PasswordAttempt,
+    is_wait_error,
+    password_attempt,
+)
 from workers.auth.accounts.users import users
+from workers.auth.model.claims import SignInMethod
 from workers.auth.model.errors import AuthError
+from workers.auth.model.request import Device
 from workers.database.errors import DatabaseError
 
 GRANT = "/token?grant_type=password"
@@ -34,8 +40,8 @@ def hours(seconds: int) -> int:
     return -(-seconds // 3600)
 
 
-def some_guess(client: str = "192.0.2.7") -> Guess:
-    return guess_at(KEY, "email", "authenticated", uuid.uuid4().hex, address=client)
+def some_guess(client: str = "192.0.2.7") -> PasswordAttempt:
+    return password_attempt(KEY, "email", "authenticated", uuid.uuid4().hex, address=client)
 
 
 async def tried(house: House, email: str, password: str = "wrong one", client: str = "192.0.2.7") -> int:
@@ -48,7 +54,7 @@ async def tried(house: House, email: str, password: str = "wrong one", client: s
     return hours(int(told(response, "retry-after")))
 
 
-async def past(house: House, guess: Guess | None = None, *, hours: float) -> None:
+async def past(house: House, guess: PasswordAttempt | None = None, *, hours: float) -> None:
     """Let time pass for what is counted: of one try, or of all."""
     await house.admin.execute(
         """update auth.rate_limits set updated_at = updated_at - $1 * interval '1 hour'
@@ -58,19 +64,19 @@ async def past(house: House, guess: Guess | None = None, *, hours: float) -> Non
     )
 
 
-async def fail(house: House, guess: Guess) -> int:
+async def fail(house: House, guess: PasswordAttempt) -> int:
     """Count a wrong one; give the hours to wait, 0 if it was counted."""
     try:
-        async with house.accounts.transaction() as transaction:
+        async with house.context.transaction() as transaction:
             await guess.failed(transaction)
     except AuthError as error:
         return hours(error.retry_after_s or -3600)
     return 0
 
 
-async def succeed(house: House, guess: Guess) -> bool:
+async def succeed(house: House, guess: PasswordAttempt) -> bool:
     try:
-        async with house.accounts.transaction() as transaction:
+        async with house.context.transaction() as transaction:
             await guess.succeeded(transaction)
     except AuthError:
         return False
@@ -136,7 +142,7 @@ async def test_a_right_one_clears_but_not_during_a_wait(house: House):
 
 async def test_networks_together_count_for_the_account(house: House):
     account = uuid.uuid4().hex
-    guesses = [guess_at(KEY, account, address=f"192.0.2.{n}") for n in range(FREE_OF_ALL + 1)]
+    guesses = [password_attempt(KEY, account, address=f"192.0.2.{n}") for n in range(FREE_OF_ALL + 1)]
 
     assert [await fail(house, guess) for guess in guesses] == [0] * FREE_OF_ALL + [1]
 
@@ -146,11 +152,11 @@ async def test_a_known_network_is_not_kept_waiting_by_others(house: House):
     name = uuid.uuid4().hex * 2
     sql = "insert into auth.known_networks (network_hash, user_id, seen_at) values ($1, $2, now() - $3::interval)"
     await house.admin.execute(sql, name, uuid.UUID(user.id), timedelta(days=59))
-    owner = guess_at(KEY, account, address="198.51.100.1", network=name)
+    owner = password_attempt(KEY, account, address="198.51.100.1", network=name)
     for n in range(FREE_OF_ALL):
-        await fail(house, guess_at(KEY, account, address=f"192.0.2.{n}"))
+        await fail(house, password_attempt(KEY, account, address=f"192.0.2.{n}"))
 
-    assert await fail(house, guess_at(KEY, account, address="203.0.113.1")) == 1
+    assert await fail(house, password_attempt(KEY, account, address="203.0.113.1")) == 1
     assert [await fail(house, owner) for _ in range(FREE)] == [0] * FREE
     assert await fail(house, owner) == 1  # its own wrong ones count
 
@@ -180,7 +186,7 @@ async def test_whoever_signed_in_before_comes_in_while_many_guess(plain: House):
 
 async def test_the_owners_sign_in_does_not_help_who_guesses_elsewhere(house: House):
     account = uuid.uuid4().hex
-    owner, other = (guess_at(KEY, account, address=client) for client in ("192.0.2.1", "192.0.2.2"))
+    owner, other = (password_attempt(KEY, account, address=client) for client in ("192.0.2.1", "192.0.2.2"))
     for _ in range(FREE):
         await fail(house, other)
     await past(house, owner, hours=1)
@@ -206,17 +212,21 @@ async def test_right_and_wrong_ones_at_once_do_not_lock_each_other(house: House)
 
 
 def test_no_address_can_be_read_from_the_names():
-    guess = guess_at(KEY, "email", "authenticated", "a@example.org", address='fe80::1"},{x\\')
+    guess = password_attempt(KEY, "email", "authenticated", "a@example.org", address='fe80::1"},{x\\')
 
     assert "example" not in " ".join(guess.names)
     assert guess.names[1] == f"{guess.names[0]}:fe80::1x"
-    assert guess_at(KEY, "a", address="2001:db8:1:2:3::4") == guess_at(KEY, "a", address="2001:db8:1:2::")
-    assert guess_at(KEY, "a", address="::ffff:192.0.2.1") == guess_at(KEY, "a", address="192.0.2.1")
+    assert password_attempt(KEY, "a", address="2001:db8:1:2:3::4") == password_attempt(
+        KEY, "a", address="2001:db8:1:2::"
+    )
+    assert password_attempt(KEY, "a", address="::ffff:192.0.2.1") == password_attempt(
+        KEY, "a", address="192.0.2.1"
+    )
     assert (
         guess.names
-        != guess_at(b"other" * 8, "email", "authenticated", "a@example.org", address="fe80::1").names
+        != password_attempt(b"other" * 8, "email", "authenticated", "a@example.org", address="fe80::1").names
     )
-    assert guess_at(KEY, "ab", "c", address="") != guess_at(KEY, "a", "bc", address="")
+    assert password_attempt(KEY, "ab", "c", address="") != password_attempt(KEY, "a", "bc", address="")
 
 
 # --- At the door -------------------------------------------------------------------------------------------------
@@ -334,7 +344,7 @@ async def test_a_stolen_token_does_not_serve_to_find_the_password(house: House):
 
 async def test_a_right_one_that_comes_out_during_a_wait_begins_no_session(plain: House):
     signed, guess = await plain.sign_up(), some_guess()
-    async with plain.accounts.transaction() as transaction:
+    async with plain.context.transaction() as transaction:
         user = await users.find_by_email(transaction, signed.email, "authenticated")
     assert user is not None
     sessions = await plain.sessions_of(str(user.id))
@@ -342,12 +352,14 @@ async def test_a_right_one_that_comes_out_during_a_wait_begins_no_session(plain:
         await fail(plain, guess)
 
     with pytest.raises(DatabaseError) as raised:
-        await plain.accounts.begin_session_alone(user, Method.PASSWORD, Device(), before=(guess.passing,))
-    assert has_failed(raised.value)
+        await plain.context.start_session_alone(
+            user, SignInMethod.PASSWORD, Device(), before=(guess.passing,)
+        )
+    assert is_wait_error(raised.value)
     assert await plain.sessions_of(str(user.id)) == sessions
     assert await fail(plain, guess) > 0
 
     await past(plain, guess, hours=1)
-    await plain.accounts.begin_session_alone(user, Method.PASSWORD, Device(), before=(guess.passing,))
+    await plain.context.start_session_alone(user, SignInMethod.PASSWORD, Device(), before=(guess.passing,))
     assert len(await plain.sessions_of(str(user.id))) == len(sessions) + 1
     assert [await fail(plain, guess) for _ in range(FREE)] == [0] * FREE

@@ -7,7 +7,7 @@ import pytest
 from tests.workers.auth.house import House
 from workers.auth.accounts.codes import networks
 from workers.auth.accounts.codes.networks import network_hash, network_of
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 KEY = b"k" * 32
 
@@ -47,9 +47,9 @@ def test_a_name_is_of_one_address_at_one_network_and_shows_neither():
 
 async def test_a_sign_in_makes_its_network_known_and_no_other(house: House):
     signed = await house.sign_up()
-    key = house.accounts.code_key
+    key = house.context.code_key
 
-    async with house.accounts.transaction() as transaction:
+    async with house.context.transaction() as transaction:
         here = network_hash(key, "authenticated", signed.email, "192.0.2.7")
         there = network_hash(key, "authenticated", signed.email, "192.0.2.8")
         assert await networks.is_known(transaction, here)
@@ -58,10 +58,10 @@ async def test_a_sign_in_makes_its_network_known_and_no_other(house: House):
 
 async def test_a_user_is_known_at_a_bounded_number_of_networks(house: House):
     signed = await house.sign_up()
-    user = User(uuid.UUID(signed.id), aud="authenticated", email=signed.email)
+    user = AuthUser(uuid.UUID(signed.id), aud="authenticated", email=signed.email)
 
     for n in range(2 * networks.MOST + 5):
-        await house.accounts.run(*networks.remember(KEY, user, f"198.51.100.{n}"))
+        await house.context.run(*networks.remember(KEY, user, f"198.51.100.{n}"))
 
     sql = "select array_agg(network_hash) from auth.known_networks where user_id = $1"
     kept = await house.value(sql, user.id)
@@ -71,10 +71,10 @@ async def test_a_user_is_known_at_a_bounded_number_of_networks(house: House):
 
 async def test_a_network_is_forgotten_after_its_time(house: House):
     signed = await house.sign_up()
-    name = network_hash(house.accounts.code_key, "authenticated", signed.email, "192.0.2.7")
+    name = network_hash(house.context.code_key, "authenticated", signed.email, "192.0.2.7")
     await house.admin.execute(
         "update auth.known_networks set seen_at = now() - interval '60 days' where network_hash = $1", name
     )
 
-    async with house.accounts.transaction() as transaction:
+    async with house.context.transaction() as transaction:
         assert not await networks.is_known(transaction, name)

@@ -12,7 +12,7 @@ from aiohttp import web
 from tests.workers.auth.delivery.hooks.service import served
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address
 from workers.auth.accounts.passwords import leaked
-from workers.auth.services import Services
+from workers.auth.model.context import ServiceUrls
 
 LEAKED, GOOD = "correct battery", "correct staple"
 REFUSED = (
@@ -59,8 +59,8 @@ async def breaches() -> AsyncIterator[Breaches]:
 
 def careful(house: House, breaches: Breaches, **changes: object) -> House:
     made = house.having(password__hibp__enabled=True, **changes)
-    services = Services(leaked_passwords=breaches.url)
-    return House(replace(made.accounts, services=services), made.admin, made.clock)
+    services = ServiceUrls(leaked_passwords=breaches.url)
+    return House(replace(made.context, services=services), made.admin, made.clock)
 
 
 async def test_a_leaked_password_is_refused_wherever_one_is_set(house: House, breaches: Breaches):

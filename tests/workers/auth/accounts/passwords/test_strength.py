@@ -13,7 +13,7 @@ from workers.auth.accounts.passwords.strength import (
     StrengthRules,
     Weakness,
     is_leaked,
-    refuse_unusable,
+    reject_unusable,
     rules_of,
     weakness_of,
 )
@@ -60,7 +60,7 @@ def test_all_reasons_are_told_together_in_one_order() -> None:
         "Password should contain at least one character of each: abc, 123. "
         "Password is known to be weak and easy to guess, please choose a different one."
     )
-    refusal = weakness.refusal()
+    refusal = weakness.error()
     assert (refusal.status, refusal.code.value, refusal.reasons) == (
         422,
         "weak_password",
@@ -116,7 +116,7 @@ def test_one_character_of_each_set_is_asked_for(password: str, is_strong: bool) 
 )
 def test_no_password_and_one_that_is_too_long_cannot_be_taken(password: str, most: int, message: str) -> None:
     with pytest.raises(AuthError) as refused:
-        refuse_unusable(password, StrengthRules(most_bytes=most))
+        reject_unusable(password, StrengthRules(most_bytes=most))
 
     assert (refused.value.status, refused.value.code.value, refused.value.message) == (
         400,
@@ -126,8 +126,8 @@ def test_no_password_and_one_that_is_too_long_cannot_be_taken(password: str, mos
 
 
 def test_seventy_two_bytes_can_be_taken() -> None:
-    refuse_unusable("ü" * 36, StrengthRules())
-    refuse_unusable("x" * 1024, StrengthRules(most_bytes=1024))
+    reject_unusable("ü" * 36, StrengthRules())
+    reject_unusable("x" * 1024, StrengthRules(most_bytes=1024))
 
 
 # --- Leaked passwords --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from schemas.settings.types import Duration
 from tests.workers.auth.house import ADMIN, House, Signed, claims_of
 from tests.workers.auth.second_factors import enroll_app
 from workers.auth.accounts.sessions.refresh import new_key, read_key, read_token
-from workers.auth.accounts.sessions.refresh_rows import hashed, is_token, make_token
+from workers.auth.accounts.sessions.refresh_rows import hash_row_token, is_token, make_token
 
 ROWS = {"refresh_token_algorithm_version": 1}
 MOVING = {"refresh_token_algorithm_version": 2, "refresh_token_upgrade_percentage": 100}
@@ -107,9 +107,9 @@ async def test_an_imported_token_is_exchanged_once(plain: House):
     assert {each.session_id for each in (second, third)} == {signed.session_id}
     assert claims_of(third.caller)["amr"] == claims_of(signed.caller)["amr"]
     assert await kept(plain, signed) == [
-        (hashed(old), None, True),
-        (hashed(second.refresh_token), hashed(old), True),
-        (hashed(third.refresh_token), hashed(second.refresh_token), False),
+        (hash_row_token(old), None, True),
+        (hash_row_token(second.refresh_token), hash_row_token(old), True),
+        (hash_row_token(third.refresh_token), hash_row_token(second.refresh_token), False),
     ]
 
 
@@ -176,8 +176,8 @@ async def test_a_token_whose_session_was_ended_is_not_found(rows: House):
 async def test_the_hash_of_a_token_is_no_token(rows: House):
     signed = await rows.sign_up()
 
-    assert await rows.refresh_refused(hashed(signed.refresh_token)) == MALFORMED
-    assert await rows.refresh_refused(hashed(signed.refresh_token)[:12]) == NOT_FOUND
+    assert await rows.refresh_refused(hash_row_token(signed.refresh_token)) == MALFORMED
+    assert await rows.refresh_refused(hash_row_token(signed.refresh_token)[:12]) == NOT_FOUND
 
 
 # Issued
@@ -188,7 +188,7 @@ async def test_tokens_of_version_1_are_issued_where_the_settings_want_them(plain
         house = plain.having(refresh_token_algorithm_version=version)
         signed = await house.sign_up()
 
-        assert await kept(house, signed) == [(hashed(signed.refresh_token), None, False)]
+        assert await kept(house, signed) == [(hash_row_token(signed.refresh_token), None, False)]
         assert is_token((await house.refresh(signed.refresh_token)).refresh_token)
     assert read_token((await plain.sign_up()).refresh_token) is not None
 
@@ -238,7 +238,7 @@ async def test_the_reuse_interval_counts_from_when_the_old_row_was_replaced(rows
     second = await rows.refresh(first.refresh_token)
     await rows.admin.execute(
         "update auth.refresh_tokens set updated_at = now() - interval '11 seconds' where token = $1",
-        hashed(first.refresh_token),
+        hash_row_token(first.refresh_token),
     )
     await rows.refresh(second.refresh_token)
 
@@ -371,7 +371,7 @@ async def test_a_session_moves_on_to_counting(plain: House):
     found = read_token(second.refresh_token)
     assert found is not None
     assert (found.counter, str(found.session_id)) == (0, signed.session_id)
-    assert await kept(house, signed) == [(hashed(old), None, True)]
+    assert await kept(house, signed) == [(hash_row_token(old), None, True)]
     third = read_token((await house.refresh(second.refresh_token)).refresh_token)
     assert third is not None
     assert third.counter == 1

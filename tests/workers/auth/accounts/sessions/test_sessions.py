@@ -35,7 +35,7 @@ async def key_of(house: House, signed: Signed) -> bytes:
     kept = await house.value(
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
-    return read_key(house.accounts.vault.open(kept, uuid.UUID(signed.session_id)))
+    return read_key(house.context.vault.open(kept, uuid.UUID(signed.session_id)))
 
 
 async def tagged(house: House, email: str, tag: str) -> Signed:

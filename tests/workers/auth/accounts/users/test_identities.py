@@ -24,7 +24,7 @@ from tests.workers.auth.social_browser import (
     user_of,
     visits,
 )
-from workers.auth.flows.pkce import s256
+from workers.auth.model.pkce import s256
 
 DISABLED = (404, "manual_linking_disabled", "Manual linking is disabled")
 

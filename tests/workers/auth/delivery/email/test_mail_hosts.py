@@ -38,8 +38,8 @@ def hosts(server: NameServer) -> MailHosts:
 def strict(mailed: House, hosts: MailHosts) -> House:
     """A worker that looks hosts up before it sends mail."""
     house = mailed.having(email__validation_extended=True)
-    outbox = replace(house.accounts.outbox, hosts=hosts, post=mailed.accounts.outbox.post)
-    return House(replace(house.accounts, outbox=outbox), house.admin, house.clock)
+    outbox = replace(house.context.outbox, hosts=hosts, transport=mailed.context.outbox.transport)
+    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
 
 
 @pytest.mark.parametrize("host", ["named.dev", "two.dev", "plain.dev", "six.dev"])
@@ -147,8 +147,8 @@ async def test_who_has_a_host_that_takes_mail_is_written_to(strict: House):
 
 async def test_hosts_are_not_asked_about_where_the_settings_do_not_want_it(strict: House, server: NameServer):
     loose = strict.having(email__validation_extended=False)
-    outbox = replace(loose.accounts.outbox, hosts=strict.accounts.outbox.hosts)
-    loose = House(replace(loose.accounts, outbox=outbox), loose.admin, loose.clock)
+    outbox = replace(loose.context.outbox, hosts=strict.context.outbox.hosts)
+    loose = House(replace(loose.context, outbox=outbox), loose.admin, loose.clock)
 
     await loose.ok("POST", "/otp", {"email": "a@unknown.dev"})
 

@@ -1,4 +1,4 @@
-"""What is sent to people: letters, messages, the quotas of all, and what is told when it fails."""
+"""What is sent to users: emails, messages, the quotas of all, and what is told when it fails."""
 
 import json
 from dataclasses import replace
@@ -11,15 +11,15 @@ from schemas.settings.auth_delivery import Smtp, Template
 from schemas.settings.types import Quota
 from tests.workers.auth.house import PASSWORD, House, address, number, told
 from tests.workers.auth.office import CONFIRMED, Office, Phones, with_office, with_phones
-from workers.auth.accounts.codes import limits
+from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.users import users
-from workers.auth.delivery.email import letters
-from workers.auth.delivery.email.mails import Draft, Mail, notice
-from workers.auth.delivery.mail import Mailer, Server
-from workers.auth.delivery.post import DirectPost, NoPost, post_of
-from workers.auth.delivery.templates import Facts, Kind
+from workers.auth.delivery.email.emails import EmailDraft, OutgoingEmail, change_notice
+from workers.auth.delivery.smtp import Mailer, SmtpEndpoint
+from workers.auth.delivery.templates import EmailKind, TemplateValues
+from workers.auth.delivery.transport import DirectTransport, NoTransport, transport_of
+from workers.auth.model import rate_limits
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ async def counted(mailed: House) -> House:
     return mailed.having(rate_limit__email_sent=Quota("3"), rate_limit__sms_sent=Quota("2"))
 
 
-async def refusal(house: House, to: str, kind: Kind = Kind.PASSWORD_CHANGED) -> AuthError:
+async def refusal(house: House, to: str, kind: EmailKind = EmailKind.PASSWORD_CHANGED) -> AuthError:
     with pytest.raises(AuthError) as refused:
-        await house.accounts.outbox.mail(kind, to, Facts(email=to))
+        await house.context.outbox.mail(kind, to, TemplateValues(email=to))
     return refused.value
 
 
 async def test_a_letter_is_written_and_sent(mailed: House, office: Office):
     to = address()
-    facts = Facts(email=to, old_email="old@example.org", site_url="https://site.example")
+    facts = TemplateValues(email=to, old_email="old@example.org", site_url="https://site.example")
 
-    await mailed.accounts.outbox.mail(Kind.EMAIL_CHANGED, to, facts)
+    await mailed.context.outbox.mail(EmailKind.EMAIL_CHANGED, to, facts)
 
     (letter,) = office.to(to)
     assert letter.subject == "Your email address was changed"
@@ -58,7 +58,7 @@ async def test_the_sender_is_that_of_the_settings(house: House, office: Office):
     named = with_office(house, office).having(email__smtp=smtp)
     to = address()
 
-    await named.accounts.outbox.mail(Kind.PASSWORD_CHANGED, to, Facts(email=to))
+    await named.context.outbox.mail(EmailKind.PASSWORD_CHANGED, to, TemplateValues(email=to))
 
     (letter,) = office.to(to)
     assert (letter.source[0].name, letter.source[0].address) == ("Corp", "hello@corp.example")
@@ -86,7 +86,7 @@ async def test_the_path_of_links_may_be_the_project_s(mailed: House, office: Off
 
 async def test_without_a_mail_server_the_caller_is_told(house: House):
     with_none = House(
-        replace(house.accounts, outbox=replace(house.accounts.outbox, post=NoPost())),
+        replace(house.context, outbox=replace(house.context.outbox, transport=NoTransport())),
         house.admin,
         house.clock,
     )
@@ -96,14 +96,14 @@ async def test_without_a_mail_server_the_caller_is_told(house: House):
 
     assert response.status == 500
     assert json.loads(response.body)["msg"] == "Error sending signup email"
-    assert isinstance(post_of(Smtp()), NoPost)
-    assert isinstance(post_of(Smtp(host="mail.example.org")), DirectPost)
+    assert isinstance(transport_of(Smtp()), NoTransport)
+    assert isinstance(transport_of(Smtp(host="mail.example.org")), DirectTransport)
 
 
 async def test_a_server_that_is_away_is_told_in_few_words(house: House, capsys: pytest.CaptureFixture[str]):
-    post = DirectPost(Mailer(Server("127.0.0.1", 1)))
+    post = DirectTransport(Mailer(SmtpEndpoint("127.0.0.1", 1)))
     away = House(
-        replace(house.accounts, outbox=replace(house.accounts.outbox, post=post)), house.admin, house.clock
+        replace(house.context, outbox=replace(house.context.outbox, transport=post)), house.admin, house.clock
     )
     to = address()
 
@@ -175,9 +175,9 @@ async def test_nothing_is_counted_while_accounts_are_confirmed_at_once(counted: 
 
 async def test_a_notice_and_a_second_factor_s_message_count_too(counted: House, phones: Phones):
     house = with_phones(counted, phones)
-    outbox, to = house.accounts.outbox, address()
+    outbox, to = house.context.outbox, address()
     for _ in range(3):
-        await outbox.mail(Kind.PASSWORD_CHANGED, to, Facts(email=to))
+        await outbox.mail(EmailKind.PASSWORD_CHANGED, to, TemplateValues(email=to))
     for _ in range(2):
         await outbox.text(number(), "123456", is_mfa=True)
 
@@ -188,11 +188,14 @@ async def test_a_notice_and_a_second_factor_s_message_count_too(counted: House, 
 
 
 async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: House, office: Office):
-    outbox, pair = counted.accounts.outbox, (Draft(address(), Facts()), Draft(address(), Facts()))
+    outbox, pair = (
+        counted.context.outbox,
+        (EmailDraft(address(), TemplateValues()), EmailDraft(address(), TemplateValues())),
+    )
 
-    await outbox.send(Mail(Kind.EMAIL_CHANGE, pair))
+    await outbox.send(OutgoingEmail(EmailKind.EMAIL_CHANGE, pair))
     with pytest.raises(AuthError):
-        await outbox.send(Mail(Kind.EMAIL_CHANGE, pair))
+        await outbox.send(OutgoingEmail(EmailKind.EMAIL_CHANGE, pair))
 
     assert len(office.caught) == 2
 
@@ -212,8 +215,8 @@ async def test_quotas_are_windows_or_buckets(
 ):
     name, found = f"test:{address()}", []
     for number_of in numbers:
-        async with house.accounts.transaction() as transaction:
-            found.append(await limits.count(transaction, name, quota, number_of))
+        async with house.context.transaction() as transaction:
+            found.append(await rate_limits.count(transaction, name, quota, number_of))
 
     assert all(abs(wait - wanted) <= 5 for wait, wanted in zip(found, waits, strict=True)), found
     assert [wait > 0 for wait in found] == [wanted > 0 for wanted in waits]
@@ -221,7 +224,7 @@ async def test_quotas_are_windows_or_buckets(
 
 async def test_the_words_of_a_second_factor_are_its_own(texted: House, phones: Phones):
     worded = texted.having(sms__template="Login {{ .Code }}", mfa__phone__template="Second {{ .Code }}")
-    outbox = worded.accounts.outbox
+    outbox = worded.context.outbox
 
     await outbox.text(number(), "111111")
     await outbox.text(number(), "222222", "sms", True)
@@ -230,9 +233,9 @@ async def test_the_words_of_a_second_factor_are_its_own(texted: House, phones: P
 
 
 def test_a_notice_tells_what_changed():
-    user = User(uuid4(), email="a@example.org")
+    user = AuthUser(uuid4(), email="a@example.org")
 
-    mail = notice(Auth(), Kind.IDENTITY_LINKED, user, "a@example.org", provider="github")
+    mail = change_notice(Auth(), EmailKind.IDENTITY_LINKED, user, "a@example.org", provider="github")
 
     assert mail.action_type == "identity_linked_notification"
     assert mail.email_data("https://s.example") == {
@@ -244,13 +247,15 @@ def test_a_notice_tells_what_changed():
 
 async def test_codes_and_links_do_not_show(mailed: House, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
-    accounts = mailed.accounts
-    async with accounts.transaction() as transaction:
+    context = mailed.context
+    async with context.transaction() as transaction:
         user = await users.find_by_email(transaction, signed.email, "authenticated")
         assert user is not None
-        mail = await letters.prepare_mail(accounts, transaction, user, letters.RECOVERY, "http://x.example")
+        mail = await code_messages.prepare_mail(
+            context, transaction, user, code_messages.RECOVERY, "http://x.example"
+        )
 
-    facts = mail.drafts[0].facts
+    facts = mail.drafts[0].values
     assert facts.token
     assert facts.token not in repr(facts)
     assert facts.token_hash not in repr(mail.drafts)

@@ -2,20 +2,28 @@
 
 import pytest
 
-from workers.auth.delivery.gotext.nodes import Field, If, Output, Pipe, Place, TemplateRefused, Text
+from workers.auth.delivery.gotext.nodes import (
+    FieldTerm,
+    HtmlContext,
+    IfNode,
+    OutputNode,
+    TemplateError,
+    TemplatePipeline,
+    TextNode,
+)
 from workers.auth.delivery.gotext.parse import LONGEST, parse
 
 
 def test_tree_of_a_condition() -> None:
     assert parse("{{ if .A }}x{{ else }}{{ .B }}{{ end }}") == (
-        If(
-            Pipe((Field(None, ("A",)),)),
-            (Text("x"),),
-            (Output(Pipe((Field(None, ("B",)),)), Place.TEXT),),
+        IfNode(
+            TemplatePipeline((FieldTerm(None, ("A",)),)),
+            (TextNode("x"),),
+            (OutputNode(TemplatePipeline((FieldTerm(None, ("B",)),)), HtmlContext.TEXT),),
         ),
     )
 
 
 def test_template_that_is_too_long_is_refused() -> None:
-    with pytest.raises(TemplateRefused, match="longer than"):
+    with pytest.raises(TemplateError, match="longer than"):
         parse("x" * (LONGEST + 1))

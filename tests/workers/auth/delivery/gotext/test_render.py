@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workers.auth.delivery.gotext.nodes import TemplateRefused
+from workers.auth.delivery.gotext.nodes import TemplateError
 from workers.auth.delivery.gotext.parse import parse
-from workers.auth.delivery.gotext.render import LetterTooLong, render
+from workers.auth.delivery.gotext.render import ResultTooLong, render
 
 VALUES = {
     "Token": "123456",
@@ -118,14 +118,14 @@ BROKEN = [
 
 @pytest.mark.parametrize(("template", "reason"), BROKEN)
 def test_broken_template_is_refused_in_words(template: str, reason: str) -> None:
-    with pytest.raises(TemplateRefused, match=r"^line \d+: ") as caught:
+    with pytest.raises(TemplateError, match=r"^line \d+: ") as caught:
         parse(template)
 
     assert reason in str(caught.value)
 
 
 def test_refusal_names_the_line() -> None:
-    with pytest.raises(TemplateRefused) as caught:
+    with pytest.raises(TemplateError) as caught:
         parse("one\n{{ .A }}\n{{ $\n }}\n{{ .B\n}} {{ oops }}")
 
     assert caught.value.line == 6
@@ -166,7 +166,7 @@ def test_value_stays_a_value_in_html(template: str, value: str, expected: str) -
     ],
 )
 def test_letter_without_bounds_is_given_up(template: str) -> None:
-    with pytest.raises(LetterTooLong):
+    with pytest.raises(ResultTooLong):
         render(parse(template), {"L": list(range(100))}, is_html=False)
 
 
@@ -236,7 +236,7 @@ JSON = st.recursive(
 def test_any_text_renders_or_is_refused(template: str, data: object, is_html: bool) -> None:
     try:
         nodes = parse(template)
-    except TemplateRefused:
+    except TemplateError:
         return
 
     assert isinstance(render(nodes, {"A": data, "Data": {"b": data}}, is_html=is_html), str)

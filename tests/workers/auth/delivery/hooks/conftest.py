@@ -9,12 +9,12 @@ from schemas.keys.secret import Secret
 from schemas.settings.auth import Hook
 from tests.workers.auth.delivery.hooks.service import SECRETS, HookService, served
 from tests.workers.auth.house import House
-from workers.auth.delivery.hooks.over_http import Patience
-from workers.auth.delivery.hooks.points import Point
-from workers.auth.delivery.hooks.reading import read_services
-from workers.auth.delivery.hooks.runner import Hooks
+from workers.auth.delivery.hooks.over_http import RetryLimits
+from workers.auth.delivery.hooks.points import HookPoint
+from workers.auth.delivery.hooks.runner import HookRunner
+from workers.auth.delivery.hooks.targets import read_hook_targets
 
-QUICK = Patience(total_s=5.0, tries=3, pause_s=0.0)
+QUICK = RetryLimits(total_s=5.0, tries=3, pause_s=0.0)
 
 
 @pytest.fixture
@@ -33,27 +33,25 @@ class Hooked:
     def __init__(self, house: House, service: HookService) -> None:
         self.house, self.service = house, service
 
-    def over_http(self, *points: Point, patience: Patience = QUICK, **changes: object) -> House:
+    def over_http(self, *points: HookPoint, limits: RetryLimits = QUICK, **changes: object) -> House:
         """Give a house that asks the service at some points."""
         hook = Hook(enabled=True, uri=self.service.url, secrets=Secret(SECRETS))
-        return self._house({point: hook for point in points}, patience, changes)
+        return self._house({point: hook for point in points}, limits, changes)
 
-    def in_database(self, point: Point, name: str, **changes: object) -> House:
+    def in_database(self, point: HookPoint, name: str, **changes: object) -> House:
         """Give a house that asks a function of the schema `public` at a point."""
         return self._house(
             {point: Hook(enabled=True, uri=f"pg-functions://postgres/public/{name}")}, QUICK, changes
         )
 
-    def _house(self, hooks: dict[Point, Hook], patience: Patience, changes: dict[str, object]) -> House:
+    def _house(self, hooks: dict[HookPoint, Hook], limits: RetryLimits, changes: dict[str, object]) -> House:
         named = {f"hook__{point.value}": hook for point, hook in hooks.items()}
         made = self.house.having(**named, **changes)
-        accounts = made.accounts
-        services = read_services(
-            accounts.settings.hook, accounts.database, accounts.outgoing, patience=patience
-        )
-        hooks = Hooks(services)
-        outbox = replace(accounts.outbox, hooks=hooks)
-        return House(replace(accounts, hooks=hooks, outbox=outbox), made.admin, made.clock)
+        context = made.context
+        services = read_hook_targets(context.settings.hook, context.database, context.outgoing, limits=limits)
+        hooks = HookRunner(services)
+        outbox = replace(context.outbox, hooks=hooks)
+        return House(replace(context, hooks=hooks, outbox=outbox), made.admin, made.clock)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from tests.workers.auth.house import House
 from workers.auth.delivery.hooks.in_database import DatabaseHook
 from workers.auth.delivery.hooks.over_http import MOST_BYTES
-from workers.auth.model.error_codes import Code
-from workers.auth.model.errors import AuthError, RaisedError
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.errors import AuthError, ProjectSqlError
 
 SCHEMA = 'Hooks; "x'
 QUOTED = '"Hooks; ""x"'
@@ -25,7 +25,7 @@ async def function(whole_house: House) -> AsyncIterator[str]:
 
 
 def hook(house: House, name: str, timeout_s: float = 2.0) -> DatabaseHook:
-    return DatabaseHook(SCHEMA, name, house.accounts.database, timeout_s)
+    return DatabaseHook(SCHEMA, name, house.context.database, timeout_s)
 
 
 async def write(house: House, body: str, language: str = "plpgsql", returns: str = "jsonb") -> None:
@@ -69,7 +69,7 @@ async def test_a_slow_function_is_stopped(house: House, function: str):
 
     error = await refused(hook(house, function, timeout_s=0.05))
 
-    assert (error.code, error.status) == (Code.HOOK_TIMEOUT, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_TIMEOUT, 422)
 
 
 async def test_a_limit_does_not_outlive_the_call(house: House, function: str):
@@ -77,7 +77,7 @@ async def test_a_limit_does_not_outlive_the_call(house: House, function: str):
 
     await hook(house, function).ask("id", b"{}")
 
-    async with house.accounts.transaction() as transaction:
+    async with house.context.transaction() as transaction:
         assert await transaction.rows("show statement_timeout") != [(b"2s",)]
 
 
@@ -86,7 +86,7 @@ async def test_words_that_a_function_raises_reach_the_caller(house: House, funct
 
     error = await refused(hook(house, function))
 
-    assert isinstance(error, RaisedError)
+    assert isinstance(error, ProjectSqlError)
     assert (error.status, error.message, error.extra) == (500, "not on a Sunday", {"hint": "come back"})
 
 
@@ -105,7 +105,7 @@ async def test_a_function_that_stumbles_says_nothing_of_the_inside(house: House,
     error = await refused(hook(house, function))
 
     assert (error.code, error.status, error.message) == (
-        Code.UNEXPECTED_FAILURE,
+        ErrorCode.UNEXPECTED_FAILURE,
         500,
         "The hook's function failed",
     )
@@ -126,7 +126,7 @@ async def test_a_long_answer_is_refused(house: House, function: str):
 
     error = await refused(hook(house, function))
 
-    assert (error.code, error.status) == (Code.HOOK_PAYLOAD_OVER_SIZE_LIMIT, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_PAYLOAD_OVER_SIZE_LIMIT, 422)
 
 
 async def test_a_function_may_be_made_anew_with_another_type(house: House, function: str):

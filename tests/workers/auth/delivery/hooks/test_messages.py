@@ -9,50 +9,55 @@ from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import HookService
 from tests.workers.auth.house import House, Signed, address, number
 from tests.workers.auth.second_factors import OPEN_FACTORS, WRONG_TOTP, App, next_step, with_app
-from workers.auth.accounts.codes import one_time
-from workers.auth.accounts.codes.one_time import Kind
-from workers.auth.accounts.users import address_changes, users
-from workers.auth.delivery.email import letters
-from workers.auth.delivery.email.mails import Mail
-from workers.auth.delivery.hooks.points import Point
-from workers.auth.delivery.templates import Facts
-from workers.auth.delivery.templates import Kind as Template
+from workers.auth.accounts.codes import code_messages, one_time
+from workers.auth.accounts.codes.one_time import CodeKind
+from workers.auth.accounts.users import users
+from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.delivery.hooks.points import HookPoint
+from workers.auth.delivery.templates import EmailKind as Template
+from workers.auth.delivery.templates import TemplateValues
+from workers.auth.flows import address_changes
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 CLIENT = "192.0.2.9"
 
 
-async def user_of(house: House, signed: Signed) -> User:
-    async with house.accounts.transaction() as transaction:
+async def user_of(house: House, signed: Signed) -> AuthUser:
+    async with house.context.transaction() as transaction:
         found = await users.find_by_id(transaction, UUID(signed.id))
     assert found is not None
     return found
 
 
-async def is_code(house: House, kind: Kind, to: str, code: str) -> bool:
-    return await one_time.try_code(house.accounts, (kind,), to, code, "authenticated") is not None
+async def is_code(house: House, kind: CodeKind, to: str, code: str) -> bool:
+    return await one_time.try_code(house.context, (kind,), to, code, "authenticated") is not None
 
 
-async def is_link(house: House, kind: Kind, link: str) -> bool:
-    async with house.accounts.transaction() as transaction:
-        return await one_time.find_by_link(house.accounts, transaction, link, (kind,)) is not None
+async def is_link(house: House, kind: CodeKind, link: str) -> bool:
+    async with house.context.transaction() as transaction:
+        return await one_time.find_by_link(house.context, transaction, link, (kind,)) is not None
 
 
-async def recovery(house: House, signed: Signed) -> Mail:
+async def recovery(house: House, signed: Signed) -> OutgoingEmail:
     user = await user_of(house, signed)
-    async with house.accounts.transaction() as transaction:
-        return await letters.prepare_mail(
-            house.accounts, transaction, user, letters.RECOVERY, "https://app.example.org/x", client=CLIENT
+    async with house.context.transaction() as transaction:
+        return await code_messages.prepare_mail(
+            house.context,
+            transaction,
+            user,
+            code_messages.RECOVERY,
+            "https://app.example.org/x",
+            client=CLIENT,
         )
 
 
 async def test_a_mail_goes_to_the_service_with_a_code_that_works(hooked: Hooked, service: HookService):
     outside = "https://project.example/auth/v1"
-    house = hooked.over_http(Point.SEND_EMAIL, site_url="https://app.example.org", external_url=outside)
+    house = hooked.over_http(HookPoint.SEND_EMAIL, site_url="https://app.example.org", external_url=outside)
     signed = await house.sign_up()
 
-    await house.accounts.outbox.send(await recovery(house, signed))
+    await house.context.outbox.send(await recovery(house, signed))
 
     (heard,) = service.heard
     data = heard["email_data"]
@@ -62,34 +67,34 @@ async def test_a_mail_goes_to_the_service_with_a_code_that_works(hooked: Hooked,
     assert data["site_url"] == outside
     assert data["redirect_to"] == "https://app.example.org/x"
     assert (data["token_new"], data["token_hash_new"], data["old_email"]) == ("", "", "")
-    assert await is_link(house, Kind.RECOVERY, data["token_hash"])
-    assert await is_code(house, Kind.RECOVERY, signed.email, data["token"])
+    assert await is_link(house, CodeKind.RECOVERY, data["token_hash"])
+    assert await is_code(house, CodeKind.RECOVERY, signed.email, data["token"])
 
 
 async def test_a_change_of_address_is_told_once_with_both_codes_crossed(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.SEND_EMAIL, email__double_confirm_changes=True)
+    house = hooked.over_http(HookPoint.SEND_EMAIL, email__double_confirm_changes=True)
     signed, new = await house.sign_up(), address()
     user = await user_of(house, signed)
-    async with house.accounts.transaction() as transaction:
-        mail = await address_changes.begin_email_change(house.accounts, transaction, user, new, "")
+    async with house.context.transaction() as transaction:
+        mail = await address_changes.begin_email_change(house.context, transaction, user, new, "")
 
-    await house.accounts.outbox.send(mail)
+    await house.context.outbox.send(mail)
 
     (heard,) = service.heard
     data = heard["email_data"]
     assert (data["email_action_type"], heard["user"]["new_email"]) == ("email_change", new)
-    assert await is_link(house, Kind.EMAIL_CHANGE_CURRENT, data["token_hash_new"])
-    assert await is_link(house, Kind.EMAIL_CHANGE_NEW, data["token_hash"])
-    assert await is_code(house, Kind.EMAIL_CHANGE_CURRENT, signed.email, data["token"])
-    assert await is_code(house, Kind.EMAIL_CHANGE_NEW, new, data["token_new"])
+    assert await is_link(house, CodeKind.EMAIL_CHANGE_CURRENT, data["token_hash_new"])
+    assert await is_link(house, CodeKind.EMAIL_CHANGE_NEW, data["token_hash"])
+    assert await is_code(house, CodeKind.EMAIL_CHANGE_CURRENT, signed.email, data["token"])
+    assert await is_code(house, CodeKind.EMAIL_CHANGE_NEW, new, data["token_new"])
 
 
 async def test_a_notice_says_what_has_changed(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.SEND_EMAIL)
+    house = hooked.over_http(HookPoint.SEND_EMAIL)
     user = await user_of(house, await house.sign_up())
 
-    await house.accounts.outbox.mail(
-        Template.FACTOR_ENROLLED, user.email or "", Facts(factor_type="totp"), user
+    await house.context.outbox.mail(
+        Template.FACTOR_ENROLLED, user.email or "", TemplateValues(factor_type="totp"), user
     )
 
     data = service.heard[0]["email_data"]
@@ -98,41 +103,41 @@ async def test_a_notice_says_what_has_changed(hooked: Hooked, service: HookServi
 
 
 async def test_a_mail_that_the_service_refuses_is_refused_in_its_words(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.SEND_EMAIL)
+    house = hooked.over_http(HookPoint.SEND_EMAIL)
     service.says({"error": {"http_code": 429, "message": "slowly"}})
     mail = await recovery(house, await house.sign_up())
 
     with pytest.raises(AuthError) as raised:
-        await house.accounts.outbox.send(mail)
+        await house.context.outbox.send(mail)
 
     assert (raised.value.status, raised.value.message) == (429, "slowly")
 
 
 async def test_a_text_message_goes_to_the_service_without_any_provider(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.SEND_SMS)
+    house = hooked.over_http(HookPoint.SEND_SMS)
     phone = number()
     signed = house.signed(await house.ok("POST", "/signup", {"phone": phone, "password": "correct horse"}))
     user = await user_of(house, signed)
-    async with house.accounts.transaction() as transaction:
-        text = await letters.prepare_text(
-            house.accounts, transaction, user, Kind.CONFIRMATION, phone, client=CLIENT
+    async with house.context.transaction() as transaction:
+        text = await code_messages.prepare_text(
+            house.context, transaction, user, CodeKind.CONFIRMATION, phone, client=CLIENT
         )
 
-    sent = await text.send(house.accounts)
+    sent = await text.send(house.context)
 
     (heard,) = service.heard
     assert sent == ""
     assert (heard["user"]["id"], heard["metadata"]["ip_address"]) == (signed.id, CLIENT)
     assert (set(heard["sms"]), heard["sms"]["phone"]) == ({"otp", "phone"}, phone)
-    assert await is_code(house, Kind.CONFIRMATION, phone, heard["sms"]["otp"])
+    assert await is_code(house, CodeKind.CONFIRMATION, phone, heard["sms"]["otp"])
 
 
 async def test_test_numbers_are_not_told(hooked: Hooked, service: HookService):
     phone = number()
-    house = hooked.over_http(Point.SEND_SMS, sms__test_otp={phone: "123456"})
+    house = hooked.over_http(HookPoint.SEND_SMS, sms__test_otp={phone: "123456"})
     user = await user_of(house, await house.sign_up())
 
-    assert await house.accounts.outbox.text(phone, "123456", user=user) == "test-otp"
+    assert await house.context.outbox.text(phone, "123456", user=user) == "test-otp"
     assert not service.heard
 
 
@@ -143,7 +148,7 @@ async def with_factor(hooked: Hooked, said: dict[str, Any]) -> tuple[House, Sign
     """Set an app up before anybody is asked, then ask the service, which says something."""
     signed, app = await with_app(hooked.house.having(**OPEN_FACTORS))
     next_step(hooked.house)
-    house = hooked.over_http(Point.MFA_VERIFICATION, **OPEN_FACTORS)
+    house = hooked.over_http(HookPoint.MFA_VERIFICATION, **OPEN_FACTORS)
     hooked.service.says(said)
     return house, signed, App(house, app.id, app.secret)
 

@@ -10,25 +10,25 @@ from aiohttp import web
 
 from schemas.keys.secret import Secret
 from tests.workers.auth.delivery.hooks.service import SECRETS, HookService
-from workers.auth.delivery.hooks.over_http import MOST_BYTES, HttpHook, Patience
+from workers.auth.delivery.hooks.over_http import MOST_BYTES, HttpHook, RetryLimits
 from workers.auth.delivery.hooks.signatures import read_signer
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.http_client.client import Outgoing
+from workers.http_client.client import HttpClient
 
-QUICK = Patience(total_s=5.0, tries=3, pause_s=0.0)
-HASTY = Patience(total_s=0.05, tries=3, pause_s=0.0)
+QUICK = RetryLimits(total_s=5.0, tries=3, pause_s=0.0)
+HASTY = RetryLimits(total_s=0.05, tries=3, pause_s=0.0)
 
 
 @pytest.fixture
-async def outgoing() -> AsyncIterator[Outgoing]:
-    one = Outgoing()
+async def outgoing() -> AsyncIterator[HttpClient]:
+    one = HttpClient()
     yield one
     await one.close()
 
 
-def hook(outgoing: Outgoing, url: str, patience: Patience = QUICK) -> HttpHook:
-    return HttpHook(url, read_signer(Secret(SECRETS)), outgoing, time.time, patience)
+def hook(outgoing: HttpClient, url: str, limits: RetryLimits = QUICK) -> HttpHook:
+    return HttpHook(url, read_signer(Secret(SECRETS)), outgoing, time.time, limits)
 
 
 async def refused(asked: HttpHook) -> AuthError:
@@ -38,12 +38,12 @@ async def refused(asked: HttpHook) -> AuthError:
 
 
 def test_the_patience_is_that_of_the_reference():
-    assert Patience() == Patience(total_s=5.0, tries=3, pause_s=2.0)
+    assert RetryLimits() == RetryLimits(total_s=5.0, tries=3, pause_s=2.0)
     assert MOST_BYTES == 200 * 1024
 
 
 @pytest.mark.parametrize("status", [200, 202])
-async def test_an_answer_is_read(outgoing: Outgoing, service: HookService, status: int):
+async def test_an_answer_is_read(outgoing: HttpClient, service: HookService, status: int):
     service.says({"b": "ü"}, status)
 
     answer = await hook(outgoing, service.url).ask("id-1", b'{"a":1}')
@@ -52,7 +52,7 @@ async def test_an_answer_is_read(outgoing: Outgoing, service: HookService, statu
     assert (service.heard, service.ids) == ([{"a": 1}], ["id-1"])
 
 
-async def test_no_content_is_consent(outgoing: Outgoing, service: HookService):
+async def test_no_content_is_consent(outgoing: HttpClient, service: HookService):
     service.usual = lambda: web.Response(status=204)
 
     assert await hook(outgoing, service.url).ask("id-1", b"{}") == b"{}"
@@ -60,7 +60,7 @@ async def test_no_content_is_consent(outgoing: Outgoing, service: HookService):
 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_busy_service_is_asked_again_under_the_same_id(
-    outgoing: Outgoing, service: HookService, status: int
+    outgoing: HttpClient, service: HookService, status: int
 ):
     busy = lambda: web.Response(status=status, headers={"retry-after": "1"})  # noqa: E731 - one of a list of answers
     service.answers = [busy, busy]
@@ -71,66 +71,66 @@ async def test_a_busy_service_is_asked_again_under_the_same_id(
 
 
 async def test_a_service_that_stays_busy_is_given_up_after_three_tries(
-    outgoing: Outgoing, service: HookService
+    outgoing: HttpClient, service: HookService
 ):
     service.usual = lambda: web.Response(status=503, headers={"retry-after": "1"})
 
     error = await refused(hook(outgoing, service.url))
 
-    assert (error.code, error.status) == (Code.HOOK_TIMEOUT_AFTER_RETRY, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_TIMEOUT_AFTER_RETRY, 422)
     assert len(service.heard) == 3
 
 
-async def test_a_connection_that_breaks_is_tried_again(outgoing: Outgoing, service: HookService):
+async def test_a_connection_that_breaks_is_tried_again(outgoing: HttpClient, service: HookService):
     service.breaks = 2
 
     assert await hook(outgoing, service.url).ask("id-1", b"{}") == b"{}"
     assert service.ids == ["id-1"] * 3
 
 
-async def test_a_service_that_is_not_there_is_given_up(outgoing: Outgoing):
+async def test_a_service_that_is_not_there_is_given_up(outgoing: HttpClient):
     error = await refused(hook(outgoing, "http://127.0.0.1:1/hook?key=geheim"))
 
-    assert (error.code, error.status) == (Code.HOOK_TIMEOUT_AFTER_RETRY, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_TIMEOUT_AFTER_RETRY, 422)
     assert "geheim" not in str(error)
 
 
 @pytest.mark.parametrize("status", [301, 302, 400, 401, 403, 404, 429, 500, 502, 503, 201, 206])
-async def test_every_other_status_fails_at_once(outgoing: Outgoing, service: HookService, status: int):
+async def test_every_other_status_fails_at_once(outgoing: HttpClient, service: HookService, status: int):
     service.says({"error": {"http_code": 418, "message": "tea"}}, status, headers={"location": "http://x"})
 
     error = await refused(hook(outgoing, service.url))
 
-    assert (error.code, error.status) == (Code.UNEXPECTED_FAILURE, 500)
+    assert (error.code, error.status) == (ErrorCode.UNEXPECTED_FAILURE, 500)
     assert len(service.heard) == 1
 
 
-async def test_a_slow_service_is_given_up(outgoing: Outgoing, service: HookService):
+async def test_a_slow_service_is_given_up(outgoing: HttpClient, service: HookService):
     service.hang = asyncio.Event()
 
     error = await refused(hook(outgoing, service.url, HASTY))
 
-    assert (error.code, error.status) == (Code.HOOK_TIMEOUT, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_TIMEOUT, 422)
 
 
-async def test_the_time_is_that_of_all_tries_together(outgoing: Outgoing, service: HookService):
+async def test_the_time_is_that_of_all_tries_together(outgoing: HttpClient, service: HookService):
     service.breaks = 99
 
-    error = await refused(hook(outgoing, service.url, Patience(total_s=0.05, tries=3, pause_s=60.0)))
+    error = await refused(hook(outgoing, service.url, RetryLimits(total_s=0.05, tries=3, pause_s=60.0)))
 
-    assert error.code == Code.HOOK_TIMEOUT
+    assert error.code == ErrorCode.HOOK_TIMEOUT
 
 
 @pytest.mark.parametrize("size", [MOST_BYTES + 1, 4 * MOST_BYTES])
-async def test_an_answer_that_is_too_long_is_refused(outgoing: Outgoing, service: HookService, size: int):
+async def test_an_answer_that_is_too_long_is_refused(outgoing: HttpClient, service: HookService, size: int):
     service.usual = lambda: web.Response(body=b" " * size, content_type="application/json")
 
     error = await refused(hook(outgoing, service.url))
 
-    assert (error.code, error.status) == (Code.HOOK_PAYLOAD_OVER_SIZE_LIMIT, 422)
+    assert (error.code, error.status) == (ErrorCode.HOOK_PAYLOAD_OVER_SIZE_LIMIT, 422)
 
 
-async def test_an_answer_may_be_as_long_as_the_limit(outgoing: Outgoing, service: HookService):
+async def test_an_answer_may_be_as_long_as_the_limit(outgoing: HttpClient, service: HookService):
     service.usual = lambda: web.Response(body=b" " * MOST_BYTES, content_type="application/json")
 
     assert len(await hook(outgoing, service.url).ask("id-1", b"{}")) == MOST_BYTES
@@ -139,15 +139,15 @@ async def test_an_answer_may_be_as_long_as_the_limit(outgoing: Outgoing, service
 @pytest.mark.parametrize(
     "kind", ["text/html", "text/plain; charset=utf-8", "application/xml", "application/jsonp"]
 )
-async def test_another_content_type_is_refused(outgoing: Outgoing, service: HookService, kind: str):
+async def test_another_content_type_is_refused(outgoing: HttpClient, service: HookService, kind: str):
     service.usual = lambda: web.Response(body=b"{}", headers={"content-type": kind})
 
     error = await refused(hook(outgoing, service.url))
 
-    assert (error.code, error.status) == (Code.HOOK_PAYLOAD_INVALID_CONTENT_TYPE, 400)
+    assert (error.code, error.status) == (ErrorCode.HOOK_PAYLOAD_INVALID_CONTENT_TYPE, 400)
 
 
-async def test_json_may_name_its_charset(outgoing: Outgoing, service: HookService):
+async def test_json_may_name_its_charset(outgoing: HttpClient, service: HookService):
     service.usual = lambda: web.Response(
         body=b"{}", headers={"content-type": "Application/JSON;charset=UTF-8"}
     )

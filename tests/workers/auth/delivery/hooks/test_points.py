@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near
 from workers.auth.delivery.hooks.points import (
-    Decision,
     EmailData,
+    EmptyAnswer,
+    HookDecision,
+    HookPoint,
     NewClaims,
-    Nothing,
-    Point,
     SmsData,
     WrongShape,
     read_answer,
 )
-from workers.auth.model.error_codes import Code
+from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
 
 NAMES = """before-user-created after-user-created customize-access-token send-email send-sms mfa-verification
@@ -27,28 +27,28 @@ password-verification"""
 
 
 def test_every_point_is_told_by_its_name():
-    assert [point.told for point in Point] == NAMES.split()
+    assert [point.payload_name for point in HookPoint] == NAMES.split()
 
 
 @pytest.mark.parametrize(
     "body", [b"{}", b"null", b'{"error": null}', b'{"error": {}}', b'{"error": {"message": ""}}']
 )
 def test_nothing_said_is_consent(body: bytes):
-    assert read_answer(body, Nothing) == Nothing()
-    assert read_answer(body, Decision) == Decision("continue")
+    assert read_answer(body, EmptyAnswer) == EmptyAnswer()
+    assert read_answer(body, HookDecision) == HookDecision("continue")
 
 
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
-        ({"http_code": 403, "message": "no"}, 403, Code.UNKNOWN),
-        ({"message": "no"}, 500, Code.UNEXPECTED_FAILURE),
-        ({"http_code": 500, "message": "no"}, 500, Code.UNEXPECTED_FAILURE),
-        ({"http_code": 200, "message": "no"}, 500, Code.UNEXPECTED_FAILURE),
-        ({"http_code": -1, "message": "no"}, 500, Code.UNEXPECTED_FAILURE),
+        ({"http_code": 403, "message": "no"}, 403, ErrorCode.UNKNOWN),
+        ({"message": "no"}, 500, ErrorCode.UNEXPECTED_FAILURE),
+        ({"http_code": 500, "message": "no"}, 500, ErrorCode.UNEXPECTED_FAILURE),
+        ({"http_code": 200, "message": "no"}, 500, ErrorCode.UNEXPECTED_FAILURE),
+        ({"http_code": -1, "message": "no"}, 500, ErrorCode.UNEXPECTED_FAILURE),
     ],
 )
-def test_an_error_refuses_with_its_own_words(error: dict[str, object], status: int, code: Code):
+def test_an_error_refuses_with_its_own_words(error: dict[str, object], status: int, code: ErrorCode):
     with pytest.raises(AuthError) as raised:
         read_answer(json.dumps({"error": error, "claims": {}}).encode(), NewClaims)
 
@@ -73,7 +73,7 @@ def test_another_shape_is_refused(body: bytes):
 )
 def test_a_decision_that_is_none_is_refused(said: dict[str, object]):
     with pytest.raises(WrongShape):
-        read_answer(json.dumps(said).encode(), Decision)
+        read_answer(json.dumps(said).encode(), HookDecision)
 
 
 ANSWERS = [
@@ -86,7 +86,7 @@ ANSWERS = [
        | st.lists(each)).map(lambda value: json.dumps(value).encode()))  # fmt: skip
 @settings(max_examples=300)
 def test_any_answer_is_an_answer_or_refused(body: bytes):
-    for kind in (Nothing, NewClaims, Decision):
+    for kind in (EmptyAnswer, NewClaims, HookDecision):
         with contextlib.suppress(AuthError, WrongShape):
             assert isinstance(read_answer(body, kind), kind)
 

@@ -14,11 +14,11 @@ from broker.observability import observe
 from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import KEY, HookService
 from tests.workers.auth.house import ADMIN, PASSWORD, House, address, claims_of
-from workers.auth.accounts.sessions.claims import Method
-from workers.auth.delivery.hooks.over_http import Patience
-from workers.auth.delivery.hooks.points import EmailData, Point, SmsData
+from workers.auth.delivery.hooks.over_http import RetryLimits
+from workers.auth.delivery.hooks.points import EmailData, HookPoint, SmsData
+from workers.auth.model.claims import SignInMethod
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import User
+from workers.auth.model.rows import AuthUser
 
 GRANT = "/token?grant_type=password"
 REJECT = {"decision": "reject", "message": "not today"}
@@ -32,7 +32,7 @@ async def users_of(house: House, email: str) -> int:
 
 
 async def test_a_new_account_is_shown_before_and_after(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.BEFORE_USER_CREATED, Point.AFTER_USER_CREATED)
+    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
     email = address()
 
     made = await house.ok("POST", "/admin/users", {"email": email, "user_metadata": {"a": 1}}, ADMIN)
@@ -50,7 +50,7 @@ async def test_a_new_account_is_shown_before_and_after(hooked: Hooked, service: 
 
 
 async def test_an_account_that_is_refused_is_not_made(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.BEFORE_USER_CREATED, Point.AFTER_USER_CREATED)
+    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
     service.says({"error": {"http_code": 403, "message": "no such addresses"}})
     email = address()
 
@@ -61,7 +61,7 @@ async def test_an_account_that_is_refused_is_not_made(hooked: Hooked, service: H
 
 
 async def test_a_sign_up_that_is_refused_makes_nobody(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.BEFORE_USER_CREATED)
+    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED)
     service.says({"error": {"http_code": 400, "message": "only example.com"}})
     email, before = address(), await house.value("select count(*) from auth.users")
 
@@ -74,7 +74,7 @@ async def test_a_sign_up_that_is_refused_makes_nobody(hooked: Hooked, service: H
 
 
 async def test_a_sign_up_is_told_before_and_after(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.BEFORE_USER_CREATED, Point.AFTER_USER_CREATED)
+    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
 
     signed = await house.sign_up(data={"name": "Ada"})
 
@@ -83,7 +83,7 @@ async def test_a_sign_up_is_told_before_and_after(hooked: Hooked, service: HookS
 
 
 async def test_words_that_come_too_late_are_told_but_the_account_stays(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.AFTER_USER_CREATED)
+    house = hooked.over_http(HookPoint.AFTER_USER_CREATED)
     service.says({"error": {"http_code": 402, "message": "pay first"}})
     email = address()
 
@@ -102,13 +102,17 @@ async def test_the_hook_is_asked_outside_of_any_transaction(house: House, hooked
           return '{}';
         end $$""")
 
-    for point in (Point.BEFORE_USER_CREATED, Point.AFTER_USER_CREATED, Point.PASSWORD_VERIFICATION):
+    for point in (
+        HookPoint.BEFORE_USER_CREATED,
+        HookPoint.AFTER_USER_CREATED,
+        HookPoint.PASSWORD_VERIFICATION,
+    ):
         mine = hooked.in_database(point, "lonely")
         await mine.sign_in((await mine.sign_up()).email)
 
 
 async def test_a_sign_up_whose_token_fails_leaves_no_session(hooked: Hooked, service: HookService):
-    house = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    house = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     email = address()
 
     status, _, _ = await house.refused("POST", "/signup", {"email": email, "password": PASSWORD})
@@ -140,7 +144,7 @@ def saying(service: HookService, change: Any) -> None:
 
 async def test_claims_are_replaced(house: House, hooked: Hooked, service: HookService):
     signed = await house.sign_up()
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     claims = claims_of(signed.caller)
     wanted = {name: claims[name] for name in claims if name not in ("user_metadata", "amr")}
     service.says(
@@ -156,7 +160,7 @@ async def test_claims_are_replaced(house: House, hooked: Hooked, service: HookSe
 
 
 async def test_the_hook_is_told_how_the_user_signed_in(hooked: Hooked, service: HookService, house: House):
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     signed = await house.sign_up()
     service.says({"claims": claims_of(signed.caller)})
 
@@ -182,7 +186,7 @@ WRONG: dict[str, list[object]] = {
 async def test_a_required_claim_may_not_go_and_no_session_stays(
     house: House, hooked: Hooked, service: HookService, name: str
 ):
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     signed = await house.sign_up()
     service.says({"claims": {key: value for key, value in claims_of(signed.caller).items() if key != name}})
 
@@ -200,7 +204,7 @@ async def test_a_required_claim_may_not_go_and_no_session_stays(
 async def test_a_claim_of_another_type_is_refused(
     house: House, hooked: Hooked, service: HookService, name: str, value: object
 ):
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     signed = await house.sign_up()
     service.says({"claims": {**claims_of(signed.caller), name: value}})
 
@@ -216,7 +220,7 @@ async def test_a_claim_of_another_type_is_refused(
 async def test_another_answer_is_refused_and_the_old_session_stays(
     house: House, hooked: Hooked, service: HookService, said: object
 ):
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     signed = await house.sign_up()
     service.says(said)
 
@@ -232,7 +236,7 @@ async def test_another_answer_is_refused_and_the_old_session_stays(
 async def test_a_request_that_is_given_up_leaves_no_session(
     house: House, hooked: Hooked, service: HookService
 ):
-    mine = hooked.over_http(Point.CUSTOM_ACCESS_TOKEN)
+    mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     signed = await house.sign_up()
     service.hang = asyncio.Event()
     asking = asyncio.create_task(mine.send("POST", GRANT, {"email": signed.email, "password": PASSWORD}))
@@ -249,7 +253,7 @@ async def test_a_request_that_is_given_up_leaves_no_session(
 async def test_a_function_of_the_database_gives_claims(house: House, hooked: Hooked):
     await house.admin.execute("""create or replace function public.claims(event jsonb) returns jsonb language sql stable
         as $$ select jsonb_build_object('claims', event -> 'claims' || '{"tier": "gold"}') $$""")
-    mine = hooked.in_database(Point.CUSTOM_ACCESS_TOKEN, "claims")
+    mine = hooked.in_database(HookPoint.CUSTOM_ACCESS_TOKEN, "claims")
     signed = await house.sign_up()
 
     again = await mine.sign_in(signed.email)
@@ -262,7 +266,7 @@ async def test_a_function_of_the_database_gives_claims(house: House, hooked: Hoo
 
 
 async def test_each_check_of_a_password_is_told(house: House, hooked: Hooked, service: HookService):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION)
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
     signed = await house.sign_up()
 
     await mine.sign_in(signed.email)
@@ -282,7 +286,7 @@ async def test_each_check_of_a_password_is_told(house: House, hooked: Hooked, se
 async def test_a_rejected_attempt_is_refused_in_the_words_of_the_hook(
     house: House, hooked: Hooked, service: HookService, password: str, ends_sessions: bool
 ):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION)
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
     signed = await house.sign_up()
     service.says({**REJECT, "should_logout_user": ends_sessions})
 
@@ -293,7 +297,7 @@ async def test_a_rejected_attempt_is_refused_in_the_words_of_the_hook(
 
 
 async def test_a_rejection_without_words_has_ours(house: House, hooked: Hooked, service: HookService):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION)
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
     signed = await house.sign_up()
     service.says({"decision": "reject"})
 
@@ -305,7 +309,7 @@ async def test_a_rejection_without_words_has_ours(house: House, hooked: Hooked, 
 async def test_consent_to_a_wrong_password_does_not_make_it_right(
     house: House, hooked: Hooked, service: HookService
 ):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION)
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
     signed = await house.sign_up()
     service.says({"decision": "continue", "valid": True})
 
@@ -318,7 +322,7 @@ async def test_consent_to_a_wrong_password_does_not_make_it_right(
 async def test_a_decision_that_is_none_lets_nobody_in(
     house: House, hooked: Hooked, service: HookService, said: object
 ):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION)
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
     signed = await house.sign_up()
     service.says(said)
 
@@ -329,7 +333,7 @@ async def test_a_decision_that_is_none_lets_nobody_in(
 
 
 async def test_a_slow_service_lets_nobody_in(house: House, hooked: Hooked, service: HookService):
-    mine = hooked.over_http(Point.PASSWORD_VERIFICATION, patience=Patience(total_s=0.05))
+    mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION, limits=RetryLimits(total_s=0.05))
     signed = await house.sign_up()
     service.hang = asyncio.Event()
 
@@ -344,8 +348,8 @@ async def test_a_slow_service_lets_nobody_in(house: House, hooked: Hooked, servi
 async def test_messages_and_factors_are_told_as_the_reference_lists_them(
     hooked: Hooked, service: HookService
 ):
-    house = hooked.over_http(Point.SEND_EMAIL, Point.SEND_SMS, Point.MFA_VERIFICATION)
-    hooks, user = house.accounts.hooks, User(id=uuid4(), email="a@b.org")
+    house = hooked.over_http(HookPoint.SEND_EMAIL, HookPoint.SEND_SMS, HookPoint.MFA_VERIFICATION)
+    hooks, user = house.context.hooks, AuthUser(id=uuid4(), email="a@b.org")
     mail = EmailData("1", "h1", "https://x", "email_change", "https://s", "2", "h2", "old@b.org")
 
     await hooks.send_email(user, mail, "192.0.2.9")
@@ -374,12 +378,12 @@ async def test_messages_and_factors_are_told_as_the_reference_lists_them(
 
 
 async def test_without_hooks_everything_goes_on(house: House):
-    hooks, id = house.accounts.hooks, uuid4()
+    hooks, id = house.context.hooks, uuid4()
     claims: dict[str, object] = {"sub": "x"}
 
-    assert await hooks.custom_access_token(id, claims, Method.PASSWORD, "") is claims
+    assert await hooks.custom_access_token(id, claims, SignInMethod.PASSWORD, "") is claims
     assert not (await hooks.mfa_verification_attempt(id, id, "totp", is_valid=False, address="")).is_rejected
-    assert not any(hooks.has(point) for point in Point)
+    assert not any(hooks.has(point) for point in HookPoint)
 
 
 @pytest.fixture
@@ -398,17 +402,17 @@ def logging_restored() -> Iterator[None]:
 async def test_a_failure_is_logged_without_what_is_secret(
     hooked: Hooked, service: HookService, capsys: pytest.CaptureFixture[str]
 ):
-    house = hooked.over_http(Point.SEND_EMAIL)
+    house = hooked.over_http(HookPoint.SEND_EMAIL)
     service.usual = lambda: (_ for _ in ()).throw(RuntimeError)  # a broken service
     observe.configure("debug", "json")
     with pytest.raises(AuthError) as raised:
-        await house.accounts.hooks.send_email(
-            User(id=uuid4(), email="somebody@example.org"),
+        await house.context.hooks.send_email(
+            AuthUser(id=uuid4(), email="somebody@example.org"),
             EmailData("123456", "hash-of-it", email_action_type="signup"),
             "192.0.2.9",
         )
 
-    told = capsys.readouterr().err + str(raised.value) + repr(house.accounts.hooks)
+    told = capsys.readouterr().err + str(raised.value) + repr(house.context.hooks)
     assert '"hook":"send_email"' in told
     for secret in ("123456", "hash-of-it", "somebody@", KEY.removeprefix("whsec_"), service.url):
         assert secret not in told

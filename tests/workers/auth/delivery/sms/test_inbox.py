@@ -1,16 +1,16 @@
 """Text messages in the development inbox."""
 
 from tests.workers.auth.delivery.smtp_server import mail_server
-from workers.auth.delivery.mail import Mailer, Server
 from workers.auth.delivery.sms.inbox import InboxSender
-from workers.auth.delivery.sms.sender import Channel, SmsMessage
+from workers.auth.delivery.sms.sender import SmsChannel, SmsMessage
+from workers.auth.delivery.smtp import Mailer, SmtpEndpoint
 
 
 async def test_text_message_becomes_a_letter_to_the_number() -> None:
     async with mail_server() as server:
-        mailer = Mailer(Server("127.0.0.1", server.port))
+        mailer = Mailer(SmtpEndpoint("127.0.0.1", server.port))
         sent = await InboxSender(mailer).send(
-            SmsMessage("+4915112345678", "Code ü 1\ud800", "1", Channel.WHATSAPP)
+            SmsMessage("+4915112345678", "Code ü 1\ud800", "1", SmsChannel.WHATSAPP)
         )
         await mailer.close()
 

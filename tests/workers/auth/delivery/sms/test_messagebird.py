@@ -7,16 +7,18 @@ from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import Messagebird
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
-from workers.auth.delivery.sms.messagebird import MessageBird
+from workers.auth.delivery.sms.messagebird import MessageBirdSender
 from workers.auth.delivery.sms.sender import SmsMessage
 
 StandIn = tuple[Provider, aiohttp.ClientSession]
 MESSAGE = SmsMessage("+4915112345678", "Code ü", "1")
 
 
-def sender(stand_in: StandIn) -> MessageBird:
+def sender(stand_in: StandIn) -> MessageBirdSender:
     provider, session = stand_in
-    return MessageBird(Messagebird(originator="Team", access_key=Secret("k")), session, base_url=provider.url)
+    return MessageBirdSender(
+        Messagebird(originator="Team", access_key=Secret("k")), session, base_url=provider.url
+    )
 
 
 async def test_message_is_posted_as_the_interface_asks(stand_in: StandIn) -> None:

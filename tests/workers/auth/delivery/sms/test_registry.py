@@ -3,18 +3,18 @@
 import aiohttp
 import pytest
 
-from schemas.settings.auth_delivery import SENDERS, Messagebird, Sms, Textlocal, Twilio, TwilioVerify, Vonage
+from schemas.settings.auth_delivery import SENDERS, Messagebird, Sms, TextlocalSettings, TwilioSettings, TwilioVerifySettings, VonageSettings
 from workers.auth.delivery.sms.registry import PROVIDERS, make_sender
 
 
 @pytest.mark.parametrize(
     "sms",
     [
-        Sms(twilio=Twilio(enabled=True)),
-        Sms(twilio_verify=TwilioVerify(enabled=True)),
+        Sms(twilio=TwilioSettings(enabled=True)),
+        Sms(twilio_verify=TwilioVerifySettings(enabled=True)),
         Sms(messagebird=Messagebird(enabled=True)),
-        Sms(vonage=Vonage(enabled=True)),
-        Sms(textlocal=Textlocal(enabled=True)),
+        Sms(vonage=VonageSettings(enabled=True)),
+        Sms(textlocal=TextlocalSettings(enabled=True)),
     ],
 )
 async def test_enabled_provider_is_made(sms: Sms) -> None:

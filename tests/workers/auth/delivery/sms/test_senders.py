@@ -8,44 +8,44 @@ import pytest
 from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import (
     Messagebird,
-    Textlocal,
+    TextlocalSettings,
 )
-from schemas.settings.auth_delivery import Twilio as TwilioSettings
+from schemas.settings.auth_delivery import TwilioSettings as TwilioSettings
 from schemas.settings.auth_delivery import (
-    TwilioVerify as VerifySettings,
+    TwilioVerifySettings as VerifySettings,
 )
 from schemas.settings.auth_delivery import (
-    Vonage as VonageSettings,
+    VonageSettings as VonageSettings,
 )
 from tests.workers.auth.delivery.sms.provider import Provider
 from tests.workers.auth.delivery.smtp_server import raw_server
-from workers.auth.delivery.failures import Cause, DeliveryFailed
-from workers.auth.delivery.sms.messagebird import MessageBird
-from workers.auth.delivery.sms.sender import Channel, SmsMessage, SmsSender
-from workers.auth.delivery.sms.textlocal import Textlocal as TextlocalSender
-from workers.auth.delivery.sms.twilio import Twilio
-from workers.auth.delivery.sms.twilio_verify import TwilioVerify
-from workers.auth.delivery.sms.vonage import Vonage
+from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
+from workers.auth.delivery.sms.messagebird import MessageBirdSender
+from workers.auth.delivery.sms.sender import SmsChannel, SmsMessage, SmsSender
+from workers.auth.delivery.sms.textlocal import TextlocalSender
+from workers.auth.delivery.sms.twilio import TwilioSender
+from workers.auth.delivery.sms.twilio_verify import TwilioVerifySender
+from workers.auth.delivery.sms.vonage import VonageSender
 
 KEY = Secret("key-secret-1")
 MESSAGE = SmsMessage("+4915112345678", "Your code is 123456", "123456")
 Make = Callable[[aiohttp.ClientSession, str, float], SmsSender]
 
 SENDERS: dict[str, Make] = {
-    "twilio": lambda session, url, limit: Twilio(
+    "twilio": lambda session, url, limit: TwilioSender(
         TwilioSettings(account_sid="AC1", message_service_sid="MG1", auth_token=KEY), session, base_url=url, timeout_s=limit
     ),
-    "twilio_verify": lambda session, url, limit: TwilioVerify(
+    "twilio_verify": lambda session, url, limit: TwilioVerifySender(
         VerifySettings(account_sid="AC1", message_service_sid="VA1", auth_token=KEY), session, base_url=url, timeout_s=limit
     ),
-    "messagebird": lambda session, url, limit: MessageBird(
+    "messagebird": lambda session, url, limit: MessageBirdSender(
         Messagebird(originator="Team", access_key=KEY), session, base_url=url, timeout_s=limit
     ),
-    "vonage": lambda session, url, limit: Vonage(
+    "vonage": lambda session, url, limit: VonageSender(
         VonageSettings(from_="Team", api_key="k", api_secret=KEY), session, base_url=url, timeout_s=limit
     ),
     "textlocal": lambda session, url, limit: TextlocalSender(
-        Textlocal(sender="TEAM", api_key=KEY), session, base_url=url, timeout_s=limit
+        TextlocalSettings(sender="TEAM", api_key=KEY), session, base_url=url, timeout_s=limit
     ),
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ async def test_refusal_tells_whether_to_try_again(
 
     failed = await failure(make(session, provider.url, 5.0))
 
-    assert (failed.cause, failed.is_permanent) == (Cause.REFUSED, is_permanent)
+    assert (failed.cause, failed.is_permanent) == (DeliveryCause.REFUSED, is_permanent)
     assert f"HTTP {status}" in str(failed)
 
 
@@ -90,7 +90,7 @@ async def test_wrong_credentials_are_told(
     provider, session = stand_in
     provider.answers(401, {"code": 20003, "message": "Authenticate key-secret-1"})
 
-    assert (await failure(make(session, provider.url, 5.0))).cause is Cause.LOGIN
+    assert (await failure(make(session, provider.url, 5.0))).cause is DeliveryCause.LOGIN
 
 
 async def test_redirect_is_not_followed(make: Make, stand_in: tuple[Provider, aiohttp.ClientSession]) -> None:
@@ -109,7 +109,7 @@ async def test_provider_that_does_not_answer_is_given_up(make: Make) -> None:
     async with raw_server(silent) as port, aiohttp.ClientSession() as session:
         failed = await failure(make(session, f"http://127.0.0.1:{port}", 0.05))
 
-    assert (failed.cause, failed.is_permanent) == (Cause.TIMEOUT, False)
+    assert (failed.cause, failed.is_permanent) == (DeliveryCause.TIMEOUT, False)
 
 
 async def test_provider_that_cannot_be_reached_is_told(make: Make) -> None:
@@ -120,7 +120,7 @@ async def test_provider_that_cannot_be_reached_is_told(make: Make) -> None:
     async with aiohttp.ClientSession() as session:
         failed = await failure(make(session, f"http://127.0.0.1:{port}", 5.0))
 
-    assert (failed.cause, failed.is_permanent) == (Cause.UNREACHABLE, False)
+    assert (failed.cause, failed.is_permanent) == (DeliveryCause.UNREACHABLE, False)
 
 
 @pytest.mark.parametrize("phone", ["", "+", "0123456789", "12ab5678901", "+1234567890123456", "٤٩١٥١١٢٣٤٥٦٧"])
@@ -131,7 +131,7 @@ async def test_number_that_is_none_is_not_sent_to(
 
     failed = await failure(make(session, provider.url, 5.0), SmsMessage(phone, "t", "c"))
 
-    assert failed.cause is Cause.ADDRESS
+    assert failed.cause is DeliveryCause.ADDRESS
     assert provider.asked == []
 
 
@@ -140,15 +140,15 @@ async def test_channels_are_kept_to(name: str, stand_in: tuple[Provider, aiohttp
     provider, session = stand_in
     sender = SENDERS[name](session, provider.url, 5.0)
     provider.answers(201, {"sid": "1", "status": "pending"})
-    message = SmsMessage("4915112345678", "t", "c", Channel.WHATSAPP)
+    message = SmsMessage("4915112345678", "t", "c", SmsChannel.WHATSAPP)
 
     if name.startswith("twilio"):
-        assert Channel.WHATSAPP in sender.channels
+        assert SmsChannel.WHATSAPP in sender.channels
         assert await sender.send(message) == "1"
     else:
         failed = await failure(sender, message)
-        assert sender.channels == {Channel.SMS}
-        assert (failed.cause, str(failed).endswith("whatsapp")) == (Cause.CHANNEL, True)
+        assert sender.channels == {SmsChannel.SMS}
+        assert (failed.cause, str(failed).endswith("whatsapp")) == (DeliveryCause.CHANNEL, True)
 
 
 def test_message_shows_no_code() -> None:

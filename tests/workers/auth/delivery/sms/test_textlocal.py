@@ -4,18 +4,18 @@ import aiohttp
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Textlocal as Account
+from schemas.settings.auth_delivery import TextlocalSettings as Account
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
 from workers.auth.delivery.sms.sender import SmsMessage
-from workers.auth.delivery.sms.textlocal import Textlocal
+from workers.auth.delivery.sms.textlocal import TextlocalSender
 
 StandIn = tuple[Provider, aiohttp.ClientSession]
 
 
-def sender(stand_in: StandIn) -> Textlocal:
+def sender(stand_in: StandIn) -> TextlocalSender:
     provider, session = stand_in
-    return Textlocal(Account(sender="TEAM", api_key=Secret("k")), session, base_url=provider.url)
+    return TextlocalSender(Account(sender="TEAM", api_key=Secret("k")), session, base_url=provider.url)
 
 
 @pytest.mark.parametrize(("text", "extra"), [("Code 1", {}), ("कोड 1", {"unicode": "true"})])

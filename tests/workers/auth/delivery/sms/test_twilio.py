@@ -4,21 +4,21 @@ import aiohttp
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Twilio as Account
+from schemas.settings.auth_delivery import TwilioSettings as Account
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
-from workers.auth.delivery.sms.sender import Channel, SmsMessage
-from workers.auth.delivery.sms.twilio import Twilio
+from workers.auth.delivery.sms.sender import SmsChannel, SmsMessage
+from workers.auth.delivery.sms.twilio import TwilioSender
 
 StandIn = tuple[Provider, aiohttp.ClientSession]
 
 
-def twilio(stand_in: StandIn, sender: str = "MG1", content: str = "") -> Twilio:
+def twilio(stand_in: StandIn, sender: str = "MG1", content: str = "") -> TwilioSender:
     provider, session = stand_in
     account = Account(
         account_sid="AC1", auth_token=Secret("t"), message_service_sid=sender, content_sid=content
     )
-    return Twilio(account, session, base_url=provider.url)
+    return TwilioSender(account, session, base_url=provider.url)
 
 
 async def test_message_is_posted_as_the_interface_asks(stand_in: StandIn) -> None:
@@ -39,7 +39,7 @@ async def test_whatsapp_numbers_carry_their_prefix(stand_in: StandIn, sender: st
     provider, _ = stand_in
     provider.answers(201, {"sid": "SM1"})
 
-    await twilio(stand_in, sender).send(SmsMessage("+4915112345678", "Code", "1", Channel.WHATSAPP))
+    await twilio(stand_in, sender).send(SmsMessage("+4915112345678", "Code", "1", SmsChannel.WHATSAPP))
 
     assert provider.asked[0].form == {
         "To": "whatsapp:+4915112345678",
@@ -53,7 +53,9 @@ async def test_whatsapp_template_takes_the_code(stand_in: StandIn) -> None:
     provider, _ = stand_in
     provider.answers(201, {"sid": "SM1"})
 
-    await twilio(stand_in, content="HX1").send(SmsMessage("4915112345678", "Code", "123", Channel.WHATSAPP))
+    await twilio(stand_in, content="HX1").send(
+        SmsMessage("4915112345678", "Code", "123", SmsChannel.WHATSAPP)
+    )
 
     form = provider.asked[0].form
     assert (form["ContentSid"], form["ContentVariables"]) == ("HX1", '{"1":"123"}')

@@ -4,26 +4,26 @@ import aiohttp
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import TwilioVerify as Account
+from schemas.settings.auth_delivery import TwilioVerifySettings as Account
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
-from workers.auth.delivery.sms.sender import Channel, SmsMessage
-from workers.auth.delivery.sms.twilio_verify import TwilioVerify
+from workers.auth.delivery.sms.sender import SmsChannel, SmsMessage
+from workers.auth.delivery.sms.twilio_verify import TwilioVerifySender
 
 StandIn = tuple[Provider, aiohttp.ClientSession]
 
 
-def verify(stand_in: StandIn) -> TwilioVerify:
+def verify(stand_in: StandIn) -> TwilioVerifySender:
     provider, session = stand_in
     account = Account(account_sid="AC1", auth_token=Secret("t"), message_service_sid="VA1")
-    return TwilioVerify(account, session, base_url=provider.url)
+    return TwilioVerifySender(account, session, base_url=provider.url)
 
 
 async def test_verification_is_begun(stand_in: StandIn) -> None:
     provider, _ = stand_in
     provider.answers(201, {"sid": "VE1", "status": "pending"})
 
-    sent = await verify(stand_in).send(SmsMessage("4915112345678", "t", "c", Channel.WHATSAPP))
+    sent = await verify(stand_in).send(SmsMessage("4915112345678", "t", "c", SmsChannel.WHATSAPP))
 
     [asked] = provider.asked
     assert sent == "VE1"

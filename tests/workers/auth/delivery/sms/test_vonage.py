@@ -4,18 +4,20 @@ import aiohttp
 import pytest
 
 from schemas.keys.secret import Secret
-from schemas.settings.auth_delivery import Vonage as Account
+from schemas.settings.auth_delivery import VonageSettings as Account
 from tests.workers.auth.delivery.sms.provider import Provider
 from workers.auth.delivery.failures import DeliveryFailed
 from workers.auth.delivery.sms.sender import SmsMessage
-from workers.auth.delivery.sms.vonage import Vonage
+from workers.auth.delivery.sms.vonage import VonageSender
 
 StandIn = tuple[Provider, aiohttp.ClientSession]
 
 
-def sender(stand_in: StandIn) -> Vonage:
+def sender(stand_in: StandIn) -> VonageSender:
     provider, session = stand_in
-    return Vonage(Account(from_="Team", api_key="k", api_secret=Secret("s")), session, base_url=provider.url)
+    return VonageSender(
+        Account(from_="Team", api_key="k", api_secret=Secret("s")), session, base_url=provider.url
+    )
 
 
 @pytest.mark.parametrize(("text", "extra"), [("Code 1", {}), ("Código 1", {"type": "unicode"})])

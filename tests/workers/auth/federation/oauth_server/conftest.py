@@ -24,7 +24,7 @@ def asymmetric(house: House) -> Flow:
     """The server with a key whose public half everybody may know."""
     key = ECKey.generate_key("P-256", {"kid": "k1", "alg": "ES256", "key_ops": ["sign"]}, private=True)
     made = house.having(**ON, jwt_keys=Secret(json.dumps([key.as_dict(private=True)])))
-    own = made.accounts.settings
+    own = made.context.settings
     text = key_text(own)
-    accounts = replace(made.accounts, key=signing_key(own, text), public_keys=tuple(public_keys(text)))
-    return Flow(House(accounts, made.admin, made.clock))
+    context = replace(made.context, key=signing_key(own, text), public_keys=tuple(public_keys(text)))
+    return Flow(House(context, made.admin, made.clock))

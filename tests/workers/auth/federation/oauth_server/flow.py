@@ -61,7 +61,7 @@ class Flow:
         response = await self.authorize(client, **changes)
         assert response.status == 302, response
         location = told(response, "location")
-        assert location.startswith(self.house.accounts.settings.site_url), location
+        assert location.startswith(self.house.context.settings.site_url), location
         return query_of(location)["authorization_id"]
 
     async def details(self, id: str, signed: Signed) -> Any:
@@ -121,10 +121,10 @@ class Flow:
 
     def caller(self, access_token: str) -> Caller:
         """Give who a token speaks for, as the door finds out."""
-        accounts = self.house.accounts
-        keys = read_keys(accounts.settings.jwt_secret.reveal())
-        if accounts.public_keys:
-            keys = keys + read_keys(json.dumps({"keys": list(accounts.public_keys)}))
+        context = self.house.context
+        keys = read_keys(context.settings.jwt_secret.reveal())
+        if context.public_keys:
+            keys = keys + read_keys(json.dumps({"keys": list(context.public_keys)}))
         return Verifier(keys).verify(access_token, self.house.clock())
 
     async def userinfo(self, access_token: str) -> Any:

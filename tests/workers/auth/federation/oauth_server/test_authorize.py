@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from schemas.caller import Anonymous
+from schemas.caller import AnonymousCaller
 from tests.workers.auth.federation.oauth_server.flow import CHALLENGE, REDIRECT, Flow, query_of
 from tests.workers.auth.house import ADMIN, House, told
 
@@ -104,7 +104,7 @@ async def test_every_other_fault_is_told_to_the_client(flow: Flow, changes: dict
     assert query["error"] == "invalid_request"
     assert query["error_description"]
     assert query["state"] == "a state"
-    assert query["iss"] == flow.house.accounts.settings.external_url
+    assert query["iss"] == flow.house.context.settings.external_url
     assert "code" not in query
 
 
@@ -190,7 +190,7 @@ async def test_the_page_needs_a_user(flow: Flow):
     path = f"/oauth/authorizations/{await flow.question(await flow.client())}"
 
     for target, method in ((path, "GET"), (f"{path}/consent", "POST")):
-        refused = await flow.refused(method, target, Anonymous(), {"action": "approve"})
+        refused = await flow.refused(method, target, AnonymousCaller(), {"action": "approve"})
         assert refused[:2] == (401, "no_authorization")
 
 
@@ -230,7 +230,7 @@ async def test_a_yes_gives_the_client_a_code(flow: Flow):
 
     assert set(query) == {"a", "code", "state", "iss"}
     assert query["state"] == "ä &="
-    assert query["iss"] == flow.house.accounts.settings.external_url
+    assert query["iss"] == flow.house.context.settings.external_url
     assert query["code"] not in kept
 
 

@@ -42,7 +42,7 @@ async def reachable(flow: Flow) -> AsyncIterator[Flow]:
             body=data,
             client="192.0.2.8",
         )
-        given = await AuthWorker(there.house.accounts).answer(asked, Inline(data))  # type: ignore[arg-type]  # as Body is read
+        given = await AuthWorker(there.house.context).answer(asked, Inline(data))  # type: ignore[arg-type]  # as Body is read
         return web.Response(status=given.status, headers=given.headers, body=given.body)
 
     async with RawTestServer(handle) as server:
@@ -60,7 +60,7 @@ async def claims_by(flow: Flow, id_token: str, client_id: str) -> dict[str, Any]
     """Verify an ID token as a client does, with nothing but the public keys."""
     keys = KeySet.import_key_set(await flow.house.ok("GET", "/.well-known/jwks.json"))
     token = jwt.decode(id_token, keys, algorithms=["ES256"])
-    options = {"iss": {"value": flow.house.accounts.settings.external_url}, "aud": {"value": client_id}}
+    options = {"iss": {"value": flow.house.context.settings.external_url}, "aud": {"value": client_id}}
     claims = CodeIDToken(token.claims, token.header, options)
     claims.validate(now=int(flow.house.clock()))
     return dict(token.claims)
@@ -85,7 +85,7 @@ def library(document: dict[str, Any], method: str) -> OAuth2Session:
 async def test_a_client_library_goes_the_whole_way(asymmetric: Flow, method: str):
     async with reachable(asymmetric) as flow:
         signed = await sign_up(flow)
-        issuer = flow.house.accounts.settings.external_url
+        issuer = flow.house.context.settings.external_url
         found = await asyncio.to_thread(
             requests.get, f"{issuer}/.well-known/openid-configuration", timeout=10
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workers.auth.federation.oauth_server.flow import REDIRECT, Flow
-from workers.auth.accounts.codes.codes import hashed_token
+from workers.auth.model.codes import hash_token
 
 
 async def register(flow: Flow, **told: object) -> tuple[int, Any]:
@@ -29,7 +29,7 @@ async def test_a_client_registers_itself(flow: Flow):
     )
 
     assert status == 201
-    assert kept == hashed_token(made["client_secret"])
+    assert kept == hash_token(made["client_secret"])
     assert len(made["client_secret"]) == 43
     assert made == {
         "client_id": made["client_id"],

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workers.auth.federation.oauth_server.scopes import BadScope, claims_of, narrowed, parse_scopes
-from workers.auth.model.rows import User
+from workers.auth.federation.oauth_server.scopes import BadScope, claims_of, narrow, parse_scopes
+from workers.auth.model.rows import AuthUser
 
 NOW = datetime(2026, 11, 21, 1, 30, tzinfo=UTC)
-USER = User(
+USER = AuthUser(
     id=uuid.uuid4(),
     email="a@example.org",
     email_confirmed_at=NOW,
@@ -44,13 +44,13 @@ def test_a_scope_that_does_not_exist_is_refused(text: str) -> None:
 
 
 def test_a_refresh_asks_for_the_same_or_less() -> None:
-    assert narrowed("openid email", "") == "openid email"
-    assert narrowed("openid email", "email") == "email"
+    assert narrow("openid email", "") == "openid email"
+    assert narrow("openid email", "email") == "email"
     for more in ("profile", "email profile", "EMAIL"):
         with pytest.raises(BadScope):
-            narrowed("openid email", more)
+            narrow("openid email", more)
     with pytest.raises(BadScope):
-        narrowed(None, "email")
+        narrow(None, "email")
 
 
 def test_each_scope_tells_its_own_and_no_more() -> None:
@@ -66,6 +66,6 @@ def test_each_scope_tells_its_own_and_no_more() -> None:
 
 
 def test_what_a_user_has_not_is_left_out() -> None:
-    nobody = User(id=uuid.uuid4())
+    nobody = AuthUser(id=uuid.uuid4())
 
     assert claims_of(nobody, ["email", "phone", "profile"]) == {"user_metadata": {}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.caller import Anonymous
+from schemas.caller import AnonymousCaller
 from tests.workers.auth.federation.oauth_server.flow import Flow
 
 
@@ -52,4 +52,4 @@ async def test_a_users_own_session_has_no_scopes(flow: Flow):
 
 
 async def test_nobody_is_told_nothing(flow: Flow):
-    assert (await flow.refused("GET", "/oauth/userinfo", Anonymous()))[:2] == (401, "no_authorization")
+    assert (await flow.refused("GET", "/oauth/userinfo", AnonymousCaller()))[:2] == (401, "no_authorization")

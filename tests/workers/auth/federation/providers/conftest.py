@@ -8,9 +8,9 @@ import pytest
 from schemas.keys.secret import Secret
 from tests.workers.auth.federation.providers.stand_ins import CLIENT, SECRET, Network, Rerouted
 from tests.workers.auth.house import House
-from workers.auth.context import Accounts
 from workers.auth.federation.providers.registry import find_provider
-from workers.auth.federation.social.protocol import Provider
+from workers.auth.federation.social.protocol import SocialProvider
+from workers.auth.http.context import EndpointContext
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Abroad:
     network: Network
 
     @property
-    def accounts(self) -> Accounts:
-        return self.house.accounts
+    def context(self) -> EndpointContext:
+        return self.house.context
 
     def having(self, **changes: object) -> "Abroad":
         return Abroad(self.house.having(**changes), self.network)
@@ -32,9 +32,9 @@ class Abroad:
         given = {"enabled": True, "client_id": CLIENT, "secret": Secret(SECRET), **settings}
         return self.having(**{f"external__{name}__{key}": value for key, value in given.items()})
 
-    async def provider(self, name: str) -> Provider:
-        async with self.accounts.transaction() as transaction:
-            return await find_provider(self.accounts, transaction, name)
+    async def provider(self, name: str) -> SocialProvider:
+        async with self.context.transaction() as transaction:
+            return await find_provider(self.context, transaction, name)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def abroad(house: House) -> AsyncIterator[Abroad]:
     network = Network()
     await network.start()
     outgoing = Rerouted(network)
-    there = House(replace(house.accounts, outgoing=outgoing), house.admin, house.clock)
+    there = House(replace(house.context, outgoing=outgoing), house.admin, house.clock)
     yield Abroad(there, network)
     await outgoing.close()
     await network.stop()

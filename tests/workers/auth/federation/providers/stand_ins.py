@@ -18,7 +18,7 @@ from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from workers.http_client.client import Fetched, Outgoing
+from workers.http_client.client import FetchedResponse, HttpClient
 
 CLIENT, SECRET, CODE = "client-1", "s3cret/+", "code-1"
 CALLBACK = "https://house.example.com/auth/v1/callback"
@@ -93,14 +93,14 @@ class Network:
         return found if isinstance(found, web.Response) else web.json_response(found)
 
 
-class Rerouted(Outgoing):
+class Rerouted(HttpClient):
     """Reaches a `Network` at the addresses of the true services."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
         self._network = network
 
-    async def fetch(self, method: str, url: str, *, only_public: bool = False, **more: Any) -> Fetched:
+    async def fetch(self, method: str, url: str, *, only_public: bool = False, **more: Any) -> FetchedResponse:
         if not only_public:
             parts = urlsplit(url)
             query = f"?{parts.query}" if parts.query else ""

@@ -6,12 +6,12 @@ import pytest
 
 from tests.workers.auth.federation.providers.conftest import Abroad
 from workers.auth.federation.providers.azure import COMMON, azure_signers, read_azure
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 
 
 @pytest.fixture
-def client(abroad: Abroad) -> Client:
-    return Client("azure", abroad.accounts.outgoing, abroad.accounts.documents, abroad.accounts.clock)
+def client(abroad: Abroad) -> ProviderClient:
+    return ProviderClient("azure", abroad.context.outgoing, abroad.context.documents, abroad.context.clock)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_claims_of_the_token_itself_are_not_shown():
     assert person.claims["custom_claims"] == {"roles": ["a"]}
 
 
-def test_a_tenant_of_the_settings_signs_alone(client: Client):
+def test_a_tenant_of_the_settings_signs_alone(client: ProviderClient):
     own = replace(client, url="https://login.microsoftonline.com/contoso.onmicrosoft.com")
     directory = "https://contoso.ciamlogin.com/5a/v2.0"
 
@@ -63,5 +63,5 @@ def test_a_tenant_of_the_settings_signs_alone(client: Client):
         "https://contoso.ciamlogin.com/5a/v2.0\n",
     ],
 )
-def test_only_customer_directories_sign_for_themselves(client: Client, named: str):
+def test_only_customer_directories_sign_for_themselves(client: ProviderClient, named: str):
     assert [each.issuer for each in azure_signers(client, named)] == [f"{COMMON}/v2.0"]

@@ -21,7 +21,13 @@ from tests.workers.auth.federation.providers.stand_ins import (
 )
 from tests.workers.auth.house import ADMIN
 from workers.auth.federation.providers.custom import read_custom
-from workers.auth.federation.social.protocol import Arrival, Departure, Grant, ProviderFailed, ProviderUser
+from workers.auth.federation.social.protocol import (
+    AuthorizationRequest,
+    AuthorizationResponse,
+    ProviderError,
+    ProviderTokenResponse,
+    ProviderUser,
+)
 from workers.auth.model.errors import AuthError
 
 ISSUER = "https://id.acme.example"
@@ -75,8 +81,12 @@ async def signed_in(
     provider = await there.provider(name)
     challenge = challenge_of(VERIFIER) if provider.uses_pkce else ""
     there.network.answers["POST", f"{ISSUER}/token"] = TokenEndpoint(answer, challenge=challenge)
-    destination = await provider.authorization_url(Departure("s", CALLBACK, ("more",), {}, challenge or None))
-    grant = await provider.exchange(Arrival({"code": CODE}, CALLBACK, VERIFIER if challenge else ""))
+    destination = await provider.authorization_url(
+        AuthorizationRequest("s", CALLBACK, ("more",), {}, challenge or None)
+    )
+    grant = await provider.exchange(
+        AuthorizationResponse({"code": CODE}, CALLBACK, VERIFIER if challenge else "")
+    )
     return dict(parse_qsl(urlsplit(destination.url).query)), await provider.user(grant, {})
 
 
@@ -125,7 +135,7 @@ async def test_what_is_told_of_another_user_is_refused(acme: Abroad):
     acme.network.answers["GET", f"{ISSUER}/me"] = {"sub": "8", "email": "eve@acme.example"}
     answer = {"access_token": "a", "id_token": signed({**CLAIMS, "email": None})}
 
-    with pytest.raises(ProviderFailed, match="another user"):
+    with pytest.raises(ProviderError, match="another user"):
         await signed_in(acme, await add(acme), answer)
 
 
@@ -133,14 +143,14 @@ async def test_what_is_told_of_another_user_is_refused(acme: Abroad):
     "claims", [{"iss": "https://evil.example.com"}, {"aud": "other"}, {"exp": 1}, {"sub": None}]
 )
 async def test_a_bad_id_token_is_refused(acme: Abroad, claims: dict[str, object]):
-    with pytest.raises(ProviderFailed, match="Bad ID token"):
+    with pytest.raises(ProviderError, match="Bad ID token"):
         await signed_in(
             acme, await add(acme), {"access_token": "a", "id_token": signed({**CLAIMS, **claims})}
         )
 
 
 async def test_openid_connect_without_an_id_token_is_none(acme: Abroad):
-    with pytest.raises(ProviderFailed, match="no ID token"):
+    with pytest.raises(ProviderError, match="no ID token"):
         await signed_in(acme, await add(acme), {"access_token": "a"})
 
 
@@ -170,7 +180,7 @@ async def test_a_mapping_that_finds_nobody_is_refused(acme: Abroad, mapping: dic
     acme.network.answers["GET", f"{ISSUER}/user"] = {"sub": "7", "user": {}}
     name = await add(acme, **oauth2(attribute_mapping=mapping, pkce_enabled=False))
 
-    with pytest.raises(ProviderFailed, match="names no user"):
+    with pytest.raises(ProviderError, match="names no user"):
         await signed_in(acme, name, {"access_token": "a"})
 
 
@@ -205,10 +215,10 @@ async def test_a_private_host_is_not_reached_although_it_was_saved_when_that_was
     name = await add(acme, **oauth2(token_url=f"{place}/token", userinfo_url=f"{place}/user"))
     strict = await acme.having(custom_oauth__allow_private_hosts=False).provider(name)
 
-    with pytest.raises(ProviderFailed, match="Error reaching external provider"):
-        await strict.exchange(Arrival({"code": CODE}, CALLBACK, VERIFIER))
-    with pytest.raises(ProviderFailed, match="Error reaching external provider"):
-        await strict.user(Grant("access-1"), {})
+    with pytest.raises(ProviderError, match="Error reaching external provider"):
+        await strict.exchange(AuthorizationResponse({"code": CODE}, CALLBACK, VERIFIER))
+    with pytest.raises(ProviderError, match="Error reaching external provider"):
+        await strict.user(ProviderTokenResponse("access-1"), {})
     server.close()
 
     assert not reached
@@ -219,9 +229,9 @@ async def test_the_description_is_read_again_when_an_hour_has_passed(acme: Abroa
     asked = len(acme.network.asked(f"{ISSUER}/.well-known/openid-configuration"))
     acme.network.publish(ISSUER, RSA, authorization_endpoint=f"{ISSUER}/new")
 
-    before = await (await acme.provider(name)).authorization_url(Departure("s", CALLBACK))
+    before = await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
     acme.house.clock.forward(minutes=61)
-    after = await (await acme.provider(name)).authorization_url(Departure("s", CALLBACK))
+    after = await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
 
     assert before.url.startswith(f"{ISSUER}/authorize?")
     assert after.url.startswith(f"{ISSUER}/new?")
@@ -233,8 +243,8 @@ async def test_a_description_that_turns_bad_is_not_used(acme: Abroad):
     acme.network.publish(ISSUER, RSA, token_endpoint="http://id.acme.example/token")
     acme.house.clock.forward(minutes=61)
 
-    with pytest.raises(ProviderFailed, match="https"):
-        await (await acme.provider(name)).authorization_url(Departure("s", CALLBACK))
+    with pytest.raises(ProviderError, match="https"):
+        await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
 
 
 async def test_id_tokens_are_taken_for_any_of_its_clients(acme: Abroad):

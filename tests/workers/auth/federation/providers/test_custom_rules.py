@@ -2,7 +2,6 @@
 
 import pytest
 
-from workers.auth.federation.providers import custom_rules
 from workers.auth.federation.providers.custom_rules import (
     check_identifier,
     check_mapping,
@@ -11,10 +10,10 @@ from workers.auth.federation.providers.custom_rules import (
     check_scopes,
     check_texts,
     is_https,
-    kept_discovery,
     refuse_bad_discovery,
+    select_discovery,
 )
-from workers.auth.federation.social.protocol import ProviderFailed
+from workers.auth.federation.social.protocol import RESERVED_PARAMETERS, ProviderError
 from workers.auth.model.errors import AuthError
 
 ISSUER = "https://id.example.com"
@@ -86,7 +85,7 @@ async def test_a_name_that_leads_nowhere_is_refused():
         await check_public("issuer", "https://nowhere.invalid/")
 
 
-@pytest.mark.parametrize("name", [*sorted(custom_rules.RESERVED), "State", "CLIENT_ID", " state "])
+@pytest.mark.parametrize("name", [*sorted(RESERVED_PARAMETERS), "State", "CLIENT_ID", " state "])
 def test_reserved_parameters_are_ours(name: str):
     with pytest.raises(AuthError, match="authorization_params cannot set"):
         check_parameters({"prompt": "login", name: "x"})
@@ -138,11 +137,11 @@ def test_a_whole_description_is_taken():
      {"authorization_endpoint": "javascript:alert(1)"}, {"jwks_uri": "file:///etc/passwd"}],
 )  # fmt: skip
 def test_any_other_description_is_refused(change: dict[str, object]):
-    with pytest.raises(ProviderFailed, match="discovery document"):
+    with pytest.raises(ProviderError, match="discovery document"):
         refuse_bad_discovery({**DISCOVERY, **change}, ISSUER)
 
 
 def test_of_a_description_the_known_part_is_kept():
     told = {**DISCOVERY, "scopes_supported": ["openid", 7], "claims_supported": ["x"] * 10_000, "secret": "s"}
 
-    assert kept_discovery(told) == {**DISCOVERY, "supported_scopes": ["openid", "7"]}
+    assert select_discovery(told) == {**DISCOVERY, "supported_scopes": ["openid", "7"]}

@@ -5,7 +5,7 @@ from aiohttp import web
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import Seen
 from workers.auth.federation.providers.google import ISSUER
-from workers.auth.federation.social.protocol import Grant
+from workers.auth.federation.social.protocol import ProviderTokenResponse
 
 OLD = {
     "id": "110169484474386276334",
@@ -23,7 +23,7 @@ async def test_without_an_id_token_the_user_document_is_read(abroad: Abroad):
     abroad.network.answers["GET", "https://www.googleapis.com/userinfo/v2/me"] = answer
     provider = await abroad.with_provider("google").provider("google")
 
-    person = await provider.user(Grant("access-1"), {})
+    person = await provider.user(ProviderTokenResponse("access-1"), {})
 
     assert (person.subject, person.claims["iss"]) == ("110169484474386276334", ISSUER)
     assert [(each.address, each.is_verified) for each in person.emails] == [("ada@example.com", True)]

@@ -9,13 +9,17 @@ from schemas.keys.secret import Secret
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CALLBACK, CODE
 from workers.auth.federation.providers.oauth2 import read_grant
-from workers.auth.federation.social.protocol import Arrival, Grant, ProviderFailed
+from workers.auth.federation.social.protocol import (
+    AuthorizationResponse,
+    ProviderError,
+    ProviderTokenResponse,
+)
 
 TOKEN = "https://github.com/login/oauth/access_token"
-ARRIVAL = Arrival({"code": CODE}, CALLBACK, "verifier-1")
+ARRIVAL = AuthorizationResponse({"code": CODE}, CALLBACK, "verifier-1")
 
 
-async def exchanged(abroad: Abroad, answer: object, **settings: object) -> Grant:
+async def exchanged(abroad: Abroad, answer: object, **settings: object) -> ProviderTokenResponse:
     abroad.network.answers["POST", TOKEN] = answer
     provider = await abroad.with_provider("github", **settings).provider("github")
     return await provider.exchange(ARRIVAL)
@@ -54,7 +58,7 @@ def test_any_other_life_is_unknown(seconds: object):
     ],
 )
 async def test_an_error_with_status_200_is_an_error(abroad: Abroad, answer: dict[str, object], error: str):
-    with pytest.raises(ProviderFailed, match="Unable to exchange external code") as failed:
+    with pytest.raises(ProviderError, match="Unable to exchange external code") as failed:
         await exchanged(abroad, answer)
 
     assert failed.value.error == error
@@ -70,14 +74,14 @@ async def test_an_error_with_status_200_is_an_error(abroad: Abroad, answer: dict
     ],
 )
 async def test_an_answer_that_cannot_be_understood_is_refused(abroad: Abroad, answer: web.Response):
-    with pytest.raises(ProviderFailed, match="Error getting tokens from external provider"):
+    with pytest.raises(ProviderError, match="Error getting tokens from external provider"):
         await exchanged(abroad, lambda seen: answer)
 
     assert not [each for each in abroad.network.seen if "evil" in each.url]
 
 
 async def test_words_of_a_provider_are_cut_and_cleaned(abroad: Abroad):
-    with pytest.raises(ProviderFailed) as failed:
+    with pytest.raises(ProviderError) as failed:
         await exchanged(abroad, {"error": "e\r\nx: y", "error_description": "d" * 5000})
 
     assert len(failed.value.description) < 300
@@ -95,7 +99,7 @@ async def test_a_client_without_a_secret_sends_none(abroad: Abroad):
 async def test_a_service_that_is_not_there_is_told_without_its_address(abroad: Abroad):
     await abroad.network.stop()
 
-    with pytest.raises(ProviderFailed, match="Error reaching external provider: no connection could be made"):
+    with pytest.raises(ProviderError, match="Error reaching external provider: no connection could be made"):
         await exchanged(abroad, {})
 
 

@@ -13,42 +13,42 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CLIENT, EC, RSA, by_hand, key_set, signed
-from workers.auth.federation.providers.client import Client
+from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.oidc import (
     BadIdToken,
-    Signer,
+    IdTokenSigner,
     WrongAudience,
     id_token_claims,
     signer_of,
 )
-from workers.auth.federation.social.protocol import ProviderFailed
+from workers.auth.federation.social.protocol import ProviderError
 
 ISSUER = "https://id.example.com"
-SIGNER = Signer(ISSUER)
+SIGNER = IdTokenSigner(ISSUER)
 CLAIMS = {"iss": ISSUER, "sub": "ada"}
 STRANGER = RSAKey.generate_key(2048, {"kid": "rsa-1"}, private=True)
 
 
 @pytest.fixture
-def client(abroad: Abroad) -> Client:
+def client(abroad: Abroad) -> ProviderClient:
     abroad.network.publish(ISSUER, RSA, EC)
-    accounts = abroad.accounts
-    return Client("one", accounts.outgoing, accounts.documents, accounts.clock, ids=(CLIENT, "client-2"))
+    context = abroad.context
+    return ProviderClient("one", context.outgoing, context.documents, context.clock, ids=(CLIENT, "client-2"))
 
 
 @pytest.mark.parametrize("key", [RSA, EC])
-async def test_a_token_of_a_published_key_holds(client: Client, key: RSAKey | ECKey):
+async def test_a_token_of_a_published_key_holds(client: ProviderClient, key: RSAKey | ECKey):
     claims = await id_token_claims(client, signed(CLAIMS, key), SIGNER)
 
     assert (claims["sub"], claims["iss"]) == ("ada", ISSUER)
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256"])
-async def test_other_algorithms_of_the_same_kind_of_key_hold(client: Client, algorithm: str):
+async def test_other_algorithms_of_the_same_kind_of_key_hold(client: ProviderClient, algorithm: str):
     assert await id_token_claims(client, signed(CLAIMS, RSA, alg=algorithm), SIGNER)
 
 
-async def test_a_key_of_ed25519_holds_under_both_its_names(client: Client, abroad: Abroad):
+async def test_a_key_of_ed25519_holds_under_both_its_names(client: ProviderClient, abroad: Abroad):
     key: Any = OKPKey.generate_key("Ed25519", {"kid": "ed"}, private=True)
     abroad.network.answers["GET", f"{ISSUER}/keys"] = key_set(key)
     import warnings
@@ -61,12 +61,12 @@ async def test_a_key_of_ed25519_holds_under_both_its_names(client: Client, abroa
 
 
 @pytest.mark.parametrize("audience", [CLIENT, "client-2", ["somebody", "client-2"]])
-async def test_any_of_our_clients_may_be_named(client: Client, audience: object):
+async def test_any_of_our_clients_may_be_named(client: ProviderClient, audience: object):
     assert await id_token_claims(client, signed({**CLAIMS, "aud": audience}), SIGNER)
 
 
 @pytest.mark.parametrize("audience", ["somebody", ["somebody", "else"], [], "", None, f"{CLIENT} ", 7])
-async def test_a_token_for_others_is_refused(client: Client, audience: object):
+async def test_a_token_for_others_is_refused(client: ProviderClient, audience: object):
     with pytest.raises(WrongAudience):
         await id_token_claims(client, signed({**CLAIMS, "aud": audience}), SIGNER)
 
@@ -88,13 +88,13 @@ async def test_a_token_for_others_is_refused(client: Client, audience: object):
         {"sub": {"a": 1}},
     ],
 )
-async def test_a_token_with_a_wrong_claim_is_refused(client: Client, claims: dict[str, object]):
+async def test_a_token_with_a_wrong_claim_is_refused(client: ProviderClient, claims: dict[str, object]):
     with pytest.raises(BadIdToken):
         await id_token_claims(client, signed({**CLAIMS, **claims}), SIGNER)
 
 
 @pytest.mark.parametrize(("claim", "ahead_s"), [("exp", -5), ("nbf", 20)])
-async def test_clocks_may_differ_a_little(client: Client, claim: str, ahead_s: int):
+async def test_clocks_may_differ_a_little(client: ProviderClient, claim: str, ahead_s: int):
     assert await id_token_claims(client, signed({**CLAIMS, claim: int(time.time()) + ahead_s}), SIGNER)
 
 
@@ -103,7 +103,7 @@ def whole(**more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "", "nOnE"])
-async def test_no_signature_is_no_signature(client: Client, algorithm: str):
+async def test_no_signature_is_no_signature(client: ProviderClient, algorithm: str):
     token = by_hand({"alg": algorithm, "kid": "rsa-1"}, whole())
 
     with pytest.raises(BadIdToken):
@@ -112,7 +112,7 @@ async def test_no_signature_is_no_signature(client: Client, algorithm: str):
 
 @pytest.mark.parametrize("kid", ["rsa-1", None])
 @pytest.mark.parametrize("form", ["pem", "der", "jwk", "n"])
-async def test_a_public_key_is_no_shared_secret(client: Client, form: str, kid: str | None):
+async def test_a_public_key_is_no_shared_secret(client: ProviderClient, form: str, kid: str | None):
     secret = {
         "pem": RSA.as_pem(private=False),
         "der": RSA.as_der(private=False),
@@ -127,7 +127,7 @@ async def test_a_public_key_is_no_shared_secret(client: Client, form: str, kid: 
         await id_token_claims(client, by_hand(header, whole(), signature), SIGNER)
 
 
-async def test_a_published_shared_secret_is_not_used(client: Client, abroad: Abroad):
+async def test_a_published_shared_secret_is_not_used(client: ProviderClient, abroad: Abroad):
     shared = OctKey.generate_key(256, {"kid": "oct"})
     abroad.network.answers["GET", f"{ISSUER}/keys"] = {"keys": [shared.as_dict(private=True)]}
     unsigned = by_hand({"alg": "HS256", "kid": "oct"}, whole()).rpartition(".")[0]
@@ -138,20 +138,20 @@ async def test_a_published_shared_secret_is_not_used(client: Client, abroad: Abr
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "PS256"])
-async def test_the_algorithm_must_be_one_of_the_keys_own_kind(client: Client, algorithm: str):
+async def test_the_algorithm_must_be_one_of_the_keys_own_kind(client: ProviderClient, algorithm: str):
     token = by_hand({"alg": algorithm, "kid": "ec-1"}, whole(), b"x" * 64)
 
     with pytest.raises(BadIdToken):
         await id_token_claims(client, token, SIGNER)
 
 
-async def test_a_strangers_key_of_the_same_name_is_refused(client: Client):
+async def test_a_strangers_key_of_the_same_name_is_refused(client: ProviderClient):
     with pytest.raises(BadIdToken):
         await id_token_claims(client, signed(CLAIMS, STRANGER), SIGNER)
 
 
 @pytest.mark.parametrize("place", ["jwk", "jku", "x5u", "x5c"])
-async def test_a_token_brings_no_keys_of_its_own(client: Client, abroad: Abroad, place: str):
+async def test_a_token_brings_no_keys_of_its_own(client: ProviderClient, abroad: Abroad, place: str):
     keys = {"keys": [STRANGER.as_dict(private=False)]}
     abroad.network.answers["GET", "https://evil.example.com/keys"] = keys
     brought = {
@@ -168,14 +168,14 @@ async def test_a_token_brings_no_keys_of_its_own(client: Client, abroad: Abroad,
     assert not [each for each in abroad.network.seen if "evil" in each.url]
 
 
-async def test_demands_on_the_reader_that_we_do_not_know_are_not_ignored(client: Client):
+async def test_demands_on_the_reader_that_we_do_not_know_are_not_ignored(client: ProviderClient):
     token = by_hand({"alg": "RS256", "kid": "rsa-1", "crit": ["b64"], "b64": False}, whole(), b"x" * 256)
 
     with pytest.raises(BadIdToken):
         await id_token_claims(client, token, SIGNER)
 
 
-async def test_a_changed_claim_breaks_the_signature(client: Client):
+async def test_a_changed_claim_breaks_the_signature(client: ProviderClient):
     header, _, signature = signed(CLAIMS).split(".")
     forged = by_hand({}, whole(sub="eve")).split(".")[1]
 
@@ -186,13 +186,13 @@ async def test_a_changed_claim_breaks_the_signature(client: Client):
 @pytest.mark.parametrize(
     "text", ["", "x", "a.b.c", "..", "a.b", "é.é.é", "a.b.c.d.e", "x" * 100_000, f"{'e30.' * 2}e30"]
 )
-async def test_what_is_no_token_is_refused(client: Client, text: str):
+async def test_what_is_no_token_is_refused(client: ProviderClient, text: str):
     with pytest.raises(BadIdToken):
         await id_token_claims(client, text, SIGNER)
 
 
 async def test_keys_that_are_not_known_are_looked_for_again_but_not_at_every_token(
-    client: Client, abroad: Abroad
+    client: ProviderClient, abroad: Abroad
 ):
     await id_token_claims(client, signed(CLAIMS), SIGNER)
     newer = RSAKey.generate_key(2048, {"kid": "rsa-2"}, private=True)
@@ -208,7 +208,7 @@ async def test_keys_that_are_not_known_are_looked_for_again_but_not_at_every_tok
     assert (asked, len(abroad.network.asked(f"{ISSUER}/keys"))) == (1, 2)
 
 
-async def test_documents_are_kept_for_an_hour(client: Client, abroad: Abroad):
+async def test_documents_are_kept_for_an_hour(client: ProviderClient, abroad: Abroad):
     for minutes in (0, 30, 31):
         abroad.house.clock.forward(minutes=minutes)
         await id_token_claims(client, signed({**CLAIMS, "exp": int(time.time()) + 9999}), SIGNER)
@@ -217,7 +217,7 @@ async def test_documents_are_kept_for_an_hour(client: Client, abroad: Abroad):
     assert len(abroad.network.asked(f"{ISSUER}/keys")) == 2
 
 
-async def test_a_token_without_a_key_id_holds_if_only_one_key_fits(client: Client, abroad: Abroad):
+async def test_a_token_without_a_key_id_holds_if_only_one_key_fits(client: ProviderClient, abroad: Abroad):
     assert await id_token_claims(client, signed(CLAIMS, RSA, kid=None), SIGNER)
 
     abroad.network.answers["GET", f"{ISSUER}/keys"] = key_set(RSA, STRANGER)
@@ -230,7 +230,9 @@ async def test_a_token_without_a_key_id_holds_if_only_one_key_fits(client: Clien
 
 
 @pytest.mark.parametrize("more", [{"use": "enc"}, {"alg": "RS512"}, {"kty": "oct"}, {"n": 7}])
-async def test_a_key_for_something_else_is_not_used(client: Client, abroad: Abroad, more: dict[str, object]):
+async def test_a_key_for_something_else_is_not_used(
+    client: ProviderClient, abroad: Abroad, more: dict[str, object]
+):
     published = {**RSA.as_dict(private=False), **more}
     abroad.network.answers["GET", f"{ISSUER}/keys"] = {"keys": [published, "no key", None]}
 
@@ -240,7 +242,7 @@ async def test_a_key_for_something_else_is_not_used(client: Client, abroad: Abro
 
 @pytest.mark.parametrize("key", [RSA, EC])
 async def test_the_hash_of_the_access_token_is_checked_where_both_are_there(
-    client: Client, key: RSAKey | ECKey
+    client: ProviderClient, key: RSAKey | ECKey
 ):
     digest = hashlib.sha256(b"access-1").digest()[:16]
     told = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -253,29 +255,31 @@ async def test_the_hash_of_the_access_token_is_checked_where_both_are_there(
         await id_token_claims(client, token, SIGNER, access_token="access-2")
 
 
-async def test_an_issuer_must_describe_itself(client: Client, abroad: Abroad):
+async def test_an_issuer_must_describe_itself(client: ProviderClient, abroad: Abroad):
     abroad.network.publish(ISSUER, RSA, issuer="https://evil.example.com")
     token = signed({**CLAIMS, "iss": "https://evil.example.com"})
 
-    with pytest.raises(ProviderFailed, match="another issuer"):
+    with pytest.raises(ProviderError, match="another issuer"):
         await id_token_claims(client, token, SIGNER)
 
 
 @pytest.mark.parametrize("answer", [{"issuer": ISSUER}, [], "x", {"issuer": ISSUER, "jwks_uri": 7}])
-async def test_a_description_that_lacks_something_is_refused(client: Client, abroad: Abroad, answer: object):
+async def test_a_description_that_lacks_something_is_refused(
+    client: ProviderClient, abroad: Abroad, answer: object
+):
     abroad.network.answers["GET", f"{ISSUER}/.well-known/openid-configuration"] = answer
 
-    with pytest.raises(ProviderFailed):
+    with pytest.raises(ProviderError):
         await id_token_claims(client, signed(CLAIMS), SIGNER)
 
 
-async def test_an_alias_of_the_issuer_is_taken(client: Client):
+async def test_an_alias_of_the_issuer_is_taken(client: ProviderClient):
     signer = replace(SIGNER, aliases=("id.example.com",))
 
     assert await id_token_claims(client, signed({**CLAIMS, "iss": "id.example.com"}), signer)
 
 
-async def test_a_tenants_tokens_name_the_tenant(client: Client, abroad: Abroad):
+async def test_a_tenants_tokens_name_the_tenant(client: ProviderClient, abroad: Abroad):
     abroad.network.publish(ISSUER, RSA, issuer="https://id.example.com/{tenantid}/v2.0")
     signer = replace(SIGNER, is_named_by_document=True)
 
@@ -292,7 +296,9 @@ async def test_a_tenants_tokens_name_the_tenant(client: Client, abroad: Abroad):
             await id_token_claims(client, bad, signer)
 
 
-async def test_a_key_that_is_marked_with_an_issuer_signs_for_that_one_only(client: Client, abroad: Abroad):
+async def test_a_key_that_is_marked_with_an_issuer_signs_for_that_one_only(
+    client: ProviderClient, abroad: Abroad
+):
     issuer = "https://id.example.com/{tenantid}/v2.0"
     abroad.network.publish(ISSUER, RSA, issuer=issuer)
     signer = replace(SIGNER, is_named_by_document=True)
@@ -316,8 +322,8 @@ async def test_a_key_that_is_marked_with_an_issuer_signs_for_that_one_only(clien
 
 
 def test_the_signer_is_chosen_among_the_providers_own_only():
-    first, second = Signer("https://a.example"), Signer("https://b.example", aliases=("b",))
-    tenants = Signer("https://c.example", is_named_by_document=True)
+    first, second = IdTokenSigner("https://a.example"), IdTokenSigner("https://b.example", aliases=("b",))
+    tenants = IdTokenSigner("https://c.example", is_named_by_document=True)
     evil = signed({"iss": "https://evil.example"})
 
     assert signer_of(signed({"iss": "https://b.example"}), (first, second)) is second

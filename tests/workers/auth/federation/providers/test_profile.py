@@ -21,7 +21,15 @@ from workers.auth.federation.providers.google import read_google
 from workers.auth.federation.providers.kakao import read_kakao, read_kakao_token
 from workers.auth.federation.providers.linkedin import read_linkedin, read_linkedin_oidc
 from workers.auth.federation.providers.notion import read_notion
-from workers.auth.federation.providers.profile import flag, items, joined, known, member, openid_person, text
+from workers.auth.federation.providers.profile import (
+    flag,
+    items,
+    join_names,
+    member,
+    nonempty,
+    read_openid_user,
+    text,
+)
 from workers.auth.federation.providers.slack import read_slack
 from workers.auth.federation.providers.snapchat import read_snapchat, read_snapchat_token
 from workers.auth.federation.providers.spotify import read_spotify
@@ -31,11 +39,11 @@ from workers.auth.federation.providers.vercel_marketplace import read_vercel
 from workers.auth.federation.providers.workos import read_workos
 from workers.auth.federation.providers.x import read_x
 from workers.auth.federation.providers.zoom import read_zoom
-from workers.auth.federation.social.protocol import ProviderFailed, ProviderUser
+from workers.auth.federation.social.protocol import ProviderError, ProviderUser
 
 READERS: list[Callable[[Any], ProviderUser]] = [
     read_apple, read_azure, read_facebook, read_google, read_kakao_token, read_limited_login, read_linkedin_oidc,
-    read_snapchat, read_snapchat_token, read_vercel, openid_person,
+    read_snapchat, read_snapchat_token, read_vercel, read_openid_user,
     lambda each: read_apple({"sub": "1"}, str(each)),
     lambda each: read_bitbucket(each, each, "i"), lambda each: read_custom(each, {"sub": "id.a", "name": "b.0"}, ["c"]),
     lambda each: read_discord(each, "i"), lambda each: read_figma(each, "i"), lambda each: read_fly(each, "i"),
@@ -63,7 +71,7 @@ def test_any_document_gives_a_person_or_is_refused(document: dict[str, Any]):
     for read in READERS:
         try:
             person = read(document)
-        except ProviderFailed:
+        except ProviderError:
             continue
         assert isinstance(person, ProviderUser)
         assert person.subject
@@ -107,8 +115,8 @@ def test_everything_else_does_not_hold(value: object):
 
 
 def test_small_helpers():
-    assert known(a="", b=None, c={}, d=[], e="x", f=False, g=0) == {"e": "x", "f": False, "g": 0}
-    assert (joined("Ada", "", "Lovelace"), joined("", "")) == ("Ada Lovelace", "")
+    assert nonempty(a="", b=None, c={}, d=[], e="x", f=False, g=0) == {"e": "x", "f": False, "g": 0}
+    assert (join_names("Ada", "", "Lovelace"), join_names("", "")) == ("Ada Lovelace", "")
     assert items({"a": "x"}, "a") == []
 
 
@@ -122,7 +130,7 @@ def test_standard_claims_are_taken_over():
         "acr": "1",
     }
 
-    person = openid_person(claims)
+    person = read_openid_user(claims)
 
     assert dict(person.claims) == {
         "given_name": "Ada", "family_name": "Lovelace", "name": "Ada Lovelace", "full_name": "Ada Lovelace", "phone": "+1",

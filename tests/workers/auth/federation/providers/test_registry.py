@@ -25,7 +25,12 @@ from tests.workers.auth.federation.providers.stand_ins import (
     signed,
 )
 from workers.auth.federation.providers.registry import FACTORIES
-from workers.auth.federation.social.protocol import Arrival, Departure, ProviderFailed, ProviderUser
+from workers.auth.federation.social.protocol import (
+    AuthorizationRequest,
+    AuthorizationResponse,
+    ProviderError,
+    ProviderUser,
+)
 from workers.auth.model.errors import AuthError
 
 DATA = Path(__file__).parents[4] / "data" / "providers"
@@ -51,7 +56,9 @@ async def test_a_sign_in_leads_from_the_browser_to_the_person(abroad: Abroad, na
 
     departure = departing(record, uses_pkce=provider.uses_pkce, scopes=())
     destination = await provider.authorization_url(departure)
-    arrival = Arrival({"code": CODE}, CALLBACK, VERIFIER if provider.uses_pkce else "", destination.kept)
+    arrival = AuthorizationResponse(
+        {"code": CODE}, CALLBACK, VERIFIER if provider.uses_pkce else "", destination.secret
+    )
     grant = await provider.exchange(arrival)
     person = await provider.user(grant, record.get("callback", {}))
 
@@ -106,9 +113,9 @@ async def test_a_refused_code_is_told_in_the_providers_words_and_without_secrets
     install(abroad.network, record)
     provider = await abroad.with_provider(name, url=record.get("url", "")).provider(name)
 
-    with pytest.raises(ProviderFailed) as failed:
+    with pytest.raises(ProviderError) as failed:
         await provider.exchange(
-            Arrival({"code": "stolen-code"}, CALLBACK, VERIFIER if provider.uses_pkce else "")
+            AuthorizationResponse({"code": "stolen-code"}, CALLBACK, VERIFIER if provider.uses_pkce else "")
         )
 
     assert failed.value.error == "invalid_grant"
@@ -120,8 +127,8 @@ async def test_a_refused_code_is_told_in_the_providers_words_and_without_secrets
 async def test_a_callback_without_a_code_is_refused(abroad: Abroad, name: str):
     provider = await abroad.with_provider(name, url=recorded(name).get("url", "")).provider(name)
 
-    with pytest.raises(ProviderFailed):
-        await provider.exchange(Arrival({}, CALLBACK, VERIFIER))
+    with pytest.raises(ProviderError):
+        await provider.exchange(AuthorizationResponse({}, CALLBACK, VERIFIER))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "answers" in recorded(name)])
@@ -132,9 +139,11 @@ async def test_a_document_that_names_nobody_is_refused(abroad: Abroad, name: str
     for each in record["answers"]:
         abroad.network.answers["GET", each["url"]] = answer
     provider = await abroad.with_provider(name, url=record.get("url", "")).provider(name)
-    grant = await provider.exchange(Arrival({"code": CODE}, CALLBACK, VERIFIER if provider.uses_pkce else ""))
+    grant = await provider.exchange(
+        AuthorizationResponse({"code": CODE}, CALLBACK, VERIFIER if provider.uses_pkce else "")
+    )
 
-    with pytest.raises(ProviderFailed, match="Error getting user profile from external provider"):
+    with pytest.raises(ProviderError, match="Error getting user profile from external provider"):
         await provider.user(grant, {})
 
 
@@ -203,9 +212,11 @@ def profile(told: dict[str, Any]) -> Any:
     return answer
 
 
-def departing(record: dict[str, Any], *, uses_pkce: bool, scopes: tuple[str, ...], **extra: str) -> Departure:
+def departing(
+    record: dict[str, Any], *, uses_pkce: bool, scopes: tuple[str, ...], **extra: str
+) -> AuthorizationRequest:
     challenge = challenge_of(VERIFIER) if uses_pkce else None
-    return Departure(STATE, CALLBACK, scopes, {**record.get("extra", {}), **extra}, challenge)
+    return AuthorizationRequest(STATE, CALLBACK, scopes, {**record.get("extra", {}), **extra}, challenge)
 
 
 def parted(url: str) -> tuple[str, dict[str, str]]:

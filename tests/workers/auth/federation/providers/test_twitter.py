@@ -11,7 +11,13 @@ from authlib.oauth1.rfc5849.signature import construct_base_string, hmac_sha1_si
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CALLBACK, CLIENT, SECRET, Seen
 from tests.workers.auth.house import told
-from workers.auth.federation.social.protocol import Arrival, Departure, Destination, Provider, ProviderFailed
+from workers.auth.federation.social.protocol import (
+    AuthorizationRedirect,
+    AuthorizationRequest,
+    AuthorizationResponse,
+    ProviderError,
+    SocialProvider,
+)
 
 API = "https://api.twitter.com"
 SECRETS = {"": "", "request-1": "request-secret", "access-1": "access-secret"}
@@ -39,7 +45,7 @@ REFUSED = {"errors": [{"code": 32, "message": "Could not authenticate you."}]}
 
 
 @pytest.fixture
-async def twitter(abroad: Abroad) -> Provider:
+async def twitter(abroad: Abroad) -> SocialProvider:
     def answer(made: Any, **wanted: str) -> Any:
         return lambda seen: made() if is_signed(seen, **wanted) else web.json_response(REFUSED, status=401)
 
@@ -64,14 +70,16 @@ async def twitter(abroad: Abroad) -> Provider:
     return await abroad.with_provider("twitter").provider("twitter")
 
 
-async def leave(twitter: Provider) -> Destination:
-    return await twitter.authorization_url(Departure("state-1", CALLBACK, extra_query={"lang": "en"}))
+async def leave(twitter: SocialProvider) -> AuthorizationRedirect:
+    return await twitter.authorization_url(
+        AuthorizationRequest("state-1", CALLBACK, extra_query={"lang": "en"})
+    )
 
 
-async def test_a_sign_in_leads_from_the_browser_to_the_person(twitter: Provider):
+async def test_a_sign_in_leads_from_the_browser_to_the_person(twitter: SocialProvider):
     destination = await leave(twitter)
-    arrival = Arrival(
-        {"oauth_token": "request-1", "oauth_verifier": "verifier-1"}, CALLBACK, kept=destination.kept
+    arrival = AuthorizationResponse(
+        {"oauth_token": "request-1", "oauth_verifier": "verifier-1"}, CALLBACK, secret=destination.secret
     )
     grant = await twitter.exchange(arrival)
     person = await twitter.user(grant, {})
@@ -94,10 +102,10 @@ async def test_a_sign_in_leads_from_the_browser_to_the_person(twitter: Provider)
     }
 
 
-async def test_the_secret_of_the_request_token_is_kept_out_of_sight(twitter: Provider):
+async def test_the_secret_of_the_request_token_is_kept_out_of_sight(twitter: SocialProvider):
     destination = await leave(twitter)
 
-    assert "request-secret" in destination.kept
+    assert "request-secret" in destination.secret
     assert "request-secret" not in destination.url + repr(destination)
 
 
@@ -111,37 +119,41 @@ async def test_the_secret_of_the_request_token_is_kept_out_of_sight(twitter: Pro
         {"denied": "request-1"},
     ],
 )
-async def test_a_callback_of_another_request_is_refused(twitter: Provider, fields: dict[str, str]):
-    kept = (await leave(twitter)).kept
+async def test_a_callback_of_another_request_is_refused(twitter: SocialProvider, fields: dict[str, str]):
+    kept = (await leave(twitter)).secret
 
-    with pytest.raises(ProviderFailed):
-        await twitter.exchange(Arrival(fields, CALLBACK, kept=kept))
-
-
-async def test_a_callback_with_nothing_kept_is_refused(twitter: Provider):
-    with pytest.raises(ProviderFailed):
-        await twitter.exchange(Arrival({"oauth_token": "", "oauth_verifier": "verifier-1"}, CALLBACK))
+    with pytest.raises(ProviderError):
+        await twitter.exchange(AuthorizationResponse(fields, CALLBACK, secret=kept))
 
 
-async def test_a_refusal_is_told(twitter: Provider):
-    kept = (await leave(twitter)).kept
-
-    with pytest.raises(ProviderFailed, match="status 401"):
+async def test_a_callback_with_nothing_kept_is_refused(twitter: SocialProvider):
+    with pytest.raises(ProviderError):
         await twitter.exchange(
-            Arrival({"oauth_token": "request-1", "oauth_verifier": "forged"}, CALLBACK, kept=kept)
+            AuthorizationResponse({"oauth_token": "", "oauth_verifier": "verifier-1"}, CALLBACK)
         )
 
 
-async def test_a_callback_that_twitter_does_not_take_is_refused(abroad: Abroad, twitter: Provider):
+async def test_a_refusal_is_told(twitter: SocialProvider):
+    kept = (await leave(twitter)).secret
+
+    with pytest.raises(ProviderError, match="status 401"):
+        await twitter.exchange(
+            AuthorizationResponse(
+                {"oauth_token": "request-1", "oauth_verifier": "forged"}, CALLBACK, secret=kept
+            )
+        )
+
+
+async def test_a_callback_that_twitter_does_not_take_is_refused(abroad: Abroad, twitter: SocialProvider):
     abroad.network.answers["POST", f"{API}/oauth/request_token"] = form(
         oauth_token="a", oauth_token_secret="b"
     )
 
-    with pytest.raises(ProviderFailed, match="callback"):
+    with pytest.raises(ProviderError, match="callback"):
         await leave(twitter)
 
 
-async def test_a_browser_goes_all_the_way(abroad: Abroad, twitter: Provider):
+async def test_a_browser_goes_all_the_way(abroad: Abroad, twitter: SocialProvider):
     """The secret of the request token waits in the database meanwhile, sealed."""
     del twitter
     network = abroad.network

@@ -43,7 +43,7 @@ class Organization:
 
     @property
     def us(self) -> ServiceProvider:
-        return service_provider(self.house.accounts.settings)
+        return service_provider(self.house.context.settings)
 
     @property
     def name(self) -> str:

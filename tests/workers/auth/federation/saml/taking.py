@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.workers.auth.federation.saml.idp import Element, Idp, Says, packed, rsa_pair
-from workers.auth.federation.saml.assertion import Assertion, BadResponse, Wanted
+from workers.auth.federation.saml.assertion import BadResponse, ExpectedAssertion, SamlAssertion
 from workers.auth.federation.saml.metadata import read_metadata
-from workers.auth.federation.saml.response import believed, parse_response
+from workers.auth.federation.saml.response import parse_response, verify_response
 from workers.auth.federation.saml.service_provider import ServiceProvider
 
 AUDIENCE, ACS, ASKED = "https://a.example/metadata", "https://a.example/acs", "id-1"
@@ -29,12 +29,12 @@ def take(
     asked: str | None = ASKED,
     now: dt.datetime = NOW,
     takes_encrypted: bool = True,
-) -> Assertion:
+) -> SamlAssertion:
     """Read a response as the service does."""
     us = ServiceProvider(AUDIENCE, ACS, (KEY, NEXT), (), takes_encrypted)
     text = brought if isinstance(brought, str) else packed(brought)
-    wanted = Wanted(idp.entity_id, AUDIENCE, ACS, asked, now)
-    return believed(parse_response(text), read_metadata(idp.metadata().encode()), us, wanted)
+    wanted = ExpectedAssertion(idp.entity_id, AUDIENCE, ACS, asked, now)
+    return verify_response(parse_response(text), read_metadata(idp.metadata().encode()), us, wanted)
 
 
 def refused(idp: Idp, brought: Element | str, **more: Any) -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.workers.auth.federation.saml.idp import EMAIL_FORM, PERSISTENT, TRANSIENT
-from workers.auth.federation.saml.assertion import Assertion, Attribute
+from workers.auth.federation.saml.assertion import SamlAssertion, SamlAttribute
 from workers.auth.federation.saml.attributes import AttributeMapping, email, mapped_claims, profile, user_id
 from workers.auth.model.errors import AuthError
 
@@ -22,9 +22,9 @@ EMAILS = (
 )
 
 
-def assertion(name_id: str = "u1", form: str = PERSISTENT, **attributes: tuple[str, ...]) -> Assertion:
-    made = tuple(Attribute(name, "", values) for name, values in attributes.items())
-    return Assertion("a1", name_id, form, made, datetime(2026, 8, 1, tzinfo=UTC))
+def assertion(name_id: str = "u1", form: str = PERSISTENT, **attributes: tuple[str, ...]) -> SamlAssertion:
+    made = tuple(SamlAttribute(name, "", values) for name, values in attributes.items())
+    return SamlAssertion("a1", name_id, form, made, datetime(2026, 8, 1, tzinfo=UTC))
 
 
 def mapping(**keys: object) -> AttributeMapping:
@@ -103,15 +103,15 @@ def test_a_mapping_makes_claims_of_attributes():
 
 
 def test_an_attribute_is_known_by_its_friendly_name_too():
-    friendly = Assertion(
-        "a1", "u", PERSISTENT, (Attribute("urn:oid:2.5.4.42", "givenName", ("Ada",)),), datetime.now(UTC)
+    friendly = SamlAssertion(
+        "a1", "u", PERSISTENT, (SamlAttribute("urn:oid:2.5.4.42", "givenName", ("Ada",)),), datetime.now(UTC)
     )
 
     assert mapped_claims(friendly, mapping(given_name={"name": "givenName"})) == {"given_name": "Ada"}
 
 
 def test_an_attribute_without_a_name_is_not_the_one_that_is_not_named():
-    nameless = Assertion("a1", "u", PERSISTENT, (Attribute("", "", ("x",)),), datetime.now(UTC))
+    nameless = SamlAssertion("a1", "u", PERSISTENT, (SamlAttribute("", "", ("x",)),), datetime.now(UTC))
 
     assert mapped_claims(nameless, mapping(a={"names": ["b"]})) == {}
 

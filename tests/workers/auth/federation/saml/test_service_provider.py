@@ -11,7 +11,7 @@ from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth
-from schemas.settings.auth_providers import Saml
+from schemas.settings.auth_providers import SamlSettings
 from tests.schemas.rsa_key import RSA_KEY, rsa_key
 from tests.workers.auth.federation.saml.idp import MD, NS
 from workers.auth.federation.saml.service_provider import own_metadata, service_provider
@@ -22,7 +22,7 @@ NOON = datetime(2026, 8, 1, 12, tzinfo=UTC)
 
 
 def settings(**saml: object) -> Auth:
-    own = Saml(enabled=True, private_key=Secret(RSA_KEY))
+    own = SamlSettings(enabled=True, private_key=Secret(RSA_KEY))
     return Auth(external_url="https://a.example/auth/v1", saml=msgspec.structs.replace(own, **saml))
 
 

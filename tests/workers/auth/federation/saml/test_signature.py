@@ -23,7 +23,7 @@ from tests.workers.auth.federation.saml.idp import (
     certificate,
     rsa_pair,
 )
-from workers.auth.federation.saml.signature import NotSigned, signed_part
+from workers.auth.federation.saml.signature import NotSigned, verify_element
 
 NOW = dt.datetime.now(dt.UTC)
 CERTIFICATE = certificate(rsa_pair("idp"))
@@ -37,7 +37,7 @@ def assertion(idp: Idp | None = None, **says: Any) -> Element:
 
 
 def check(element: Element, *certificates: x509.Certificate, now: dt.datetime = NOW) -> Element:
-    return signed_part(element, certificates or (CERTIFICATE,), now)
+    return verify_element(element, certificates or (CERTIFICATE,), now)
 
 
 def refused(element: Element, *certificates: x509.Certificate, now: dt.datetime = NOW) -> str:

@@ -187,7 +187,7 @@ async def test_our_metadata_are_public(sso: House):
     assert told(response, "content-disposition") == ""
     assert told(file, "content-disposition") == 'attachment; filename="metadata.xml"'
     assert told(changing, "cache-control") == "public, max-age=60"
-    assert root.get("entityID") == f"{sso.accounts.settings.external_url}/sso/saml/metadata"
+    assert root.get("entityID") == f"{sso.context.settings.external_url}/sso/saml/metadata"
     assert etree.fromstring(file.body).get("validUntil") > root.get("validUntil")
 
 

@@ -94,7 +94,7 @@ def test_a_mark_of_the_byte_order_does_not_matter():
 def test_an_element_is_written_alone_with_its_namespaces():
     root = parse(b'<p:a xmlns:p="urn:p" xmlns:q="urn:q"><q:b>x</q:b> after</p:a>')
 
-    alone = parse(xml.written(root[0]))
+    alone = parse(xml.serialize(root[0]))
 
     assert alone.tag == "{urn:q}b"
     assert alone.nsmap == {"p": "urn:p", "q": "urn:q"}

@@ -5,69 +5,81 @@ import uuid
 import pytest
 
 from tests.workers.auth.federation.social.people import claimed, person, verified
-from workers.auth.accounts.users.identities import Holder
-from workers.auth.federation.social.decision import Join, Known, New, Rules, decide, identity_data, normal
+from workers.auth.accounts.users.identities import AddressHolder
+from workers.auth.federation.social.decision import (
+    CreateDecision,
+    LinkDecision,
+    LinkingRules,
+    SignInDecision,
+    decide,
+    identity_data,
+    normalize_user,
+)
 from workers.auth.federation.social.protocol import ProviderUser
 from workers.auth.model.errors import AuthError
-from workers.auth.model.rows import Identity
+from workers.auth.model.rows import UserIdentity
 
-RULES = Rules()
-CONFIRMED_AT_ONCE = Rules(trusts_all=True)
+RULES = LinkingRules()
+CONFIRMED_AT_ONCE = LinkingRules(trusts_all=True)
 A, B = uuid.UUID(int=1), uuid.UUID(int=2)
 MINE = "me@example.org"
 
 
 def holder(
     user: uuid.UUID, provider: str = "", *, is_proven: bool = True, is_confirmed: bool = True
-) -> Holder:
-    return Holder(user, MINE, provider, is_proven, is_confirmed)
+) -> AddressHolder:
+    return AddressHolder(user, MINE, provider, is_proven, is_confirmed)
 
 
-def decided(who: ProviderUser, *holders: Holder, rules: Rules = RULES, provider: str = "github") -> object:
-    return decide(provider, normal(who), None, holders, rules)
+def decided(
+    who: ProviderUser, *holders: AddressHolder, rules: LinkingRules = RULES, provider: str = "github"
+) -> object:
+    return decide(provider, normalize_user(who), None, holders, rules)
 
 
 def test_a_known_identity_is_its_users():
-    known = Identity(uuid.uuid4(), A, "github", "1", {})
+    known = UserIdentity(uuid.uuid4(), A, "github", "1", {})
 
-    assert decide("github", person(verified(MINE)), known, [holder(B)], RULES) == Known(known)
+    assert decide("github", person(verified(MINE)), known, [holder(B)], RULES) == SignInDecision(known)
 
 
 @pytest.mark.parametrize("provider", ["", "gitlab", "custom:acme"])
 def test_a_verified_address_leads_to_who_has_proven_it(provider: str):
-    assert decided(person(verified(MINE)), holder(A, provider)) == Join(A)
+    assert decided(person(verified(MINE)), holder(A, provider)) == LinkDecision(A)
 
 
 def test_an_address_that_is_not_verified_leads_to_nobody():
-    assert decided(person(claimed(MINE)), holder(A)) == New(None)
-    assert decided(person(claimed(MINE)), holder(A, "gitlab")) == New(claimed(MINE))
-    assert decided(person(claimed(MINE))) == New(claimed(MINE))
+    assert decided(person(claimed(MINE)), holder(A)) == CreateDecision(None)
+    assert decided(person(claimed(MINE)), holder(A, "gitlab")) == CreateDecision(claimed(MINE))
+    assert decided(person(claimed(MINE))) == CreateDecision(claimed(MINE))
 
 
 def test_it_leads_nowhere_even_where_accounts_are_confirmed_at_once():
-    assert decided(person(claimed(MINE)), holder(A), rules=CONFIRMED_AT_ONCE) == New(None)
+    assert decided(person(claimed(MINE)), holder(A), rules=CONFIRMED_AT_ONCE) == CreateDecision(None)
     assert decided(
         person(verified(MINE)), holder(A, "gitlab", is_proven=False), rules=CONFIRMED_AT_ONCE
-    ) == New(verified(MINE))  # fmt: skip
+    ) == CreateDecision(verified(MINE))  # fmt: skip
 
 
 def test_what_another_provider_has_not_verified_leads_nowhere():
     """Or whoever links an identity with a foreign address waits there for its owner."""
-    assert decided(person(verified(MINE)), holder(A, "gitlab", is_proven=False)) == New(verified(MINE))
+    assert decided(person(verified(MINE)), holder(A, "gitlab", is_proven=False)) == CreateDecision(
+        verified(MINE)
+    )
 
 
 def test_who_has_proven_an_address_comes_before_who_has_not():
     weak = holder(B, is_proven=False, is_confirmed=False)
 
-    assert decided(person(verified(MINE)), weak, holder(A, "gitlab")) == Join(A)
-    assert decided(person(verified(MINE)), weak) == Join(B)
+    assert decided(person(verified(MINE)), weak, holder(A, "gitlab")) == LinkDecision(A)
+    assert decided(person(verified(MINE)), weak) == LinkDecision(B)
 
 
 def test_an_account_that_has_proven_something_else_gives_the_address_up():
     weak = holder(B, is_proven=False, is_confirmed=True)
 
-    assert decided(person(verified(MINE)), weak) == New(verified(MINE), (B,))
-    assert decided(person(claimed(MINE)), weak) == New(None)
+    assert decided(person(verified(MINE)), weak) == CreateDecision(verified(MINE), (B,))
+    assert decided(person(claimed(MINE)), weak) == CreateDecision(None)
 
 
 def test_several_accounts_are_refused():
@@ -78,9 +90,9 @@ def test_several_accounts_are_refused():
 
 
 def test_nobody_new_is_let_in_while_sign_ups_are_disabled():
-    rules = Rules(allows_sign_up=False)
+    rules = LinkingRules(allows_sign_up=False)
 
-    assert decided(person(verified(MINE)), holder(A), rules=rules) == Join(A)
+    assert decided(person(verified(MINE)), holder(A), rules=rules) == LinkDecision(A)
     with pytest.raises(AuthError, match="Signups not allowed"):
         decided(person(verified(MINE)), rules=rules)
 
@@ -88,20 +100,20 @@ def test_nobody_new_is_let_in_while_sign_ups_are_disabled():
 def test_single_sign_on_is_a_domain_of_its_own():
     who = person(verified(MINE))
 
-    assert decided(who, holder(A), holder(B, "github"), provider="sso:1") == New(verified(MINE))
-    assert decided(who, holder(A, "sso:2"), provider="sso:1") == New(verified(MINE))
-    assert decided(who, holder(A, "sso:1"), provider="sso:1") == Join(A)
-    assert decided(who, holder(A, "sso:1"), provider="github") == New(verified(MINE))
+    assert decided(who, holder(A), holder(B, "github"), provider="sso:1") == CreateDecision(verified(MINE))
+    assert decided(who, holder(A, "sso:2"), provider="sso:1") == CreateDecision(verified(MINE))
+    assert decided(who, holder(A, "sso:1"), provider="sso:1") == LinkDecision(A)
+    assert decided(who, holder(A, "sso:1"), provider="github") == CreateDecision(verified(MINE))
 
 
 def test_the_settings_put_providers_into_domains():
-    rules = Rules(domains={"gitlab": "work", "azure": "work"})
+    rules = LinkingRules(domains={"gitlab": "work", "azure": "work"})
     who = person(verified(MINE))
 
-    assert decided(who, holder(A), provider="gitlab", rules=rules) == New(None)
-    assert decided(who, holder(A, "github"), provider="gitlab", rules=rules) == New(verified(MINE))
-    assert decided(who, holder(A, "azure"), provider="gitlab", rules=rules) == Join(A)
-    assert decided(who, holder(A, "azure"), provider="github", rules=rules) == New(verified(MINE))
+    assert decided(who, holder(A), provider="gitlab", rules=rules) == CreateDecision(None)
+    assert decided(who, holder(A, "github"), provider="gitlab", rules=rules) == CreateDecision(verified(MINE))
+    assert decided(who, holder(A, "azure"), provider="gitlab", rules=rules) == LinkDecision(A)
+    assert decided(who, holder(A, "azure"), provider="github", rules=rules) == CreateDecision(verified(MINE))
 
 
 def test_addresses_are_read_as_ours_are():
@@ -111,8 +123,8 @@ def test_addresses_are_read_as_ours_are():
         verified("\u212aelvin@example.org"),
     )  # fmt: skip
 
-    assert normal(odd).emails == (verified("me@example.org"), claimed("other@example.org"))
-    assert len(normal(person(*(verified(f"{n}@example.org") for n in range(100)))).emails) == 20
+    assert normalize_user(odd).emails == (verified("me@example.org"), claimed("other@example.org"))
+    assert len(normalize_user(person(*(verified(f"{n}@example.org") for n in range(100)))).emails) == 20
 
 
 def test_identity_data_have_the_names_that_applications_read():

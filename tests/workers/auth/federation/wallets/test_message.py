@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.auth.federation.wallets.wallet import NOW, text
-from workers.auth.federation.wallets.message import BadMessage, Message, parse_message
+from workers.auth.federation.wallets.message import BadMessage, WalletMessage, parse_message
 
 ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 SOLANA = "11111111111111111111111111111111"
@@ -50,7 +50,7 @@ def bad(message: str, chain: str = "Ethereum") -> str:
 
 
 def test_the_example_of_the_standard_is_read() -> None:
-    assert parse_message(EXAMPLE, "Ethereum") == Message(
+    assert parse_message(EXAMPLE, "Ethereum") == WalletMessage(
         scheme="",
         domain="example.com",
         address="0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",

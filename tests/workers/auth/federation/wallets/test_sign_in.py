@@ -35,7 +35,7 @@ def open_house(house: House) -> House:
 def body_of(house: House, wallet: EthereumWallet | SolanaWallet, **changes: Any) -> dict[str, str]:
     """Give a signed message; changes are of its lines."""
     chain = "ethereum" if isinstance(wallet, EthereumWallet) else "solana"
-    changes.setdefault("issued_at", house.accounts.now())
+    changes.setdefault("issued_at", house.context.now())
     message = text(wallet.address, chain.title(), **changes)
     return {"chain": chain, "message": message, "signature": wallet.sign(message)}
 
@@ -84,7 +84,7 @@ async def test_the_case_of_an_address_makes_no_other_account(open_house: House):
     wallet = EthereumWallet.new()
     users = set()
     for number, address in enumerate((wallet.address, "0x" + wallet.address[2:].upper())):
-        message = text(address, issued_at=open_house.accounts.now(), Nonce=f"nonce00{number}")
+        message = text(address, issued_at=open_house.context.now(), Nonce=f"nonce00{number}")
         body = {"chain": "ethereum", "message": message, "signature": wallet.sign(message)}
         users.add((await open_house.ok("POST", GRANT, body))["user"]["id"])
 
@@ -167,7 +167,7 @@ async def test_who_guesses_a_nonce_cannot_use_it_up(open_house: House):
 async def test_other_places_and_other_times_are_refused(
     open_house: House, chain: str, changes: dict[str, Any]
 ):
-    now, lines = open_house.accounts.now(), dict(changes)
+    now, lines = open_house.context.now(), dict(changes)
     for name, line in (("expires_in_s", "Expiration_Time"), ("begins_in_s", "Not_Before")):
         if name in lines:
             lines[line] = (now + timedelta(seconds=lines.pop(name))).isoformat()
@@ -196,7 +196,7 @@ async def test_the_projects_own_places_and_times_near_now_are_fine(
     lines = dict(changes)
     house = open_house.having(site_url=lines.pop("site_url", SITE))
     if "issued_in_s" in lines:
-        lines["issued_at"] = house.accounts.now() + timedelta(seconds=lines.pop("issued_in_s"))
+        lines["issued_at"] = house.context.now() + timedelta(seconds=lines.pop("issued_in_s"))
 
     assert (await house.ok("POST", GRANT, body_of(house, WALLETS[chain].new(), **lines)))["access_token"]
 
@@ -208,7 +208,7 @@ async def test_a_message_that_was_changed_is_refused(open_house: House, chain: s
 
     for old, new in (("I accept", "I Accept"), ("https://app", "https://App"), ("Version: 1", "Version: 1 ")):
         assert await refused(open_house, {**body, "message": body["message"].replace(old, new)}) == BAD
-    message = text(other.address, chain.title(), issued_at=open_house.accounts.now())
+    message = text(other.address, chain.title(), issued_at=open_house.context.now())
     assert await refused(open_house, {**body, "message": message}) == BAD
     assert await refused(open_house, {**body, "signature": ""}) == BAD
     assert await refused(open_house, {**body, "message": ""}) == BAD
@@ -219,10 +219,10 @@ async def test_a_message_for_one_chain_is_none_for_another(open_house: House):
 
     for body, other in ((body_of(open_house, ethereum), "solana"), (body_of(open_house, solana), "ethereum")):
         assert await refused(open_house, {**body, "chain": other}) == BAD
-    message = text(ethereum.address, "Solana", issued_at=open_house.accounts.now())
+    message = text(ethereum.address, "Solana", issued_at=open_house.context.now())
     body = {"chain": "solana", "message": message, "signature": ethereum.sign(message)}
     assert await refused(open_house, body) == BAD
-    message = text(ethereum.address, "Ethereum", issued_at=open_house.accounts.now(), Chain_ID="mainnet")
+    message = text(ethereum.address, "Ethereum", issued_at=open_house.context.now(), Chain_ID="mainnet")
     body = {"chain": "ethereum", "message": message, "signature": ethereum.sign(message)}
     assert await refused(open_house, body) == BAD
 

@@ -1,0 +1,27 @@
+"""Environment variables that begin with `HEADWATER_` and are not settings: the only table of them.
+
+Reading the settings skips these names without a warning. A test compares the table with the sources
+(tests/schemas/settings/test_process_environment.py).
+"""
+
+PROCESS_VARIABLES: dict[str, str] = {
+    "HEADWATER_ALIVE_FILE": "File that a process touches with every sign of life, for probes of containers.",
+    "HEADWATER_CONFIG": "Path of the project's config.toml.",
+    "HEADWATER_DATA": "Path of the data folder.",
+    "HEADWATER_FORK_FD": "Descriptor of the fork server's socket to the supervisor.",
+    "HEADWATER_FUNCTION_NODE": "Set in a function's process: whether it runs as a Node program.",
+    "HEADWATER_FUNCTION_SOCKET": "Set in a function's process: path of the socket on which it answers.",
+    "HEADWATER_GO_FD": "Pipe of a process that was started early: a line in it lets the process go on.",
+    "HEADWATER_LISTEN_FDS": "Descriptors of the gateway's sockets, bound by the supervisor.",
+    "HEADWATER_MIGRATE_URL": "Database URL of the owner, who may create roles and schemas.",
+    "HEADWATER_POSTGRES_TOOLS": "Folder of pg_dump and its relatives, for a backup or restore.",
+    "HEADWATER_PROCESS": "Name of a process, in its logs and metrics.",
+    "HEADWATER_PROJECT_FOLDER": "Folder of migrations and seeds.",
+    "HEADWATER_PROJECT_URL": "Database URL of role postgres, which runs the project's own SQL.",
+    "HEADWATER_READY_FD": "Pipe into which a process writes that it is ready, and its signs of life.",
+    "HEADWATER_SERVICE_KEY": "Option --key of commands that work on a platform elsewhere.",
+    "HEADWATER_SHADOW_URL": "Database URL of the temporary server on which migrations are compared.",
+    "HEADWATER_URL": "Option --url of commands that work on a platform elsewhere.",
+    "HEADWATER_VERSION": "Version of headwater that a backup is marked with.",
+}
+"""Name -> meaning."""

@@ -1,1 +1,0 @@
-"""The mail catcher of development: takes every letter by SMTP, and shows it on a page instead of sending it."""

@@ -1,0 +1,187 @@
+"""A claim -> HTTP: the edge sends a blob, whole or a range, or a 304 if the client has it already.
+
+From a local disk the kernel copies file to socket (sendfile): the bytes never enter Python. uvloop offers no sendfile, so
+it is called here, on a duplicate of the socket, once everything before has left the connection's buffer.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from broker.blobs.blob_names import BlobPath, blob, part, transform
+from broker.blobs.errors import BlobMissing
+from broker.blobs.model import OpenBlob
+from broker.blobs.store import BlobStore
+from schemas.blobs import BlobReference, BlobClaim
+from schemas.http import Headers, Response
+from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
+from services.gateway.forward import response_headers
+
+_SMALL = 64 * 1024
+"""Up to here a body is sent with its head in one write."""
+STALL_S = 30.0
+"""Seconds in which a client has to take something."""
+_PIECE = 8 * 1024 * 1024
+"""Bytes of one sendfile: others have their turn between."""
+_MISSING = (
+    b'{"statusCode":"404","error":"Not found","message":"The resource was not found","code":"NoSuchKey"}'
+)
+_BAD_RANGE = (
+    b'{"statusCode":"416","error":"invalid_range","message":"invalid range provided","code":"InvalidRange"}'
+)
+_JSON = ("content-type", "application/json; charset=utf-8")
+
+
+class BlobSender:
+    """Sends blobs."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+
+    async def send(
+        self,
+        request: web.BaseRequest,
+        response: Response,
+        claim: BlobClaim,
+        request_headers: Mapping[str, str],
+        extra: Headers,
+    ) -> web.StreamResponse:
+        """Answer a request with the blob of a claim. `asked` are the request's headers, names in lower case."""
+        head = [*response.headers, *_validators(claim)]
+        if is_unchanged(request_headers, claim.etag, claim.modified):
+            headers = [pair for pair in head if pair[0] not in ("content-type", "content-disposition")]
+            return _without_body(304, headers, extra)
+        try:
+            requested = (
+                range_of(request_headers, claim.size, claim.etag, claim.modified)
+                if claim.has_ranges
+                else None
+            )
+        except InvalidByteRange:
+            return _whole(416, [_JSON, ("content-range", f"bytes */{claim.size}")], _BAD_RANGE, extra)
+        if requested is not None:
+            head.append(("content-range", f"bytes {requested.start}-{requested.stop - 1}/{claim.size}"))
+        span, status = (
+            requested or ByteRange(0, claim.size),
+            206 if requested is not None else response.status,
+        )
+        if request.method == "HEAD":
+            return _without_body(status, [*head, ("content-length", str(span.size))], extra)
+        try:
+            async with self._blobs.read(blob_name_of(claim.blob), span.start, span.stop) as reading:
+                return await _sent(request, status, head, extra, span, reading)
+        except BlobMissing:
+            return _whole(404, [_JSON, ("cache-control", "no-store")], _MISSING, extra)
+
+
+def blob_name_of(named: BlobReference) -> BlobPath:
+    """Return the name of a blob in the store. Raises: ValueError if its version is not a UUID."""
+    if named.upload:
+        return part(named.upload, named.part, named.version)
+    if named.transform:
+        return transform(named.version, named.transform)
+    return blob(named.bucket, named.version)
+
+
+def _validators(claim: BlobClaim) -> Headers:
+    headers = [("accept-ranges", "bytes")] if claim.has_ranges else []
+    if claim.etag:
+        headers.append(("etag", claim.etag))
+    if claim.modified:
+        headers.append(("last-modified", http_date(claim.modified)))
+    return headers
+
+
+async def _sent(
+    request: web.BaseRequest, status: int, head: Headers, extra: Headers, span: ByteRange, reading: OpenBlob
+) -> web.StreamResponse:
+    if span.size <= _SMALL:
+        body = b"".join([chunk async for chunk in reading.chunks])
+        return _whole(status, head, body, extra)
+    sent = web.StreamResponse(status=status, headers=response_headers(head, extra))
+    sent.content_length = span.size
+    await sent.prepare(request)
+    if reading.file is not None and await _send_file(request, sent, reading.file.fileno(), span):
+        return sent
+    async for chunk in reading.chunks:
+        await sent.write(chunk)
+    await sent.write_eof()
+    return sent
+
+
+async def _send_file(request: web.BaseRequest, sent: web.StreamResponse, file: int, span: ByteRange) -> bool:
+    """Send bytes of a file with `sendfile` after the head; return False if the connection is not a plain socket."""
+    transport = request.transport
+    plain = None if transport is None else transport.get_extra_info("socket")
+    if transport is None or plain is None or transport.get_extra_info("sslcontext") is not None:
+        return False
+    request.writer.send_headers()
+    descriptor = os.dup(plain.fileno())
+    try:
+        await _drained(request, transport)
+        if transport.is_closing():
+            raise ConnectionResetError("the client is gone")
+        await _copy(file, descriptor, span)
+    finally:
+        os.close(descriptor)
+    request.writer.length = 0  # all of it has left; the end that follows adds nothing
+    await sent.write_eof()
+    return True
+
+
+async def _drained(request: web.BaseRequest, transport: asyncio.Transport) -> None:
+    """Wait until the connection's buffer is empty, so that nothing of the head comes behind the body."""
+    transport.set_write_buffer_limits(high=0)
+    try:
+        async with asyncio.timeout(STALL_S):
+            await request.writer.drain()
+    finally:
+        transport.set_write_buffer_limits()
+
+
+async def _copy(file: int, to: int, span: ByteRange) -> None:
+    loop, at = asyncio.get_running_loop(), span.start
+    while at < span.stop:
+        try:
+            count = os.sendfile(to, file, at, min(_PIECE, span.stop - at))
+        except (BlockingIOError, InterruptedError):
+            await _writable(loop, to)
+            continue
+        if count == 0:
+            raise ConnectionResetError("the file is shorter than it was")
+        at += count
+        await asyncio.sleep(0)
+
+
+async def _writable(loop: asyncio.AbstractEventLoop, to: int) -> None:
+    ready = loop.create_future()
+    loop.add_writer(to, _wake, ready)
+    try:
+        async with asyncio.timeout(STALL_S):
+            await ready
+    finally:
+        loop.remove_writer(to)
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _whole(status: int, head: Headers, body: bytes, extra: Headers) -> web.Response:
+    return web.Response(status=status, body=body, headers=response_headers(head, extra))
+
+
+def _without_body(status: int, head: Headers, extra: Headers) -> web.Response:
+    length = next((value for name, value in head if name == "content-length"), None)
+    sent = web.Response(status=status, headers=response_headers(head, extra))
+    sent.headers.popall("Content-Type", None)
+    for name, value in head:
+        if name == "content-type":
+            sent.headers["Content-Type"] = value
+    sent.headers.popall("Content-Length", None)
+    if length is not None:
+        sent.headers["Content-Length"] = length
+    return sent

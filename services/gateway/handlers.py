@@ -1,0 +1,413 @@
+"""The handlers of the routes: each answers the requests of the routes that name it in `routes.py`.
+
+`Edge.handle` calls a handler in this order:
+
+    options        a request with the method OPTIONS, before the rate limit: CORS preflights
+    needs_caller   whether the gateway authenticates the caller first
+    api_key, authorization   the credentials, where it does
+    handle         the answer
+
+A handler that needs no caller finds `request.caller` None and authenticates by itself (sockets, S3 forms) or not at all.
+`handle` returns a `Response`, the `PoolReply` of a pool (its body may be streamed), or the `web.StreamResponse` that it has sent.
+"""
+
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from broker.requests.call import PoolReply, Calls
+from broker.subjects import STORAGE, Subject
+from schemas.caller import RejectedCaller
+from schemas.errors import DeadlineExceeded, Unavailable
+from schemas.http import Request, Response
+from schemas.settings.tree import Settings
+from schemas.subscriptions import METHOD as SUBSCRIBE
+from services.gateway.authentication import Authenticator
+from services.gateway.forward import Forwarder
+from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
+from services.gateway.health import PATHS as HEALTH_PATHS
+from services.gateway.health import Health
+from services.gateway.objects import ObjectTransfers, carries_object
+from services.gateway.request import GatewayRequest
+from services.gateway.resumable import uploads
+from services.gateway.routes import ROUTES, HandlerName, areas_off, names_version, switch_of
+from services.gateway.s3.errors import session_token
+from services.gateway.s3.form import S3Form, is_form, open_form
+from services.gateway.transfer_rate import TransferLimits, TransferRate
+from services.middleware import cors
+from services.middleware.api_keys import without_key
+from services.middleware.caller_key import CallerKeys
+from services.middleware.errors import error_response, versioning_disabled
+from services.realtime import edge as realtime
+from services.subscriptions.edge import GraphQLSocketEdge, is_subscribing
+
+Reply = Response | PoolReply | web.StreamResponse
+
+
+class RouteHandler:
+    """What every handler has. `policy` is the CORS policy of its responses."""
+
+    def __init__(self, policy: cors.CorsPolicy) -> None:
+        self.policy = policy
+
+    def options(self, request: GatewayRequest) -> Response | None:
+        """Return the response to a CORS preflight; None for any other OPTIONS request."""
+        first = request.first
+        origin = first.get("origin")
+        if origin is None or first.get("access-control-request-method") is None:
+            return None
+        return cors.preflight(self.policy, origin, first.get("access-control-request-headers"))
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return whether the caller is authenticated before `handle`."""
+        del request
+        return True
+
+    def api_key(self, request: GatewayRequest) -> str | None:
+        """Return the API key of a request."""
+        return request.api_key()
+
+    def authorization(self, request: GatewayRequest) -> str | None:
+        """Return the `Authorization` header that authenticates a request."""
+        return request.first.get("authorization")
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Answer a request. Raises: BodyRejected, ApiKeyRejected, Unavailable, DeadlineExceeded."""
+        raise NotImplementedError
+
+
+class HealthHandler(RouteHandler):
+    """Answers the paths of no route: health and metrics, else 404."""
+
+    def __init__(self, policy: cors.CorsPolicy, health: Health) -> None:
+        super().__init__(policy)
+        self._health = health
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False: these paths check the client's address or the metrics token."""
+        del request
+        return False
+
+    async def handle(self, request: GatewayRequest) -> Response:
+        """Answer a health path, or 404."""
+        if request.path in HEALTH_PATHS:
+            # An unknown proxy on this machine must not make its clients count as local.
+            peer = "" if request.is_from_unknown_proxy() else request.client_address()
+            return await self._health.answer(request.path, peer, request.first.get("authorization"))
+        return error_response(
+            "",
+            404,
+            f"There is nothing at {request.path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
+        )
+
+
+class DisabledHandler(RouteHandler):
+    """Answers 501 for an interface that is switched off."""
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False: the answer is the same for every caller."""
+        del request
+        return False
+
+    async def handle(self, request: GatewayRequest) -> Response:
+        """Answer 501 with the name of the setting."""
+        area = request.area
+        return error_response(area, 501, f"The {area} interface is switched off ({switch_of(area)})")
+
+
+class ForwardHandler(RouteHandler):
+    """Sends a request to the pool of its route. `sends_client`: with the client's address."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        subject: Subject,
+        *,
+        sends_client: bool = True,
+    ) -> None:
+        super().__init__(policy)
+        self._forwarder, self._caller_keys, self._subject = forwarder, caller_keys, subject
+        self._sends_client = sends_client
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Send the request to the pool."""
+        return await self._forward(request, request.query)
+
+    def _forward(self, request: GatewayRequest, query: str) -> Coroutine[Any, Any, PoolReply]:
+        """Return the call of the pool; not a coroutine function, because one more would cost the hot path a frame."""
+        client = request.client_address() if self._sends_client else ""
+        key = self._caller_key(request, client)
+        return self._forwarder.call(self._subject, request, query, request.headers, client, key)
+
+    def _caller_key(self, request: GatewayRequest, client: str) -> str:
+        """Return the key by which the caller's requests share the workers. Only a verified API key counts for it."""
+        assert request.caller is not None  # authenticated before
+        assert request.route is not None
+        key = request.key if request.route.needs_key else None
+        return self._caller_keys.key_of(request.caller, key, lambda: client or request.client_address())
+
+
+class DataHandler(ForwardHandler):
+    """REST and GraphQL: an API key in the query is removed, for it would be read as a filter on a column."""
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Send the request to the pool without the API key of its query."""
+        query = request.query
+        if "apikey=" in query and not request.first.get("apikey"):
+            query = without_key(query)
+        return await self._forward(request, query)
+
+
+class GraphQLHandler(DataHandler):
+    """GraphQL: queries go to the pool; a WebSocket is served by the subscriptions of this edge to its end."""
+
+    subscriptions: GraphQLSocketEdge | None = None
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for a subscription: its credentials may come in the first frame."""
+        return not is_subscribing(request.http)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Send a query to the pool, or serve a socket."""
+        if request.caller is not None:
+            return await super().handle(request)
+        if request.below not in ("", "/"):
+            return error_response(request.area, 404, "There is nothing below this path")
+        if request.method == SUBSCRIBE:
+            return error_response(
+                request.area, 405, "Send a query by POST or GET", headers=[("allow", "GET, POST")]
+            )
+        if self.subscriptions is None:
+            return error_response(
+                request.area, 501, "Subscriptions are switched off (graphql.subscriptions.enabled)"
+            )
+        return await self.subscriptions.connect(
+            request.http, request.first, request.api_key(), request.client_address()
+        )
+
+
+class StorageHandler(ForwardHandler):
+    """Storage: uploads and downloads pass between the client and the blob store here, all else goes to the pool."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, STORAGE)
+        self._objects = objects
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for the version of an object: that is answered with an error for every caller."""
+        return not names_version(request.method, request.below, request.query)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Receive an object, send one, or send the request to the pool."""
+        if request.caller is None:
+            return versioning_disabled()
+        if carries_object(request.method, request.below):
+            answer = await self._objects.receive(request.http, self._message(request))
+        else:
+            answer = await self._forward(request, request.query)
+        return await self._send_object(request, answer)
+
+    def _message(self, request: GatewayRequest, form: S3Form | None = None) -> Request:
+        """Return the head of an upload as the pool receives it."""
+        client = request.client_address()
+        headers = request.headers if form is None else form.headers(request.headers)
+        key = self._caller_key(request, client)
+        return self._forwarder.message(request, request.query, headers, client, key)
+
+    async def _send_object(self, request: GatewayRequest, answer: PoolReply) -> Reply:
+        """Send the blob that an answer refers to; return any other answer."""
+        if answer.chunks is not None or answer.response.claim is None:
+            return answer
+        return await self._objects.send(
+            request.http, answer.response, request.first, request.response_headers
+        )
+
+
+class ResumableUploadHandler(StorageHandler):
+    """Resumable uploads (TUS): OPTIONS returns the capabilities of the protocol."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+        max_upload: int,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, objects)
+        self._max_upload = max_upload
+
+    def options(self, request: GatewayRequest) -> Response:
+        """Return the capabilities of the protocol, with the headers of a preflight."""
+        names = request.first.get("access-control-request-headers")
+        return uploads.options_response(self._max_upload, names)
+
+
+class S3Handler(StorageHandler):
+    """The S3 endpoint. Its `Authorization` header holds a signature, which the pool verifies; the caller is in a session token."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+        authenticator: Authenticator,
+        limits: TransferLimits,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, objects)
+        self._authenticator, self._limits = authenticator, limits
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for an upload by a form: its session token is a field of the form."""
+        return not is_form(request.method, request.below, request.first.get("content-type"))
+
+    def authorization(self, request: GatewayRequest) -> str | None:
+        """Return the session token as an `Authorization` header."""
+        return session_token(request.first, request.query)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Answer as storage does, but for forms."""
+        if request.caller is not None:
+            return await super().handle(request)
+        assert request.route is not None  # only routes name this handler
+        form = await open_form(request.http, TransferRate(self._limits))
+        request.key = request.api_key()
+        request.caller = await self._authenticator.authenticate(
+            request.route, request.key, form.authorization
+        )
+        answer = await self._objects.receive(form.file, self._message(request, form))
+        return await self._send_object(request, answer)
+
+
+class RealtimeHandler(RouteHandler):
+    """Realtime: sockets, server-sent events and its HTTP endpoints are served by this edge."""
+
+    def __init__(self, policy: cors.CorsPolicy, forwarder: Forwarder, sockets: realtime.RealtimeEdge) -> None:
+        super().__init__(policy)
+        self._forwarder, self._sockets = forwarder, sockets
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for a socket: realtime checks its key itself."""
+        return not self._sockets.is_socket(request.below)
+
+    def api_key(self, request: GatewayRequest) -> str:
+        """Return the API key: realtime takes it from `x-api-key` as well."""
+        return realtime.key_of(request.first, request.query)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Serve a socket or a stream to its end, or answer."""
+        caller = request.caller
+        key = self.api_key(request) if caller is None else request.key or ""
+        realtime_request = realtime.RealtimeRequest(
+            request.http, request.below, request.query, request.first, key, request.client_address()
+        )
+        if caller is None:
+            return await self._sockets.connect(realtime_request)
+        if isinstance(caller, RejectedCaller):
+            return error_response(request.area, 401, caller.message)
+        if self._sockets.is_stream(request.below):
+            return await self._sockets.stream(realtime_request, caller, request.response_headers)
+        return await self._sockets.answer(realtime_request, await self._forwarder.read(request.http), caller)
+
+
+class FunctionHandler(ForwardHandler):
+    """Functions: requests, WebSockets, and preflights, which the function may answer itself."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        subject: Subject,
+        functions: FunctionCaller,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, subject)
+        self._functions = functions
+
+    def options(self, request: GatewayRequest) -> Response | None:
+        """Return None: a preflight goes to the function first."""
+        del request
+        return None
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Call the function. A preflight that it does not answer with 2xx is answered here."""
+        client = request.client_address()
+        headers = forwarded_headers(
+            request.headers,
+            request.first,
+            request.http.scheme,
+            client,
+            is_trusted=request.is_from_trusted_proxy(),
+        )
+        calling = self._functions.call(request, headers, client, self._caller_key(request, client))
+        preflight = super().options(request) if request.method == "OPTIONS" else None
+        if preflight is None:
+            answer = await calling
+            if answer.chunks is not None and answer.response.status == 101:
+                return await run_websocket(request.http, answer, request.response_headers)
+            return answer
+        try:
+            answer = await calling
+            if 200 <= answer.response.status < 300:
+                return answer
+            await answer.close()
+        except (Unavailable, DeadlineExceeded):
+            pass
+        return preflight
+
+
+def build_handlers(
+    settings: Settings,
+    calls: Calls,
+    authenticator: Authenticator,
+    objects: ObjectTransfers | None,
+    sockets: realtime.RealtimeEdge | None,
+    subscriptions: GraphQLSocketEdge | None,
+) -> Mapping[HandlerName, RouteHandler]:
+    """Return a handler for every name that a route has; that of an interface which is switched off answers 501."""
+    gateway = settings.gateway
+    origins = settings.api.cors_allowed_origins
+    rest_policy, policy = cors.rest_policy(origins), cors.common_policy(origins)
+    limits, keys = TransferLimits.of(gateway), CallerKeys()
+    forwarder = Forwarder(
+        calls, max_body=gateway.max_body, limits=limits, request_timeout=gateway.request_timeout
+    )
+    subjects = {route.handler: route.subject for route in ROUTES}
+    graphql = GraphQLHandler(policy, forwarder, keys, subjects[HandlerName.GRAPHQL])
+    graphql.subscriptions = subscriptions
+    functions = FunctionCaller(calls, settings.edge_runtime, limits)
+    handlers: dict[HandlerName, RouteHandler] = {
+        # On the hottest path the pool has no use for the client's address.
+        HandlerName.REST: DataHandler(
+            rest_policy, forwarder, keys, subjects[HandlerName.REST], sends_client=False
+        ),
+        HandlerName.GRAPHQL: graphql,
+        HandlerName.AUTH: ForwardHandler(policy, forwarder, keys, subjects[HandlerName.AUTH]),
+        HandlerName.FUNCTIONS: FunctionHandler(
+            policy, forwarder, keys, subjects[HandlerName.FUNCTIONS], functions
+        ),
+    }
+    if sockets is not None:
+        handlers[HandlerName.REALTIME] = RealtimeHandler(policy, forwarder, sockets)
+    if objects is not None:
+        largest = settings.storage.largest
+        handlers |= {
+            HandlerName.STORAGE: StorageHandler(policy, forwarder, keys, objects),
+            HandlerName.S3: S3Handler(policy, forwarder, keys, objects, authenticator, limits),
+            HandlerName.RESUMABLE_UPLOAD: ResumableUploadHandler(policy, forwarder, keys, objects, largest),
+        }
+    off = areas_off(settings)
+    for route in ROUTES:
+        if route.area in off or route.handler not in handlers:
+            handlers[route.handler] = DisabledHandler(rest_policy if route.area == "rest" else policy)
+    return handlers

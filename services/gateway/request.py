@@ -1,0 +1,132 @@
+"""A request at the gateway: what was read of its head, and what the steps of `Edge.handle` learn about it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from schemas.caller import Caller
+from schemas.http import Headers, header_values
+from services.gateway.routes import GatewayRoute, route_of
+from services.middleware.limits import Network, client_address, is_in_networks
+from services.middleware.request_id import request_id
+
+_HOP_BY_HOP = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+})  # fmt: skip
+FRAMING = _HOP_BY_HOP | {"content-length", "server"}
+"""Headers of a response that only the gateway sets."""
+UNSENDABLE = re.compile("[\0-\x08\x0a-\x1f\x7f]")
+"""Characters that a header must not contain: aiohttp refuses to send them."""
+_USUAL_CONNECTION = (b"keep-alive", b"close")
+_ADDRESS_HEADERS = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+"""Headers in which proxies report the client: a client must not remove them by naming them in Connection."""
+_header_names: dict[bytes, str] = {}
+_MAX_CACHED_NAMES = 1024
+_MAX_CACHED_LENGTH = 64
+
+
+@dataclass(slots=True)
+class GatewayRequest:
+    """One request. `Edge.handle` fills `response_headers`, `key` and `caller` before the handler runs."""
+
+    http: web.BaseRequest
+    id: str
+    method: str
+    url_length: int
+    path: str
+    query: str
+    headers: Headers
+    first: dict[str, str]
+    """The first header of each name, names in lower case."""
+    route: GatewayRoute | None
+    below: str
+    """The path that the pool receives: below the route's mount."""
+    trusted: Sequence[Network]
+    """Networks of the proxies whose forwarding headers count."""
+    response_headers: Headers = field(default_factory=list)
+    """Headers of every response: CORS and the request id."""
+    key: str | None = None
+    caller: Caller | None = None
+    """None until the caller is authenticated; a handler that authenticates by itself receives None."""
+
+    @property
+    def area(self) -> str:
+        """Return the area of the route, empty without a route: it decides the shape of errors."""
+        return self.route.area if self.route is not None else ""
+
+    def api_key(self) -> str | None:
+        """Return the API key: from the header, or from the query for clients that cannot set headers."""
+        key = self.first.get("apikey")
+        if not key and "apikey=" in self.query:
+            key = self.http.rel_url.query.get("apikey")
+        return key
+
+    def client_address(self) -> str:
+        """Return the client's address. X-Forwarded-For may come in several lines; the nearest proxy wrote the last one."""
+        peer = self.http.remote or ""
+        if not self.trusted:
+            return peer
+        hops = header_values(self.headers, "x-forwarded-for")
+        return client_address(peer, ",".join(hops) if hops else None, self.trusted)
+
+    def is_from_trusted_proxy(self) -> bool:
+        """Return whether the peer is a proxy whose forwarding headers count."""
+        return is_in_networks(self.http.remote or "", self.trusted)
+
+    def is_from_unknown_proxy(self) -> bool:
+        """Return whether the request carries forwarding headers of a proxy that is not trusted."""
+        return self.client_address() == self.http.remote and not _ADDRESS_HEADERS.isdisjoint(self.first)
+
+
+def read_request(request: web.BaseRequest, trusted: Sequence[Network]) -> GatewayRequest:
+    """Read the head of a request and find its route."""
+    headers = received_headers(request)
+    first = dict(reversed(headers))
+    target = request.raw_path
+    if not target.startswith("/"):  # absolute form, as sent to proxies (RFC 9112, 3.2.2)
+        target = request.rel_url.raw_path_qs
+    path, _, query = target.partition("?")
+    match = route_of(path, request.method)
+    return GatewayRequest(
+        http=request,
+        id=request_id(first.get("x-request-id")),
+        method=request.method,
+        url_length=len(target),
+        path=path,
+        query=query.partition("#")[0],
+        headers=headers,
+        first=first,
+        route=match[0] if match else None,
+        below=match[1] if match else "",
+        trusted=trusted,
+    )
+
+
+def received_headers(request: web.BaseRequest) -> Headers:
+    """Return the client's headers, names in lower case, without hop-by-hop headers and those that Connection names."""
+    headers: Headers = []
+    nominated: set[str] = set()
+    for raw_name, value in request.raw_headers:
+        name = _header_names.get(raw_name)
+        if name is None:
+            name = _cache_name(raw_name)
+        if name:
+            headers.append((name, value.decode("utf-8", "replace")))
+        elif value.lower() not in _USUAL_CONNECTION and raw_name.lower() == b"connection":
+            nominated |= {option.strip().lower() for option in value.decode("latin-1").split(",")}
+    if nominated:
+        headers = [pair for pair in headers if pair[0] not in nominated - _ADDRESS_HEADERS]
+    return headers
+
+
+def _cache_name(raw: bytes) -> str:
+    """Return a header's name in lower case, empty for hop-by-hop headers. Clients send few names, so they are cached."""
+    name = raw.decode("latin-1").lower()
+    if name in _HOP_BY_HOP:
+        name = ""
+    if len(_header_names) < _MAX_CACHED_NAMES and len(raw) <= _MAX_CACHED_LENGTH:
+        _header_names[raw] = name
+    return name

@@ -1,0 +1,1 @@
+"""Resumable uploads (TUS 1.0.0) at the gateway."""

@@ -1,0 +1,138 @@
+"""The body of an S3 upload -> the bytes of the object, held against every hash that the client gave of them.
+
+The pool has verified the signature of the head, so what the headers say is what was signed; it gives the signing key for
+bodies whose chunks are signed. Hashes: SHA-256 of the whole, and the checksums CRC32, CRC32C, CRC64NVME, SHA-1 and
+SHA-256, as a header or as a trailer. Source: docs/reference/storage.md, section 10.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from urllib.parse import parse_qs
+
+import anycrc  # type: ignore[import-untyped]  # it brings no stubs: `Model(name).calc(bytes, value)` is all that is used
+
+from schemas.blobs import UploadGrant
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
+from services.gateway.s3.chunks import ChunkDecoder, InvalidS3Body, SignatureChain
+
+_AUTHORIZATION = re.compile(
+    r"Credential=[^,\s]*?/(\d{8}/[^/,\s]*/s3/aws4_request)\s*,.*Signature=([0-9a-f]{64})"
+)
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
+_CHECKSUM = "x-amz-checksum-"
+
+
+async def object_bytes(
+    pieces: AsyncIterator[bytes], headers: Mapping[str, str], query: str, expected: UploadGrant
+) -> AsyncIterator[bytes]:
+    """Return the bytes of an object as they arrive. Names of headers are in lower case. Raises: InvalidS3Body, also at their end."""
+    hashes = ObjectHashes(_declared_hash(headers, query), headers)
+    if not expected.is_chunked:
+        async for piece in pieces:
+            hashes.take(piece)
+            yield piece
+        hashes.check({})
+        return
+    chunks = _chunks(headers, expected)
+    async for data in pieces:
+        for piece in chunks.feed(data):
+            hashes.take(piece)
+            yield piece
+    chunks.finish()
+    hashes.check(chunks.trailers)
+
+
+class ObjectHashes:
+    """Running hashes of a body, of the kinds that the client gave."""
+
+    def __init__(self, sha256: str, headers: Mapping[str, str]) -> None:
+        self._sha256 = sha256.lower()
+        self._headers = headers
+        self._announced = {
+            name.strip().lower() for name in headers.get("x-amz-trailer", "").split(",") if name.strip()
+        }
+        kinds = {
+            name for name in _KINDS if _CHECKSUM + name in headers or _CHECKSUM + name in self._announced
+        }
+        if self._sha256:
+            kinds.add("sha256")
+        self._running = {name: _KINDS[name]() for name in sorted(kinds)}
+
+    def take(self, piece: bytes) -> None:
+        """Take bytes in."""
+        for running_hash in self._running.values():
+            running_hash.update(piece)
+
+    def check(self, trailers: Mapping[str, str]) -> None:
+        """Hold what came against what was said of it. Raises: InvalidS3Body."""
+        if not self._announced <= trailers.keys():
+            raise InvalidS3Body("MalformedTrailerError")
+        if self._sha256 and not hmac.compare_digest(self._running["sha256"].digest().hex(), self._sha256):
+            raise InvalidS3Body("XAmzContentSHA256Mismatch")
+        for name, running_hash in self._running.items():
+            for declared in (self._headers.get(_CHECKSUM + name), trailers.get(_CHECKSUM + name)):
+                if (
+                    declared is not None
+                    and declared.strip() != base64.b64encode(running_hash.digest()).decode()
+                ):
+                    raise InvalidS3Body("BadDigest")
+
+
+class _Crc:
+    """A checksum; `calc` gives that of bytes behind those of another value."""
+
+    def __init__(self, calc: Callable[[bytes, int], int], size: int) -> None:
+        self._calc, self._size, self._value = calc, size, 0
+
+    def update(self, piece: bytes) -> None:
+        self._value = self._calc(piece, self._value)
+
+    def digest(self) -> bytes:
+        return self._value.to_bytes(self._size, "big")
+
+
+class _Hash:
+    def __init__(self, name: str) -> None:
+        self._hash = hashlib.new(name, usedforsecurity=False)
+
+    def update(self, piece: bytes) -> None:
+        self._hash.update(piece)
+
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+
+_KINDS: dict[str, Callable[[], _Crc | _Hash]] = {
+    "crc32": partial(_Crc, zlib.crc32, 4),
+    "crc32c": partial(_Crc, anycrc.Model("CRC32-ISCSI").calc, 4),
+    "crc64nvme": partial(_Crc, anycrc.Model("CRC64-NVME").calc, 8),
+    "sha1": lambda: _Hash("sha1"),
+    "sha256": lambda: _Hash("sha256"),
+}
+
+
+def _declared_hash(headers: Mapping[str, str], query: str) -> str:
+    """Return the SHA-256 of the body in hex, empty if none is declared."""
+    in_query = parse_qs(query).get("X-Amz-Content-Sha256", [""])[0] if "Sha256" in query else ""
+    text = in_query or headers.get("x-amz-content-sha256", "").strip()
+    return text if _HASH.fullmatch(text) else ""
+
+
+def _chunks(headers: Mapping[str, str], expected: UploadGrant) -> ChunkDecoder:
+    """Make what takes the frames off. Raises: InvalidS3Body if the head does not say what it must."""
+    size = parse_whole_number(headers.get("x-amz-decoded-content-length", ""), most=LARGEST_SIZE)
+    if size is None:
+        raise InvalidS3Body("IncompleteBody")
+    has_trailers = headers.get("x-amz-content-sha256", "").endswith("-TRAILER")
+    if not expected.chunk_key:
+        return ChunkDecoder(None, size, has_trailers=has_trailers)
+    match = _AUTHORIZATION.search(headers.get("authorization", ""))
+    if match is None:
+        raise InvalidS3Body("SignatureDoesNotMatch")
+    chain = SignatureChain(expected.chunk_key, headers.get("x-amz-date", ""), match[1], match[2])
+    return ChunkDecoder(chain, size, has_trailers=has_trailers)

@@ -1,0 +1,114 @@
+"""The body of an upload -> a blob: raw bytes, or the file of a multipart form. Memory stays flat, whatever the size.
+
+Source: docs/reference/storage.md, section 6.1; RFC 7578.
+"""
+
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError, PayloadEncodingError, TransferEncodingError
+
+from services.gateway.forward import BodyRejected
+from services.gateway.transfer_rate import BodyTooSlow, TransferRate
+
+T = TypeVar("T")
+
+_MOST_FIELDS = 10
+_LONGEST_FIELD = 1024 * 1024 + 1
+"""Bytes of one field; custom metadata of more than 1 MiB are refused by the pool."""
+_CHUNK = 256 * 1024
+
+
+@dataclass(slots=True)
+class UploadBody:
+    """A body that is read once. `fields` grow while a form is read; `content_type` is the type of the file in a form."""
+
+    pieces: AsyncIterator[bytes]
+    fields: dict[str, str] = field(default_factory=dict)
+    content_type: str = ""
+    is_form: bool = False
+    has_file: bool = True
+
+
+async def open_upload_body(
+    request: web.BaseRequest, pace: TransferRate, *, takes_forms: bool = True
+) -> UploadBody:
+    """Read a request up to its first byte of content. Raises: BodyRejected for an invalid form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data" or not takes_forms:
+        return UploadBody(_raw(request, pace))
+    try:
+        form = MultipartReader(request.headers, request.content)
+    except ValueError as error:
+        raise BodyRejected(400, f"The form cannot be read: {error}") from None
+    body = UploadBody(_nothing(), is_form=True, has_file=False)
+    file = await _next_file(form, body, pace)
+    if file is not None:
+        body.has_file = True
+        body.content_type = file.headers.get("content-type", "")
+        body.pieces = _of_form(form, file, body, pace)
+    return body
+
+
+async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[bytes]:
+    while True:
+        try:
+            piece = await pace.wait(request.content.readany())
+        except BodyTooSlow as error:
+            raise BodyRejected(408, str(error)) from None
+        except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
+            raise BodyRejected(400, f"The body is malformed: {error}") from None
+        if not piece:
+            return
+        yield piece
+
+
+async def _of_form(
+    form: MultipartReader, file: BodyPartReader, body: UploadBody, pace: TransferRate
+) -> AsyncIterator[bytes]:
+    """Return the file's bytes, then take in the fields behind it."""
+    while piece := await _timely(file.read_chunk(_CHUNK), pace):
+        yield bytes(piece)
+    if await _next_file(form, body, pace) is not None:
+        raise BodyRejected(400, "The form has more than one file")
+
+
+async def _next_file(form: MultipartReader, body: UploadBody, pace: TransferRate) -> BodyPartReader | None:
+    """Take in fields until the file comes; None at the end of the form."""
+    while True:
+        part = await _timely(form.next(), pace)
+        if part is None:
+            return None
+        if not isinstance(part, BodyPartReader):
+            raise BodyRejected(400, "A form within a form is not taken")
+        if part.filename is not None or part.name in (None, "", "file") or "content-type" in part.headers:
+            return part
+        if len(body.fields) >= _MOST_FIELDS:
+            raise BodyRejected(400, f"The form has more than {_MOST_FIELDS} fields")
+        body.fields[part.name or ""] = await _text(part, pace)
+
+
+async def _text(part: BodyPartReader, pace: TransferRate) -> str:
+    data = b""
+    while piece := await _timely(part.read_chunk(_CHUNK), pace):
+        data += piece
+        if len(data) > _LONGEST_FIELD:
+            raise BodyRejected(413, f"The form's field {part.name} is too long")
+    return data.decode("utf-8", "replace")
+
+
+async def _timely(reading: Awaitable[T], pace: TransferRate) -> T:
+    """Wait for a piece of a form. Raises: BodyRejected if it does not arrive in time or is malformed."""
+    try:
+        return await pace.wait(reading)
+    except BodyTooSlow as error:
+        raise BodyRejected(408, str(error)) from None
+    except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
+        raise BodyRejected(400, f"The form is malformed: {error}") from None
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""

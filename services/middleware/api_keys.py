@@ -1,0 +1,129 @@
+"""API key and access token -> `Caller`.
+
+The key decides whether the request passes; the token decides as which user it runs. A request without a token runs as the key's
+role, without claims. An opaque key (`sb_...`) sent as a token does not count as one: the API key decides.
+Storage accepts a token without a key, because clients of resumable uploads send none, and its scheme in any case.
+Source: docs/reference/platform.md, section 1 ("Keys", "How they combine").
+"""
+
+import hmac
+from dataclasses import dataclass
+
+import msgspec
+
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller
+from schemas.keys.tokens import Verifier
+
+MISSING = (
+    "No API key found in request",
+    "No `apikey` request header or url param was found.",
+)
+UNKNOWN = (
+    "Invalid API key",
+    "Double check your Supabase `anon` or `service_role` API key.",
+)
+_ROLES = {"anon": AnonymousCaller(), "service_role": ServiceCaller()}
+
+
+class ApiKeyRejected(Exception):
+    """No key, or an unknown one: message and hint."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GatewayKeys:
+    """The configured keys, and the verifier of the platform's own tokens for keys that were rotated."""
+
+    public: tuple[str, ...]
+    secret: tuple[str, ...]
+    verifier: Verifier
+
+    def holder(self, key: str, now: float) -> AnonymousCaller | ServiceCaller | None:
+        """Return who has this key: the public, a trusted server, or None for an unknown key. Compares in constant time."""
+        sent = _bytes(key)
+        is_public = any([hmac.compare_digest(sent, configured.encode()) for configured in self.public])
+        is_secret = any([hmac.compare_digest(sent, configured.encode()) for configured in self.secret])
+        if is_secret:
+            return ServiceCaller()
+        if is_public:
+            return AnonymousCaller()
+        return self._signed(key, now)
+
+    def _signed(self, key: str, now: float) -> AnonymousCaller | ServiceCaller | None:
+        """Take a JWT of the project with an API role as a key: keys may be rotated."""
+        if key.count(".") != 2:
+            return None
+        verified = self.verifier.verify(key, now)
+        if isinstance(verified, RejectedCaller):
+            return None
+        role = msgspec.json.decode(verified.claims, type=dict[str, object]).get("role")
+        return _ROLES.get(role) if isinstance(role, str) else None  # type: ignore[return-value]  # both kinds are in the table
+
+
+def identify(
+    key: str | None, authorization: str | None, keys: GatewayKeys, verifier: Verifier, now: float
+) -> Caller:
+    """Return the caller of a request with this key and `Authorization` header. `verifier` checks the tokens of the area.
+
+    Raises: ApiKeyRejected.
+    """
+    if not key:
+        raise ApiKeyRejected(*MISSING)
+    holder = keys.holder(without_bearer(key), now)
+    if holder is None:
+        raise ApiKeyRejected(*UNKNOWN)
+    token = bearer_token(authorization)
+    if token is None:
+        return holder
+    return _trusted(token, keys) or verifier.verify(token, now)
+
+
+def identify_by_token(authorization: str | None, keys: GatewayKeys, verifier: Verifier, now: float) -> Caller:
+    """Return the caller of a request without a key if a token alone is sufficient. Raises: ApiKeyRejected if the token is missing as well."""
+    token = bearer_token(authorization)
+    if token is None:
+        raise ApiKeyRejected(*MISSING)
+    return _trusted(token, keys) or verifier.verify(token, now)
+
+
+def _trusted(token: str, keys: GatewayKeys) -> ServiceCaller | None:
+    """Take the configured secret key sent as a token for what it is, whatever verifies the tokens of this area."""
+    sent = _bytes(token)
+    matches = [hmac.compare_digest(sent, configured.encode()) for configured in keys.secret]
+    return ServiceCaller() if any(matches) else None
+
+
+def normalized_authorization(authorization: str | None) -> str | None:
+    """Respell a token whose scheme is in another case, or left out, as storage takes it."""
+    scheme, _, token = (authorization or "").strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return f"Bearer {token}"
+    return f"Bearer {scheme}" if scheme.count(".") == 2 and not token else authorization
+
+
+def bearer_token(authorization: str | None) -> str | None:
+    """Return the token of `Bearer <token>`; None for other schemes and opaque keys. An empty token is returned as an empty text."""
+    if authorization is None:
+        return None
+    scheme, _, token = authorization.strip().partition(" ")
+    token = token.strip()
+    return token if scheme in ("Bearer", "bearer") and not token.startswith("sb_") else None
+
+
+def without_key(query: str) -> str:
+    """Return a query without its API key, which the data interfaces would take for a filter on a column of that name."""
+    return "&".join(part for part in query.split("&") if not part.startswith("apikey="))
+
+
+def without_bearer(key: str) -> str:
+    """Return a key without the word Bearer, which some send before it."""
+    scheme, _, rest = key.partition(" ")
+    return rest.strip() if scheme.lower() == "bearer" else key.strip()
+
+
+def _bytes(text: str) -> bytes:
+    """Encode a text of a client, even one with invalid Unicode."""
+    return text.encode(errors="surrogatepass")

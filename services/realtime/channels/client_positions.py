@@ -1,0 +1,332 @@
+"""Replays row changes to clients that lost their connection and join again without `resume` (`realtime.replay_window`).
+
+Theory. A client that cannot name a position (supabase-js) sends the same join again after a break, perhaps to another edge.
+The platform therefore remembers, for each channel with row changes, up to where its client acknowledged them:
+
+    acknowledged  Once a second a socket that was sent row changes gets a WebSocket PING with a counter, written behind the
+                  changes. Every client answers it by itself (RFC 6455, 5.5.2). TCP keeps the order, so the PONG shows that
+                  everything before the PING arrived. A channel that was sent nothing acknowledges by itself.
+    reported      Positions that changed go to all members of the pool `realtime` once a second (core NATS, not stored), and
+                  every open one again each third of the window, or when a member joins the pool. A channel that its client
+                  left (`phx_leave`, or a close frame of the client) is forgotten; any other end, and a PING without an
+                  answer for `_DOUBT_S`, makes it `broken`. An edge that is killed reports nothing more.
+    queried       A join with row changes and without `resume` queries one member of the pool for the position of its client.
+                  Later changes go through the same path as `resume`: today's policies and column rights apply.
+
+Delivery is at least once: what was sent after the last acknowledged position is sent twice. Clients are recognized by what
+their join shows (`recognize`). Clients that look the same may receive each other's missed changes; with `resume` they could
+request these as well.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from broker import subjects
+from broker.codec import encode
+from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.protocol import NatsMessage as BrokerMessage
+from broker.observability.observe import observe
+from schemas.changes import Position
+from schemas.errors import ApiError
+from schemas.realtime import ClientPosition, ClientPositions, PositionQuery
+from services.realtime.channels.pool_queries import ChannelQueries, ChannelQueryRejected
+from services.realtime.observations import PositionUnknown
+from services.realtime.protocol.join import JoinRequest
+from services.realtime.protocol.websocket import ping_frame
+from services.realtime.tokens import RealtimeIdentity
+
+_EVERY_S = 1.0
+_SOON_S = 0.05
+"""Seconds after which a new position or the end of a channel is reported, together with those of other channels."""
+_DOUBT_S = 2.0
+"""Seconds without an answer to a PING after which a channel counts as broken."""
+_IN_ONE_MESSAGE = 2000
+_AT_ONCE = 500
+"""Sockets that are processed in one iteration of the event loop."""
+_read_claims = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class RememberedChannel:
+    """The acknowledged position of one channel. `delivered` is the last change that was acknowledged."""
+
+    __slots__ = ("client", "delivered", "number", "position", "state")
+
+    def __init__(self, number: int, client: bytes, position: Position) -> None:
+        self.number, self.client, self.position = number, client, position
+        self.state: Literal["live", "broken", "left"] = "live"
+        self.delivered: Position | None = None
+
+
+class ChannelMemory:
+    """The remembered position of one channel, from its join to its end."""
+
+    def __init__(self, positions: "EdgePositions", client: bytes) -> None:
+        self._positions = positions
+        self.client = client
+        self.channel: RememberedChannel | None = None
+        self._has_left: bool | None = None
+        self._taking: asyncio.Task[Position | None] | None = None
+
+    async def recall(self) -> Position | None:
+        """Return the position from which the client goes on, if one is remembered.
+
+        The pool removes a position that it answers, so it is stored here even if the channel ends meanwhile.
+        """
+        self._taking = asyncio.get_running_loop().create_task(self._take())
+        return await asyncio.shield(self._taking)
+
+    def start(self, position: Position) -> None:
+        """Remember that everything up to a position is acknowledged, if nothing is remembered yet."""
+        if self.channel is None:
+            self.channel = self._positions.remember(self.client, position)
+            if self._has_left is not None:
+                self._positions.end(self.channel, has_left=self._has_left)
+
+    def change_client(self, client: bytes) -> None:
+        """Recognize the client by another digest, after it sent a new token."""
+        if client != self.client:
+            self.client = client
+            if self.channel is not None:
+                self.channel.client = client
+                self._positions.changed(self.channel)
+
+    def end(self, *, has_left: bool) -> None:
+        """Report the end of the channel."""
+        self._has_left = has_left
+        if self.channel is not None:
+            self._positions.end(self.channel, has_left=has_left)
+
+    async def _take(self) -> Position | None:
+        position = await self._positions.take(self.client)
+        if position is not None:
+            self.start(position)
+        return position
+
+
+class ChangeProgress(Protocol):
+    """How far the row changes of a channel were sent (`row_changes.py`)."""
+
+    @property
+    def sent(self) -> Position | None:
+        """Return up to where all changes are written to the socket."""
+        ...
+
+    @property
+    def delivered(self) -> Position | None:
+        """Return the last change that was written to the socket."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Ping:
+    payload: bytes
+    sent_at: float
+    channels: list[tuple[RememberedChannel, Position, Position | None]]
+
+
+class Acknowledgements:
+    """The PINGs of one socket; at most one waits for its answer."""
+
+    def __init__(self, positions: "EdgePositions") -> None:
+        self._positions = positions
+        self._numbers = count(1)
+        self._ping: _Ping | None = None
+
+    def next_ping(
+        self, channels: Iterable[tuple[RememberedChannel, ChangeProgress]], now: float
+    ) -> bytes | None:
+        """Return a PING to write if sent changes are not acknowledged.
+
+        If the client did not answer the last one for `_DOUBT_S`, its channels become `broken`.
+        """
+        if self._ping is not None:
+            if now - self._ping.sent_at > _DOUBT_S:
+                self._set_state(self._ping, "broken")
+            return None
+        unacknowledged = []
+        for channel, progress in channels:
+            sent, delivered = progress.sent, progress.delivered
+            if sent is None:
+                continue
+            if delivered == channel.delivered:
+                channel.position = max(channel.position, sent)
+            else:
+                unacknowledged.append((channel, sent, delivered))
+        if not unacknowledged:
+            return None
+        self._ping = _Ping((next(self._numbers) % 2**32).to_bytes(4, "big"), now, unacknowledged)
+        return ping_frame(self._ping.payload)
+
+    def receive_pong(self, payload: bytes) -> None:
+        """Handle a PONG: what was sent before its PING has arrived."""
+        if self._ping is None or payload != self._ping.payload:
+            return
+        ping, self._ping = self._ping, None
+        for channel, sent, delivered in ping.channels:
+            channel.position, channel.delivered = max(channel.position, sent), delivered
+        self._set_state(ping, "live")
+
+    def _set_state(self, ping: _Ping, state: Literal["live", "broken"]) -> None:
+        for channel, _, _ in ping.channels:
+            self._positions.changed_state(channel, state)
+
+
+class AcknowledgingSocket(Protocol):
+    """A socket with remembered channels."""
+
+    def request_acknowledgement(self, now: float) -> None:
+        """Send a PING if sent changes are not acknowledged."""
+        ...
+
+
+class EdgePositions:
+    """The remembered channels of this edge."""
+
+    def __init__(
+        self,
+        connection: NatsConnection,
+        edge: str,
+        queries: ChannelQueries,
+        window_s: float,
+        sockets: Callable[[], Iterable[AcknowledgingSocket]],
+    ) -> None:
+        self._connection, self._edge, self._queries = connection, edge, queries
+        self._window_s, self._sockets = window_s, sockets
+        self._numbers = count(1)
+        self._open: dict[int, RememberedChannel] = {}
+        self._changed: dict[int, RememberedChannel] = {}
+        self._answered: list[tuple[str, int]] = []
+        """Channels of other edges whose positions the pool answered, to be reported as used."""
+        self._soon: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._members: NatsSubscription | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether positions are remembered."""
+        return self._window_s > 0
+
+    def start(self) -> None:
+        """Start to report, if positions are remembered."""
+        if self.is_on:
+            alive = subjects.alive(subjects.REALTIME.pool)
+            self._members = self._connection.subscribe(alive, self._report_all_soon)
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Send the last report and stop."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        if self._members is not None:
+            self._members.unsubscribe()
+        self._report()
+
+    # Channels
+
+    def remember(self, client: bytes, position: Position) -> RememberedChannel:
+        """Return a new channel that acknowledged everything up to a position."""
+        channel = RememberedChannel(next(self._numbers), client, position)
+        self._open[channel.number] = channel
+        self.changed(channel, is_soon=True)
+        return channel
+
+    def changed(self, channel: RememberedChannel, *, is_soon: bool = False) -> None:
+        """Report a channel with the next report."""
+        self._changed[channel.number] = channel
+        if is_soon and self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(_SOON_S, self._report)
+
+    def changed_state(self, channel: RememberedChannel, state: Literal["live", "broken"]) -> None:
+        """Report the position of an open channel, and whether its client answers."""
+        is_news = state == "live" or channel.state != "broken"
+        if is_news and channel.number in self._open:
+            channel.state = state
+            self.changed(channel)
+
+    def end(self, channel: RememberedChannel, *, has_left: bool) -> None:
+        """Report the end of a channel; its position stays remembered unless the client left."""
+        if self._open.pop(channel.number, None) is not None:
+            channel.state = "left" if has_left else "broken"
+            self.changed(channel, is_soon=True)
+
+    async def take(self, client: bytes) -> Position | None:
+        """Return the position from which a client that joins goes on; None if none is remembered, or after a second."""
+        self._report()  # reports the broken channel, too: a client can be back before the next regular report
+        try:
+            answer = await self._queries.position(PositionQuery(self._edge, client))
+        except (ApiError, ChannelQueryRejected) as error:
+            observe(PositionUnknown(str(error)))
+            return None
+        if answer.position is not None:
+            self._answered.append((answer.edge, answer.number))
+        return answer.position
+
+    # Reports
+
+    def _report_all_soon(self, received: BrokerMessage) -> None:
+        """Report every open channel, because a member joined or left the pool."""
+        del received
+        for channel in self._open.values():
+            self.changed(channel, is_soon=True)
+
+    async def _run(self) -> None:
+        refreshed_at = time.monotonic()
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            for number, socket in enumerate(list(self._sockets()), 1):
+                socket.request_acknowledgement(time.monotonic())
+                if number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            if (now := time.monotonic()) - refreshed_at > self._window_s / 3:
+                refreshed_at = now
+                self._changed |= self._open
+            self._report()
+
+    def _report(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        if not (self._changed or self._answered) or not self._connection.is_connected:
+            return  # without the broker: reported when it is back
+        changed, self._changed = list(self._changed.values()), {}
+        answered, self._answered = self._answered, []
+        for start in range(0, max(len(changed), 1), _IN_ONE_MESSAGE):
+            part = changed[start : start + _IN_ONE_MESSAGE]
+            channels = [
+                ClientPosition(channel.number, channel.client, channel.position, channel.state)
+                for channel in part
+            ]
+            report = ClientPositions(self._edge, channels, answered if start == 0 else [])
+            self._connection.tell(subjects.CLIENT_POSITIONS.name, encode(report))
+
+
+def recognize(
+    identity: RealtimeIdentity, join: JoinRequest, topic: str, traits: tuple[str, ...], address: str
+) -> bytes:
+    """Return a digest by which a client is recognized: its session, user or address, its traits, and its subscriptions.
+
+    `traits` are texts that the same client sends every time. The address counts only if the token names no user.
+    """
+    try:
+        claims = _read_claims(identity.claims)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        claims = {}
+    user = next((f"{name}:{claims[name]}" for name in ("session_id", "sub") if claims.get(name)), "")
+    subscriptions = sorted(
+        encode(requested.subscription) for requested in join.changes if requested.subscription is not None
+    )
+    texts = [identity.role, user, "" if user else address, topic, str(join.is_private), *traits]
+    digest = hashlib.sha256()
+    for part in (*(text.encode(errors="surrogatepass") for text in texts), *subscriptions):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()[:16]

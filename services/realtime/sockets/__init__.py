@@ -1,0 +1,1 @@
+"""The WebSocket of a client: reading, writing, limits and its channels."""

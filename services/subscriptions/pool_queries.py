@@ -1,0 +1,127 @@
+"""Queries of a socket's operations to the GraphQL pool (`schemas/subscriptions.py`)."""
+
+import contextlib
+import secrets
+from dataclasses import dataclass
+
+import msgspec
+
+from broker.codec import encode
+from broker.requests.call import Calls
+from broker.subjects import GRAPHQL
+from schemas import subscriptions
+from schemas.caller import Caller
+from schemas.errors import Unavailable
+from schemas.http import Headers, Request, Response, header
+from schemas.subscriptions import RowsAnswer, RowsQuery, SubscriptionPlan
+from services.subscriptions.protocol import errors_of
+
+_PASSING = frozenset({502, 503, 504})
+_read_followed: msgspec.msgpack.Decoder[SubscriptionPlan] = msgspec.msgpack.Decoder(SubscriptionPlan)
+_read_rows = msgspec.msgpack.Decoder(RowsAnswer).decode
+
+
+class OperationRejected(Exception):
+    """The operation ends with these errors, a JSON list."""
+
+    def __init__(self, errors: bytes) -> None:
+        super().__init__("the operation is refused")
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCaller:
+    """The caller of a socket, and the headers that policies may read."""
+
+    caller: Caller
+    headers: Headers
+    caller_key: str = ""
+    """Key by which its share of the workers is counted (services/middleware/caller_key.py)."""
+
+
+class _Answer(msgspec.Struct):
+    errors: msgspec.Raw = msgspec.Raw(b"")
+
+
+class OperationQueries:
+    """Sends the queries. `max_answer` is the limit of one answer in bytes."""
+
+    def __init__(self, calls: Calls, timeout_s: float, max_answer: int) -> None:
+        self._calls, self._budget_ms, self._max_answer = calls, int(timeout_s * 1000), max_answer
+
+    async def plan(self, caller: OperationCaller, operation: bytes) -> SubscriptionPlan | bytes:
+        """Return the plan of a subscription; bytes are the result of a query or mutation, which is complete.
+
+        Raises: OperationRejected, Unavailable, DeadlineExceeded.
+        """
+        response = await self._query(caller, subscriptions.PLAN, operation)
+        if header(response.headers, "content-type") != subscriptions.MEDIA_TYPE:
+            return response.body
+        try:
+            return _read_followed.decode(response.body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise Unavailable("a worker answered in a form that is not understood") from None
+
+    async def run(self, caller: OperationCaller, operation: bytes) -> bytes:
+        """Return the result of a live query. Raises: as `plan`."""
+        return (await self._query(caller, subscriptions.RUN, operation)).body
+
+    async def rows(self, caller: OperationCaller, operation: bytes, keys: list[list[str]]) -> RowsAnswer:
+        """Return the selected fields of changed rows. Raises: as `plan`."""
+        response = await self._query(caller, subscriptions.ROWS, encode(RowsQuery(operation, keys)))
+        if header(response.headers, "content-type") != subscriptions.MEDIA_TYPE:
+            raise OperationRejected(_errors(response))
+        try:
+            return _read_rows(response.body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise Unavailable("a worker answered in a form that is not understood") from None
+
+    async def _query(self, caller: OperationCaller, path: str, body: bytes) -> Response:
+        """Send a query and return the response with its complete body."""
+        request = Request(
+            id=secrets.token_hex(16),
+            method=subscriptions.METHOD,
+            path=path,
+            headers=caller.headers,
+            caller=caller.caller,
+            budget_ms=self._budget_ms,
+            body=body,
+            caller_key=caller.caller_key,
+        )
+        answer = await self._calls.call(GRAPHQL, request)
+        response = answer.response
+        if answer.chunks is not None:
+            pieces, size = [], 0
+            async with contextlib.aclosing(answer.chunks):
+                async for piece in answer.chunks:
+                    size += len(piece)
+                    if size > self._max_answer:
+                        break
+                    pieces.append(piece)
+            await answer.close()
+            response = msgspec.structs.replace(response, body=b"".join(pieces), stream=None)
+            if size > self._max_answer:
+                raise OperationRejected(
+                    errors_of("The result is too large to be sent over a socket", "TOO_LARGE")
+                )
+        if response.status in _PASSING:
+            raise Unavailable(_first_message(response))
+        if response.status != 200:
+            raise OperationRejected(_errors(response))
+        return response
+
+
+def _errors(response: Response) -> bytes:
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        errors = bytes(msgspec.json.decode(response.body, type=_Answer).errors)
+        if errors:
+            return errors
+    return errors_of(f"The request was refused ({response.status})")
+
+
+def _first_message(response: Response) -> str:
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        errors = msgspec.json.decode(_errors(response), type=list[dict[str, object]])
+        if errors:
+            return str(errors[0].get("message"))
+    return "the GraphQL interface is not available"

@@ -1,0 +1,91 @@
+"""Environment of the platform's Python children, and the passwords that only some of them get."""
+
+from broker.processes.setting_files import find_file
+from schemas.database_logins import configured_passwords, password_variables
+from services.supervisor.api_keys import ApiKeys
+from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.ports import Ports
+from services.supervisor.project.settings import Project
+
+_COMPUTED = (
+    "DATABASE_URL",
+    "GOTRUE_DB_DATABASE_URL",
+    "NATS_URL",
+    "HEADWATER_DB_URL",
+    "HEADWATER_BROKER_URL",
+    "HEADWATER_DATA",
+    "HEADWATER_CONFIG",
+    "HEADWATER_PROJECT_FOLDER",
+    "HEADWATER_PROJECT_URL",
+    "HEADWATER_SHADOW_URL",
+)
+"""Variables that children get from the supervisor alone, never from its own environment."""
+
+_OWNER_PASSWORD = "HEADWATER_DB_PASSWORD"  # noqa: S105 - a name
+
+
+def children_environment(project: Project, folder: DataFolder, ports: Ports, keys: ApiKeys) -> dict[str, str]:
+    """Return the environment of all Python children: the project's, without passwords and URLs of privileged users.
+
+    The passwords of its own logins are added for each child by `processes/plan.py`.
+    """
+    passwords = {_OWNER_PASSWORD, *password_variables(project.settings).values()}
+    hidden = passwords.union(_COMPUTED)
+    inherited = {name: value for name, value in project.environment.items() if name not in hidden}
+    computed = {
+        "HEADWATER_DATA": str(folder.path),
+        "HEADWATER_PROJECT_FOLDER": str(project.folder),
+        "HEADWATER_GATEWAY_HOST": project.settings.gateway.host,
+        "HEADWATER_AUTH_ANON_KEY": keys.anon_key,
+        "HEADWATER_AUTH_SERVICE_ROLE_KEY": keys.service_role_key,
+        "PYTHONUNBUFFERED": "1",
+    }
+    if project.config:
+        computed["HEADWATER_CONFIG"] = str(project.config)
+    return inherited | computed | _absolute_paths(project) | _port_variables(ports)
+
+
+def _absolute_paths(project: Project) -> dict[str, str]:
+    """Return the files and folders of the settings as absolute paths, because the children run in another folder."""
+    folders = [project.config.parent, project.root] if project.config else [project.root]
+    paths: dict[str, str] = {}
+    if path := project.settings.auth.signing_keys_path:
+        paths["HEADWATER_AUTH_SIGNING_KEYS_PATH"] = str(find_file(path, folders))
+    if (tls := project.settings.api.tls).enabled:
+        paths["HEADWATER_API_TLS_CERT_PATH"] = str(find_file(tls.cert_path, folders))
+        paths["HEADWATER_API_TLS_KEY_PATH"] = str(find_file(tls.key_path, folders))
+    if path := project.settings.edge_runtime.path:
+        functions = find_file(path, folders)
+    else:
+        functions = (project.config.parent if project.config else project.root / "supabase") / "functions"
+    return paths | {"HEADWATER_EDGE_RUNTIME_PATH": str(functions)}
+
+
+def _port_variables(ports: Ports) -> dict[str, str]:
+    chosen = {
+        "HEADWATER_API_PORT": ports.api,
+        "HEADWATER_DB_PORT": ports.db,
+        "HEADWATER_BROKER_PORT": ports.nats,
+        "HEADWATER_INBUCKET_PORT": ports.mail,
+        "HEADWATER_INBUCKET_SMTP_PORT": ports.smtp,
+    }
+    return {name: str(port) for name, port in chosen.items() if port}
+
+
+def login_environment(project: Project, folder: DataFolder) -> dict[str, str]:
+    """Return the passwords of all logins under their environment names, for the migration of the database.
+
+    A password that the settings do not name is a random one of this data folder. With an external database it is that of role
+    postgres, which deployments used for every login before the logins had passwords of their own.
+    """
+    settings = project.settings
+    variables = password_variables(settings)
+    generated = {} if settings.db.url else ensure_passwords(folder, list(variables))[0]
+    configured = configured_passwords(settings)
+    passwords = {
+        variable: password.reveal()
+        if (password := configured[role])
+        else generated.get(role, settings.db.password.reveal())
+        for role, variable in variables.items()
+    }
+    return {_OWNER_PASSWORD: settings.db.password.reveal(), **passwords}

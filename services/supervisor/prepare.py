@@ -1,0 +1,184 @@
+"""Prepare a start: choose the ports, generate passwords, configure the database and NATS, and plan the child processes.
+
+Everything that can be rejected is rejected here, before the first child starts: ports in use, a database of another version,
+settings that cannot work.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from broker import subjects
+from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
+from schemas.database_logins import password_variables
+from schemas.settings.tree import Settings
+from services.supervisor import addresses, binaries, nats
+from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports, write_private
+from services.supervisor.environment import children_environment, login_environment
+from services.supervisor.ports import Ports, choose_ports, requested_ports
+from services.supervisor.postgres import server
+from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.processes.fork_plan import with_fork_server
+from services.supervisor.processes.forks import is_supported
+from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
+from services.supervisor.processes.plan import (
+    ChildPlan,
+    ConnectionUrls,
+    EmbeddedServer,
+    PartSelection,
+    make_plan,
+    needs_mail,
+    needs_nats,
+    needs_postgres,
+)
+from services.supervisor.project.settings import Project
+from services.supervisor.report import Reporter
+
+_DATABASE = "database"
+"""Name of the superuser's password in `passwords.json`."""
+
+_NATS_USERS = ("door", "pool", "changes")
+"""The broker's users for edges, for pools and for the process `changes` (`broker/subjects.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPlatform:
+    """A platform before its first child starts."""
+
+    project: Project
+    folder: DataFolder
+    ports: Ports
+    keys: ApiKeys = field(repr=False)
+    cluster: Cluster | None
+    plan: list[ChildPlan]
+
+
+def prepare(
+    project: Project, choice: PartSelection, folder: DataFolder, report: Reporter
+) -> PreparedPlatform:
+    """Prepare ports, passwords, the database and NATS, and plan the children. Raises: StartRefused, StartFailed."""
+    settings = project.settings
+    stop_leftovers(folder, report)
+    _warn_of_unconfined_functions(settings, choice, report)
+    cluster = _open_database(settings, choice, folder, report)
+    ports = _choose_ports(project, choice, folder)
+    passwords = _prepare_database(settings, cluster, ports, folder, report)
+    keys = keys_of(settings.auth)
+    environment, python = children_environment(project, folder, ports, keys), (sys.executable,)
+    plan = make_plan(
+        settings,
+        choice,
+        python=python,
+        environment=environment,
+        links=_links(project, ports, passwords, login_environment(project, folder), cluster),
+        postgres=_postgres_server(cluster, ports) if cluster else None,
+        nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
+    )
+    if is_supported():
+        plan = with_fork_server(plan, python, environment)
+    return PreparedPlatform(project, folder, ports, keys, cluster, plan)
+
+
+def _warn_of_unconfined_functions(settings: Settings, choice: PartSelection, report: Reporter) -> None:
+    """Report if functions run here and the system offers no sandbox for them."""
+    if "functions" not in choice.pools or not settings.edge_runtime.enabled or can_confine_functions():
+        return
+    accepted = "; edge_runtime.unsafe_without_sandbox accepts that"
+    report.warn(NO_CONFINEMENT + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_CONFINEMENT_ADVICE}"))
+
+
+def _open_database(
+    settings: Settings, choice: PartSelection, folder: DataFolder, report: Reporter
+) -> Cluster | None:
+    """Find the embedded database and stop a server that still runs in it; None if this platform runs none."""
+    if not needs_postgres(settings, choice):
+        return None
+    cluster = server.open_cluster(folder, report)
+    stop_stray_server(cluster, report)  # before the ports are chosen: it may listen on one
+    return cluster
+
+
+def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder) -> Ports:
+    """Choose the ports and write them down for the next start."""
+    settings = project.settings
+    with_mail = needs_mail(settings, choice)
+    needs = {
+        "api": "gateway" in choice.edges,
+        "db": needs_postgres(settings, choice),
+        "nats": needs_nats(settings),
+        "mail": with_mail,
+        "smtp": with_mail,
+    }
+    needed = {name for name, is_needed in needs.items() if is_needed}
+    ports = choose_ports(requested_ports(settings, project.named_ports, needed=needed), read_ports(folder))
+    write_private(folder.ports, msgspec.json.encode(asdict(ports)))
+    return ports
+
+
+def _prepare_database(
+    settings: Settings, cluster: Cluster | None, ports: Ports, folder: DataFolder, report: Reporter
+) -> dict[str, str]:
+    """Create or configure the embedded database; return the passwords of the data folder."""
+    names = [_DATABASE, *_NATS_USERS, *password_variables(settings)]
+    passwords, new = ensure_passwords(folder, names)
+    if cluster:
+        lost_password = _DATABASE in new and cluster.exists  # before prepare_cluster, which creates it
+        server.prepare_cluster(cluster, ports.db, passwords[_DATABASE], settings.db.settings, report)
+        if lost_password:
+            server.renew_password(cluster, passwords[_DATABASE], report)
+    return passwords
+
+
+def _links(
+    project: Project,
+    ports: Ports,
+    passwords: Mapping[str, str],
+    logins: Mapping[str, str],
+    cluster: Cluster | None,
+) -> ConnectionUrls:
+    """Return the URLs by which the children reach the database and the broker."""
+    db, broker = project.settings.db, project.settings.broker
+    login_password = logins[password_variables(project.settings)[db.authenticator]]
+    if db.url:
+        login, owner = (
+            addresses.url_for_role(db.url.reveal(), db.authenticator, login_password),
+            db.url.reveal(),
+        )
+        project_db = ""
+    else:
+        socket = server.socket_folder(cluster) if cluster else None
+        login = (
+            addresses.socket_url(db.authenticator, login_password, ports.db, str(socket))
+            if socket
+            else addresses.database_url(db.authenticator, login_password, ports.db)
+        )
+        owner = addresses.database_url(SUPERUSER, passwords[_DATABASE], ports.db)
+        project_db = addresses.database_url("postgres", db.password.reveal(), ports.db)
+    if broker.url:
+        outside = broker.url.reveal()
+        return ConnectionUrls(login, owner, outside, outside, outside, project_db, logins)
+    edge, pool, changes = (addresses.nats_url(user, passwords[user], ports.nats) for user in _NATS_USERS)
+    return ConnectionUrls(login, owner, edge, pool, changes, project_db, logins)
+
+
+def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
+    return EmbeddedServer(
+        argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
+        environment=server_environment(),
+        label=f"Postgres {binaries.postgres_version()} on 127.0.0.1:{ports.db}",
+        user=cluster.user,
+    )
+
+
+def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str]) -> EmbeddedServer:
+    authorization = subjects.authorization({user: passwords[user] for user in _NATS_USERS})
+    config = nats.write_nats_config(folder, ports.nats, authorization)
+    return EmbeddedServer(
+        argv=(str(binaries.find_nats()), "--config", str(config)),
+        environment=nats.nats_environment(os.cpu_count() or 1),
+        label=f"NATS {binaries.nats_version()} on 127.0.0.1:{ports.nats}",
+    )

@@ -1,0 +1,110 @@
+"""The doorkeeper in a running gateway: tokens of foreign issuers, keys that change, further API keys."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from broker.processes.lifecycle import BAD_SETTINGS
+from schemas.keys.key_rotation import new_list, rotate
+from schemas.keys.secret import Secret
+from schemas.keys.signing import read_signing_key, sign
+from schemas.settings.auth_providers import Clerk, ThirdParty, WorkOs
+from schemas.settings.tree import Api, Auth, Broker, Settings
+from services.keys import foreign
+from tests.broker.server import NatsServer
+from tests.services.gateway.door import KEYS, Door, Watched, running_door, start
+from tests.services.gateway.pool import Pool
+from tests.services.keys.issuer import DISCOVERY, Issuer, pair, running_issuer
+
+
+@pytest_asyncio.fixture
+async def issuer() -> AsyncIterator[Issuer]:
+    async with running_issuer() as one:
+        yield one
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def caller_of(door: Door, token: str) -> dict[str, object]:
+    """Return the caller that arrives at the pool."""
+    found: dict[str, object] = (await door.ask("GET", "/rest/v1/echo", bearer(token))).json()["caller"]
+    return found
+
+
+async def test_a_foreign_token_found_by_discovery_arrives_as_a_user(
+    nats: NatsServer, pool: Pool, issuer: Issuer
+) -> None:
+    trusted = {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
+    async with running_door(nats.url, auth=trusted) as door:
+        assert issuer.asked[DISCOVERY] == 1
+        assert (await caller_of(door, issuer.token()))["type"] == "user"
+        assert (await caller_of(door, issuer.token(exp=1)))["type"] == "rejected"
+        assert (await caller_of(door, pair("one").token(iss=issuer.url)))["type"] == "rejected"
+
+        issuer.key = pair("two", "RS256")
+        issuer.publish()
+        assert (await caller_of(door, issuer.token()))["type"] == "user"
+
+
+async def test_an_issuer_that_is_silent_does_not_keep_the_gateway_from_starting(
+    nats: NatsServer, pool: Pool, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer.gate = asyncio.Event()
+    monkeypatch.setattr(foreign, "PATIENCE_S", 0.02)
+    trusted = {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
+    async with running_door(nats.url, auth=trusted) as door:
+        own = sign({"exp": int(time.time()) + 60}, read_signing_key(new_list()))
+
+        assert (await caller_of(door, KEYS.anon_key))["type"] == "user"
+        assert (await caller_of(door, own))["type"] == "rejected"
+
+
+async def test_an_issuer_that_cannot_be_one_ends_the_start_in_words(
+    nats: NatsServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trusted = ThirdParty(clerk=Clerk(True, "evil.example/path"))
+    process = Watched(
+        Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=0), auth=Auth(third_party=trusted))
+    )
+
+    assert await asyncio.wait_for(start(process), 20) == BAD_SETTINGS
+    assert "auth.third_party.clerk.domain must be the name of a host" in capsys.readouterr().out
+
+
+async def test_a_new_signing_key_holds_in_a_running_gateway(
+    nats: NatsServer, pool: Pool, tmp_path: Path
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(new_list())
+    async with running_door(nats.url, auth={"signing_keys_path": str(file)}) as door:
+        for _ in range(4):
+            token = sign({"exp": int(time.time()) + 60}, read_signing_key(file.read_text()))
+            assert (await caller_of(door, token))["type"] == "user"
+            file.write_text(rotate(file.read_text()).text)
+
+
+async def test_several_opaque_keys_are_taken_side_by_side(nats: NatsServer, pool: Pool) -> None:
+    more = {
+        "publishable_keys": Secret("sb_publishable_0123456789abcdef, sb_publishable_fedcba9876543210"),
+        "secret_keys": Secret("sb_secret_0123456789abcdef"),
+    }
+
+    async with running_door(nats.url, auth=more) as door:
+
+        async def kind(key: str) -> object:
+            reply = await door.ask("GET", "/rest/v1/echo", key=key)
+            return reply.json()["caller"]["type"] if reply.status == 200 else reply.status
+
+        assert await kind("sb_publishable_0123456789abcdef") == "anonymous"
+        assert await kind("sb_publishable_fedcba9876543210") == "anonymous"
+        assert await kind("sb_secret_0123456789abcdef") == "service"
+        assert await kind(KEYS.publishable_key) == "anonymous"
+        assert await kind(KEYS.secret_key) == "service"
+        assert await kind("sb_secret_revoked") == 401
+        assert await kind("sb_publishable_0123456789abcdef,sb_publishable_fedcba9876543210") == 401

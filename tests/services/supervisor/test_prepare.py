@@ -1,0 +1,105 @@
+import json
+from dataclasses import asdict
+
+from schemas.settings.reading import load_settings
+from services.supervisor.api_keys import keys_of
+from services.supervisor.data_folder.folder import create_data_folder
+from services.supervisor.environment import children_environment
+from services.supervisor.ports import Ports
+from services.supervisor.prepare import prepare
+from services.supervisor.processes.forks import is_supported
+from services.supervisor.processes.plan import PartSelection
+from services.supervisor.project.settings import load_project
+
+
+def project_of(root, **environment):
+    return load_project(root, None, None, {"HEADWATER_API_PORT": "0"}, environment)
+
+
+def test_children_hear_of_the_settled_ports_and_of_no_url_with_higher_rights(open_tmp):
+    project = project_of(open_tmp, DATABASE_URL="postgresql://owner@h/d", HEADWATER_NATS="x", HOME="/h")
+    folder = create_data_folder(project.data)
+    environment = children_environment(project, folder, Ports(7, 8, 9), keys_of(project.settings.auth))
+
+    assert environment["HEADWATER_API_PORT"] == "7"
+    assert environment["HEADWATER_DB_PORT"] == "8"
+    assert environment["HEADWATER_BROKER_PORT"] == "9"
+    assert environment["HOME"] == "/h"
+    assert "DATABASE_URL" not in environment
+    assert "HEADWATER_CONFIG" not in environment
+
+
+def test_children_hear_the_names_of_the_official_auth_server_but_not_its_database_url(open_tmp):
+    (open_tmp / ".env").write_text("GOTRUE_SITE_URL=https://shop.example\nSITE_URL=x")
+    project = project_of(open_tmp, GOTRUE_SMTP_PORT="25", GOTRUE_DB_DATABASE_URL="postgres://auth:pw@h/d")
+    folder = create_data_folder(project.data)
+    environment = children_environment(project, folder, Ports(7, 8, 9), keys_of(project.settings.auth))
+    settings, warnings = load_settings(b"", environment)
+
+    assert (settings.auth.site_url, settings.auth.email.smtp.port) == ("https://shop.example", 25)
+    assert warnings == []
+    assert "GOTRUE_DB_DATABASE_URL" not in environment
+    assert "SITE_URL" not in environment
+
+
+def test_children_hear_where_the_file_of_signing_keys_is_whatever_folder_they_run_in(open_tmp):
+    def told(**environment):
+        project = project_of(open_tmp, **environment)
+        keys = keys_of(project.settings.auth)
+        found = children_environment(project, create_data_folder(project.data), Ports(7, 8, 9), keys)
+        return found.get("HEADWATER_AUTH_SIGNING_KEYS_PATH")
+
+    assert told() is None
+    assert told(HEADWATER_AUTH_SIGNING_KEYS_PATH="keys.json") == str(open_tmp / "keys.json")
+    assert told(HEADWATER_AUTH_SIGNING_KEYS_PATH="/etc/keys.json") == "/etc/keys.json"
+
+    (open_tmp / "supabase").mkdir()
+    (open_tmp / "supabase" / "config.toml").write_text('[auth]\nsigning_keys_path = "./keys.json"')
+    assert told() == str(open_tmp / "supabase" / "keys.json")
+
+
+def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
+    project = project_of(open_tmp)
+    folder = create_data_folder(project.data)
+    prepared = prepare(project, PartSelection(), folder, notes)
+    children = {child.name: child for child in prepared.plan}
+    passwords = json.loads(folder.passwords.read_text())
+
+    assert list(children) == [
+        *(["fork-server"] if is_supported() else []),
+        "postgres",
+        "nats",
+        "migrate",
+        "pools",
+        "changes",
+        "images",
+        "functions",
+        "edges",
+    ]
+    assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
+    assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
+    assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
+    assert passwords["database"] not in str(children["pools"].environment)
+    assert json.loads(folder.ports.read_text()) == asdict(prepared.ports)
+    assert all(asdict(prepared.ports).values())
+    assert not any(
+        secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
+    )
+
+
+def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
+    project = project_of(
+        open_tmp, DATABASE_URL="postgresql://owner:pw@127.0.0.1:5/d", NATS_URL="nats://127.0.0.1:6"
+    )
+    prepared = prepare(project, PartSelection(), create_data_folder(project.data), notes)
+    children = {child.name: child for child in prepared.plan}
+
+    assert [name for name in children if name != "fork-server"] == [
+        "migrate", "pools", "changes", "images", "functions", "edges",
+    ]  # fmt: skip
+    assert children["migrate"].environment["HEADWATER_MIGRATE_URL"] == "postgresql://owner:pw@127.0.0.1:5/d"
+    assert (
+        children["pools"].environment["HEADWATER_DB_URL"]
+        == "postgresql://authenticator:postgres@127.0.0.1:5/d"
+    )
+    assert children["pools"].environment["HEADWATER_BROKER_URL"] == "nats://127.0.0.1:6"

@@ -1,0 +1,97 @@
+import json
+from uuid import uuid4
+
+import pytest
+
+from schemas.http import Request
+from tests.workers.auth.house import ADMIN, House, told
+from workers.auth.accounts import audit
+from workers.auth.accounts.audit import AuditAction
+from workers.auth.model.request import AuthRequest
+from workers.auth.model.rows import AuthUser
+
+ASKED = AuthRequest(Request("r", "POST", "/token", "", [], client="192.0.2.9"), b"", {})
+
+
+def person(**more: object) -> AuthUser:
+    return AuthUser(uuid4(), email=f"{uuid4().hex}@example.org", **more)  # type: ignore[arg-type]  # fields of a user
+
+
+async def write(house: House, action: AuditAction, actor: AuthUser, **traits: object) -> None:
+    async with house.context.transaction() as transaction:
+        await audit.record(house.context, transaction, ASKED, action, actor, traits)
+
+
+async def read(house: House, query: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = await house.ok("GET", f"/admin/audit?query={query}", caller=ADMIN)
+    return found
+
+
+async def test_an_entry_tells_who_did_what_from_where(house: House):
+    ann = person(raw_user_meta_data={"full_name": "Ann Lee"})
+
+    await write(house, AuditAction.FACTOR_DELETED, ann, factor_id="f")
+
+    (entry,) = await read(house, f"author:{ann.email}")
+    assert entry["ip_address"] == "192.0.2.9"
+    assert entry["payload"] == {
+        "actor_id": str(ann.id),
+        "actor_via_sso": False,
+        "actor_username": ann.email,
+        "actor_name": "Ann Lee",
+        "action": "factor_deleted",
+        "log_type": "factor",
+        "traits": {"factor_id": "f"},
+    }
+    assert str(entry["created_at"]).endswith("Z")
+
+
+async def test_entries_are_found_by_author_action_and_type(house: House):
+    mark = uuid4().hex
+    ann = person(raw_user_meta_data={"full_name": f"Ann {mark}"})
+    for action in (AuditAction.LOGIN, AuditAction.TOKEN_REFRESHED):
+        await write(house, action, ann)
+
+    assert len(await read(house, f"author:{mark.upper()}")) == 2
+    assert await read(house, "action:token_refreshed")
+    kinds = {str(each["payload"]["log_type"]) for each in await read(house, "type:token")}  # type: ignore[index]  # an object
+    assert kinds == {"token"}
+
+
+async def test_the_newest_comes_first_and_pages_have_headers(house: House):
+    ann = person()
+    for action in (AuditAction.LOGIN, AuditAction.LOGOUT, AuditAction.LOGIN):
+        await write(house, action, ann)
+
+    response = await house.send("GET", f"/admin/audit?query=author:{ann.email}&per_page=2", caller=ADMIN)
+
+    actions = [each["payload"]["action"] for each in json.loads(response.body)]
+    assert actions == ["login", "logout"]
+    assert told(response, "x-total-count") == "3"
+    assert 'rel="next"' in told(response, "link")
+
+
+async def test_the_database_may_be_spared(house: House):
+    ann = person()
+
+    await write(house.having(audit_log__disable_postgres=True), AuditAction.LOGIN, ann)
+
+    assert await read(house, f"author:{ann.email}") == []
+
+
+@pytest.mark.parametrize("query", ["ann", "name:ann", ":"])
+async def test_a_query_without_a_known_field_is_refused(house: House, query: str):
+    refused = await house.refused("GET", f"/admin/audit?query={query}", caller=ADMIN)
+
+    assert refused[:2] == (400, "validation_failed")
+
+
+async def test_only_administrators_read_it(house: House):
+    one = await house.sign_up()
+
+    assert (await house.refused("GET", "/admin/audit", caller=one.caller))[:2] == (403, "not_admin")
+
+
+def test_every_action_has_its_group():
+    assert {each.log_type for each in AuditAction} == {"account", "team", "token", "user", "factor"}
+    assert AuditAction("login") is AuditAction.LOGIN

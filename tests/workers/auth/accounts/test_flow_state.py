@@ -1,0 +1,148 @@
+import asyncio
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.workers.auth.house import House
+from workers.auth.accounts import flow_state
+from workers.auth.accounts.flow_state import FlowState, NewFlowState, ProviderTokens
+from workers.auth.model.errors import AuthError
+from workers.auth.model.pkce import ChallengeMethod, CodeChallenge, new_verifier, s256
+
+LASTS = timedelta(minutes=5)
+
+
+async def begun(house: House, new: NewFlowState) -> FlowState:
+    async with house.context.transaction() as transaction:
+        await flow_state.begin(transaction, new)
+        flow = await flow_state.find(transaction, new.id)
+    assert flow is not None
+    return flow
+
+
+async def completed(house: House, flow: FlowState, user: UUID, tokens: ProviderTokens | None = None) -> str:
+    async with house.context.transaction() as transaction:
+        return await flow_state.complete(transaction, flow, user, house.context.vault, tokens)
+
+
+async def taken(house: House, code: str) -> FlowState | None:
+    async with house.context.transaction() as transaction:
+        return await flow_state.take(transaction, code)
+
+
+def with_verifier() -> tuple[NewFlowState, str]:
+    verifier = new_verifier()
+    return NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.S256, s256(verifier))), verifier
+
+
+async def test_a_flow_is_found_as_it_was_begun(house: House):
+    new = NewFlowState(
+        "github",
+        "oauth",
+        CodeChallenge(ChallengeMethod.PLAIN, "x" * 43),
+        referrer="https://app.example.org/in",
+        invite_token="i",
+        oauth_client_state_id=uuid4(),
+        linking_target_id=uuid4(),
+        is_email_optional=True,
+    )
+
+    flow = await begun(house, new)
+
+    assert flow.challenge == new.challenge
+    assert (flow.provider_type, flow.authentication_method) == ("github", "oauth")
+    assert (flow.referrer, flow.invite_token) == (new.referrer, "i")
+    assert (flow.oauth_client_state_id, flow.linking_target_id) == (
+        new.oauth_client_state_id,
+        new.linking_target_id,
+    )
+    assert flow.email_optional
+    assert flow.user_id is None
+
+
+async def test_an_implicit_flow_has_no_challenge(house: House):
+    flow = await begun(house, NewFlowState("github", "oauth"))
+
+    assert flow.challenge is None
+    with pytest.raises(AuthError, match="code verifier"):
+        flow_state.check(flow, "v", LASTS, house.context.now())
+
+
+async def test_a_code_works_once_even_if_many_try_at_once(house: House):
+    new, verifier = with_verifier()
+    code = await completed(house, await begun(house, new), uuid4())
+
+    found = [flow for flow in await asyncio.gather(*(taken(house, code) for _ in range(8))) if flow]
+
+    assert [flow.id for flow in found] == [new.id]
+    flow_state.check(found[0], verifier, LASTS, house.context.now())
+    assert await taken(house, code) is None
+
+
+async def test_the_database_holds_neither_the_code_nor_the_providers_tokens(house: House):
+    new, _ = with_verifier()
+    code = await completed(
+        house, await begun(house, new), uuid4(), ProviderTokens("gho_access", "ghr_refresh")
+    )
+    row = await house.value("select to_jsonb(f)::text from auth.flow_state f where id = $1", new.id)
+
+    assert not any(secret in row for secret in (code, "gho_access", "ghr_refresh"))
+
+    flow = await taken(house, code)
+    assert flow is not None
+    assert flow_state.tokens_of(flow, house.context.vault) == ProviderTokens("gho_access", "ghr_refresh")
+
+
+async def test_another_verifier_is_refused(house: House):
+    new, _ = with_verifier()
+    flow = await taken(house, await completed(house, await begun(house, new), uuid4()))
+    assert flow is not None
+
+    with pytest.raises(AuthError, match="code verifier"):
+        flow_state.check(flow, new_verifier(), LASTS, house.context.now())
+
+
+async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(house: House):
+    user = uuid4()
+    older, newer = (
+        NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.PLAIN, letter * 43), user_id=user)
+        for letter in "ab"
+    )
+    other = NewFlowState("email", "recovery", CodeChallenge(ChallengeMethod.PLAIN, "c" * 43), user_id=user)
+    for new in (older, newer, other):
+        await begun(house, new)
+
+    async with house.context.transaction() as transaction:
+        found = await flow_state.find_waiting(transaction, user, "magiclink")
+        nobody = await flow_state.find_waiting(transaction, uuid4(), "magiclink")
+
+    assert found is not None
+    assert found.id == newer.id
+    assert nobody is None
+
+
+async def test_age_counts_from_the_click_once_there_was_one(house: House):
+    new, verifier = with_verifier()
+    flow = await begun(house, new)
+    now = house.context.now()
+    assert flow.is_older(LASTS, now + timedelta(minutes=6))
+
+    await house.value(
+        "update auth.flow_state set created_at = created_at - interval '50 minutes' where id = $1", new.id
+    )
+    found = await taken(house, await completed(house, flow, uuid4()))
+
+    assert found is not None
+    flow_state.check(found, verifier, LASTS, house.context.now())
+    with pytest.raises(AuthError, match="expired"):
+        flow_state.check(found, verifier, LASTS, house.context.now() + timedelta(minutes=6))
+
+
+async def test_a_dropped_flow_is_gone(house: House):
+    new, _ = with_verifier()
+    await begun(house, new)
+
+    async with house.context.transaction() as transaction:
+        await flow_state.drop(transaction, new.id)
+        assert await flow_state.find(transaction, new.id) is None

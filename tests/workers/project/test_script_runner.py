@@ -1,0 +1,152 @@
+import pytest
+
+from workers.project.errors import ScriptFailed, SplitRejected
+from workers.project.project_folder import Script
+from workers.project.script_runner import run_script
+
+
+async def nothing(_):
+    """Write nothing down."""
+
+
+async def run(door, sql, write=nothing, **options):
+    await run_script(door, Script("supabase/migrations/1_x.sql", sql), write, **options)
+
+
+async def tables(door):
+    sql = "select array(select tablename::text from pg_tables where schemaname = 'public' order by 1)"
+    return await door.connection.fetchval(sql)
+
+
+async def test_a_file_is_run_as_role_postgres_with_what_is_written_about_it(door):
+    seen = []
+
+    async def write(texts):
+        seen.extend([*texts, await tables(door)])
+
+    await run(door, "create table a (); create table b ();", write)
+
+    assert seen == ["create table a ()", "create table b ()", ["a", "b"]]
+    assert await door.connection.fetchval(
+        "select tableowner = 'postgres' from pg_tables where tablename = 'a'"
+    )
+
+
+async def test_a_statement_that_fails_is_shown_with_its_place_and_undoes_the_file(door):
+    sql = "create table a ();\n\n-- two\ninsert into a\n  values (1, nonsense);\n"
+
+    with pytest.raises(ScriptFailed) as failed:
+        await run(door, sql)
+
+    assert str(failed.value).splitlines() == [
+        'supabase/migrations/1_x.sql, statement 2, line 5: column "nonsense" does not exist (42703)',
+        "",
+        "    values (1, nonsense)",
+        "               ^",
+        "",
+        "Nothing of the file was kept.",
+    ]
+    assert await tables(door) == []
+
+
+async def test_detail_and_hint_of_the_server_are_shown(door):
+    sql = "create table a (id int primary key); insert into a values (1); insert into a values (1);"
+
+    with pytest.raises(ScriptFailed, match=r"Detail: Key \(id\)=\(1\) already exists") as failed:
+        await run(door, sql)
+
+    assert failed.value.number == 3
+
+
+async def test_what_is_written_about_a_file_is_undone_with_it(door):
+    await door.connection.execute("create table written (text text)")
+
+    async def write(texts):
+        await door.connection.execute("insert into written values ($1)", texts[0])
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await run(door, "create table a ()", write)
+
+    assert await tables(door) == ["written"]
+    assert await door.connection.fetchval("select count(*) from written") == 0
+
+
+async def test_no_setting_of_a_file_reaches_the_next(door):
+    await run(door, "set search_path = ''; set role anon; select set_config('x.y', '1', false);")
+    await run(door, "create table a ();")
+
+    assert await tables(door) == ["a"]
+    assert await door.connection.fetchval("select current_user") == "postgres"
+
+
+async def test_a_file_with_its_own_transactions_works_and_tells_what_stayed(door):
+    await run(door, "begin; create table a (); commit; create table b ();")
+
+    with pytest.raises(ScriptFailed, match="committed its statements up to 3"):
+        await run(door, "begin; create table c (); commit; create table d (); select 1/0;")
+
+    assert await tables(door) == ["a", "b", "c"]
+
+
+async def test_an_index_is_made_concurrently_when_it_is_alone(door):
+    await run(door, "create table a (id int);")
+    await run(door, "-- alone\ncreate index concurrently one on a (id);")
+    await run(door, "vacuum a")
+
+    assert await door.connection.fetchval(
+        "select indisvalid from pg_index where indexrelid = 'one'::regclass"
+    )
+
+
+async def test_among_others_an_index_is_made_plainly(door):
+    await run(
+        door, "create table a (id int); CREATE INDEX CONCURRENTLY one ON a (id); drop index concurrently one;"
+    )
+
+    assert await tables(door) == ["a"]
+
+
+async def test_rows_of_a_copy_are_written(door):
+    await run(
+        door,
+        "create table a (id int, t text); copy a (id, t) from stdin;\n1\tx;'\n2\t\\N\n\\.\ninsert into a values (3);",
+    )
+
+    assert [tuple(row) for row in await door.connection.fetch("select * from a order by id")] == [
+        (1, "x;'"), (2, None), (3, None),
+    ]  # fmt: skip
+
+
+async def test_a_wrong_row_of_a_copy_is_told(door):
+    with pytest.raises(ScriptFailed, match='invalid input syntax for type integer: "x"') as failed:
+        await run(door, "create table a (id int);\ncopy a from stdin;\n1\nx\n\\.\n")
+
+    assert "COPY a, line 2" in str(failed.value)
+    assert await tables(door) == []
+
+
+async def test_roles_that_exist_are_kept_where_that_is_asked(door):
+    await run(door, "create role anon; create table a ();", keep_roles=True)
+
+    assert await tables(door) == ["a"]
+    with pytest.raises(ScriptFailed, match="already exists"):
+        await run(door, "create role anon;")
+
+
+async def test_a_file_that_cannot_be_split_runs_nothing(door):
+    with pytest.raises(SplitRejected):
+        await run(door, "create table a (); select 'x")
+
+    assert await tables(door) == []
+
+
+async def test_a_file_of_nothing_is_written_down(door):
+    seen = []
+
+    async def write(texts):
+        seen.append(texts)
+
+    await run(door, "-- nothing yet\n", write)
+
+    assert seen == [[]]

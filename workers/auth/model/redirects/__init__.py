@@ -1,0 +1,1 @@
+"""Redirect targets: the allow list of patterns, and URL schemes."""

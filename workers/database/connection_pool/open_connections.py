@@ -1,0 +1,306 @@
+"""The open connections of one pool: opened on demand, settled after a cancelled caller, replaced when they break or age.
+
+A cancelled caller leaves a running exchange or an open transaction behind. Before the connection is used again it is
+settled: a cancel request is sent until no exchange is unanswered, then `rollback` or `reset all` runs. That last command
+also absorbs a cancel request that arrived late and would otherwise cancel the next caller's statement.
+
+After a failed attempt to connect, the next one is made 50 ms later, then after twice the time, up to 250 ms, with 20 %
+jitter, in the background. Which caller gets a connection, and which callers wait, is decided by the pool (pool.py), which
+is called back (`ConnectionOwner`).
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from workers.database.errors import DatabaseError, Disconnected
+from workers.database.protocol import backend_reader
+from workers.database.protocol.long_value import LongValueTimeouts
+from workers.database.protocol.postgres_connection import PostgresConnection
+from workers.database.protocol.row_body import BodySpace
+
+_MIN_PAUSE, _MAX_PAUSE = 0.05, 0.25
+"""Seconds between attempts to connect while the server does not answer."""
+_CLOSE_S = 2.0
+"""How long closed connections may take to leave the event loop."""
+
+
+class PoolEventKind(StrEnum):
+    """What happened to a connection of the pool."""
+
+    CONNECTED = "connected"
+    REFUSED = "refused"
+    """A connection could not be opened."""
+    LOST = "lost"
+    """A connection broke, or the server closed it."""
+    RETIRED = "retired"
+    """Closed by the pool: too old, idle, or in a doubtful state."""
+    CANCELLED = "cancelled"
+    """A caller was cancelled; its statement was stopped and the connection can be used again."""
+    DROPPED = "dropped"
+    """A caller was cancelled and the connection could not be settled in time."""
+    NOTICE = "notice"
+    """The server sent a notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolEvent:
+    """An event for the observer. `message` contains no SQL values except those in notices of the user's own code."""
+
+    kind: PoolEventKind
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTimes:
+    """Limits of a pool, in seconds."""
+
+    connect: float = 10.0
+    lifetime: float = 1800.0
+    """A connection is replaced after this, up to a tenth earlier so that not all are replaced at once."""
+    idle: float = 30.0
+    """An idle connection is closed after this; the last one stays open."""
+    settle: float = 5.0
+    """How long settling a connection of a cancelled caller may take."""
+    long_value_idle: float = 10.0
+    """A long value whose reader takes nothing for this long is lost, and its connection closed."""
+
+
+class ConnectionOwner(Protocol):
+    """The pool, which shares the connections between callers."""
+
+    @property
+    def waiting(self) -> int:
+        """Number of requests that wait for a connection."""
+        ...
+
+    def share(self, size: int) -> None:
+        """Set how many connections are shared between callers; the server may allow fewer than the settings."""
+        ...
+
+    def give_up_place(self, connection: PostgresConnection) -> None:
+        """Note that the caller of this connection no longer uses it."""
+        ...
+
+    def serve_waiting(self) -> None:
+        """Assign idle connections to requests that wait."""
+        ...
+
+    def fail_waiting(self, error: Disconnected) -> None:
+        """Fail the waiting requests: no connection can be opened."""
+        ...
+
+
+class OpenConnections:
+    """At most `size` connections to one database. `idle` are the unused ones, the most recently used last."""
+
+    def __init__(
+        self,
+        owner: ConnectionOwner,
+        url: str,
+        size: int,
+        *,
+        prepared: bool,
+        times: PoolTimes,
+        on_event: Callable[[PoolEvent], None] | None,
+        body_space: BodySpace,
+    ) -> None:
+        self.open: set[PostgresConnection] = set()
+        self.idle: list[PostgresConnection] = []
+        self.connect_error: Disconnected | None = None
+        """Why the last attempt to connect failed."""
+        self.is_closed = False
+        self._owner = owner
+        self._url, self._size, self._prepared, self._times = url, size, prepared, times
+        self._on_event = on_event
+        self._long_value_timeouts = LongValueTimeouts(times.long_value_idle, times.settle)
+        self._body_space = body_space
+        self._loop = asyncio.get_running_loop()
+        self._connects: set[asyncio.Task[None]] = set()
+        self._settles: set[asyncio.Task[None]] = set()
+        self._pause = _MIN_PAUSE
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._is_drained = asyncio.Event()
+
+    async def connect(self) -> None:
+        """Open one connection and make it available."""
+        try:
+            connection = await PostgresConnection.connect(
+                self._url,
+                prepared=self._prepared,
+                timeout=self._times.connect,
+                on_lost=self._remove_lost,
+                on_notice=lambda fields: self._observe(PoolEventKind.NOTICE, fields.get("M", "")),
+            )
+        except Disconnected as error:
+            self._connect_failed(error)
+            return
+        self.open.add(connection)
+        connection.long_value_timeouts = self._long_value_timeouts
+        connection.body_space = self._body_space
+        self.connect_error, self._pause = None, _MIN_PAUSE
+        self._owner.share(self._size)
+        connection.opened_at = self._loop.time() - random.random() * self._times.lifetime / 10
+        self._observe(PoolEventKind.CONNECTED)
+        if self.is_closed:
+            self._retire(connection)
+        else:
+            self._make_idle(connection)
+
+    def reap(self) -> None:
+        """Close connections that are idle or old; called by a timer, every third of the idle time."""
+        now = self._loop.time()
+        for connection in list(self.idle):
+            is_idle = now - connection.idle_since > self._times.idle and len(self.open) > 1
+            if is_idle or now - connection.opened_at > self._times.lifetime:
+                self._retire(connection)
+        self._timers["reap"] = self._loop.call_later(self._times.idle / 3, self.reap)
+
+    def take_back(self, connection: PostgresConnection) -> None:
+        """Take a connection back from a caller: make it idle, settle it first, or close it."""
+        if connection.lost is not None:
+            return
+        if not connection.is_settled:
+            task = self._loop.create_task(self._settle(connection))
+            self._settles.add(task)
+            task.add_done_callback(self._settles.discard)
+        elif (
+            self.is_closed
+            or connection.must_retire
+            or self._loop.time() - connection.opened_at > self._times.lifetime
+        ):
+            self._retire(connection)
+        else:
+            self._make_idle(connection)
+
+    async def close(self, grace: float) -> None:
+        """Wait up to `grace` seconds for running transactions, then close every connection."""
+        self.is_closed = True
+        all_connections = list(self.open)
+        for timer in self._timers.values():
+            timer.cancel()
+        for connection in list(self.idle):
+            self._retire(connection)
+        self._note_drained()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._is_drained.wait()
+        for task in (*self._connects, *self._settles):
+            task.cancel()
+        for connection in list(self.open):
+            connection.terminate("the pool is closed")
+        await asyncio.gather(*self._connects, *self._settles, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await asyncio.gather(*(connection.closed() for connection in all_connections))
+
+    def grow(self) -> None:
+        """Open connections for the requests that wait, unless the last attempt failed."""
+        if self.is_closed or self.connect_error is not None:
+            return
+        room = self._size - len(self.open) - len(self._connects)
+        missing = max(self._owner.waiting, not self.open) - len(self._connects)
+        for _ in range(min(room, missing)):
+            self._start_connecting()
+
+    def _make_idle(self, connection: PostgresConnection) -> None:
+        """Make a settled connection available to the next request."""
+        connection.idle_since = self._loop.time()
+        self.idle.append(connection)
+        self._owner.give_up_place(connection)
+        self._owner.serve_waiting()
+
+    async def _settle(self, connection: PostgresConnection) -> None:
+        """Stop what a cancelled caller left running and take the connection back; close it if that takes too long."""
+        try:
+            async with asyncio.timeout(self._times.settle):
+                while left := connection.unanswered:
+                    await connection.cancel()
+                    if (
+                        connection.unanswered == left
+                    ):  # otherwise it has already finished and the next exchange is running
+                        await connection.wait_for_answer()
+                # A cancel request that arrives late cancels this command instead of the next caller's statement.
+                await connection.command(
+                    "reset all" if connection.status == backend_reader.IDLE else "rollback"
+                )
+        except (TimeoutError, OSError, DatabaseError, Disconnected) as error:
+            self._observe(PoolEventKind.DROPPED, str(error) or type(error).__name__)
+            connection.terminate("the connection could not be settled")
+            return
+        self._observe(PoolEventKind.CANCELLED)
+        if connection.is_settled:
+            self.take_back(connection)
+        else:
+            connection.terminate("the connection could not be settled")
+
+    def _start_connecting(self) -> None:
+        task = self._loop.create_task(self.connect())
+        self._connects.add(task)
+        task.add_done_callback(self._connected)
+
+    def _connected(self, task: asyncio.Task[None]) -> None:
+        self._connects.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._connect_failed(Disconnected(str(error)))
+        self._note_drained()
+
+    def _connect_failed(self, error: Disconnected) -> None:
+        """Schedule the next attempt. Without any open connection, waiting callers fail now."""
+        self.connect_error = error
+        self._observe(PoolEventKind.REFUSED, error.message)
+        if self.open:
+            self._owner.share(len(self.open))
+        else:
+            self._owner.fail_waiting(error)
+        if not self.is_closed and "retry" not in self._timers:
+            self._timers["retry"] = self._loop.call_later(self._pause * random.uniform(0.8, 1.2), self._retry)
+            self._pause = min(self._pause * 2, _MAX_PAUSE)
+
+    def _retry(self) -> None:
+        del self._timers["retry"]
+        if not self._connects and (self._owner.waiting or not self.open):
+            self._start_connecting()
+        elif self.open:
+            self.connect_error = None
+
+    def _remove_lost(self, connection: PostgresConnection) -> None:
+        """Remove a lost connection from the lists."""
+        if connection not in self.open:
+            return
+        self.open.discard(connection)
+        if connection in self.idle:
+            self.idle.remove(connection)
+        if not self.is_closed and connection.lost is not None:
+            self._observe(PoolEventKind.LOST, connection.lost.message)
+        self._owner.give_up_place(connection)
+        if self.connect_error is not None and not self.open:
+            self._owner.fail_waiting(self.connect_error)
+        self._owner.serve_waiting()
+        self.grow()
+        self._note_drained()
+
+    def _retire(self, connection: PostgresConnection) -> None:
+        """Close an unused connection."""
+        self.open.discard(connection)
+        if connection in self.idle:
+            self.idle.remove(connection)
+        self._owner.give_up_place(connection)
+        connection.close()
+        self._observe(PoolEventKind.RETIRED)
+        if self._owner.waiting:
+            self._owner.serve_waiting()
+            self.grow()
+        self._note_drained()
+
+    def _note_drained(self) -> None:
+        if self.is_closed and not self.open and not self._connects:
+            self._is_drained.set()
+
+    def _observe(self, kind: PoolEventKind, message: str = "") -> None:
+        if self._on_event is not None:
+            self._on_event(PoolEvent(kind, message))

@@ -1,0 +1,122 @@
+"""Messages that the client sends to Postgres, as pure functions from values to bytes.
+
+    P Parse  B Bind  D Describe  E Execute  C Close  S Sync  Q Query  X Terminate
+
+A message is a type byte, its length as four bytes (the length counts itself), and the body. A statement is prepared
+once by Parse; each execution is Bind and Execute. Parameters are sent as text of unspecified type, so the server
+infers their types as it does for quoted literals. `postgres_connection.py` describes how messages are pipelined.
+
+Source: PostgreSQL, "Frontend/Backend Protocol", 3.0.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from struct import Struct
+
+from workers.database.errors import DatabaseError, unstorable_text
+
+SYNC = b"S\0\0\0\4"
+TERMINATE = b"X\0\0\0\4"
+
+_EXECUTE = b"E\0\0\0\x09\0\0\0\0\0"
+_NULL = b"\xff\xff\xff\xff"
+_ALL_TEXT = b"\0\0"
+_MAX_PARAMETERS = 65535
+
+_pack_size = Struct("!i").pack
+_pack_count = Struct("!H").pack
+
+
+def parse(name: bytes, text: str) -> bytes:
+    """Return Parse, which prepares `text` under a name (b"" is the unnamed statement). Raises: as `encoded`."""
+    return _message(b"P", b"%b\0%b\0\0\0" % (name, encoded(text)))
+
+
+def describe(name: bytes) -> bytes:
+    """Return Describe for a prepared statement."""
+    return _message(b"D", b"S%b\0" % name)
+
+
+def close(name: bytes) -> bytes:
+    """Return Close for a prepared statement."""
+    return _message(b"C", b"S%b\0" % name)
+
+
+def query(text: str) -> bytes:
+    """Return a simple Query. The server ends its answer with ReadyForQuery, without a Sync. Raises: as `encoded`."""
+    return _message(b"Q", encoded(text) + b"\0")
+
+
+def bind_head(name: bytes) -> bytes:
+    """Return the start of a Bind body: the unnamed portal, the statement's name, all parameters in text format."""
+    return b"\0%b\0\0\0" % name
+
+
+def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT) -> bytes:
+    """Return Bind and Execute for a prepared statement and its parameters.
+
+    Raises: DatabaseError if a parameter contains a NUL byte or there are more than 65535 of them.
+    """
+    parts = [head, _counted(len(params))]
+    for value in params:
+        if value is None:
+            parts.append(_NULL)
+        elif 0 in value:
+            raise unstorable_text()
+        else:
+            parts += (_pack_size(len(value)), value)
+    parts.append(formats)
+    body = b"".join(parts)
+    return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
+
+
+def run_pairs(head: bytes, pairs: Sequence[tuple[str, str]]) -> bytes:
+    """Return Bind and Execute with the parameters name, value, name, value... of settings. Raises: as `run`."""
+    parts = [head, _counted(2 * len(pairs))]
+    try:
+        for name, text in pairs:
+            value = text.encode()
+            if 0 in value:
+                raise unstorable_text()
+            parts += (_sized(name), _pack_size(len(value)), value)
+    except UnicodeEncodeError:
+        raise unstorable_text() from None
+    parts.append(_ALL_TEXT)
+    body = b"".join(parts)
+    return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
+
+
+@lru_cache(maxsize=1024)
+def _sized(text: str) -> bytes:
+    """Return a parameter as Bind encodes it: length, then text."""
+    value = encoded(text)
+    return _pack_size(len(value)) + value
+
+
+def result_formats(columns: int, binary: Iterable[int]) -> bytes:
+    """Return the result formats of Bind: binary for the columns in `binary`, text for all others."""
+    chosen = frozenset(binary)
+    return _pack_count(columns) + b"".join(
+        b"\0\1" if index in chosen else _ALL_TEXT for index in range(columns)
+    )
+
+
+def encoded(text: str) -> bytes:
+    """Return a text in UTF-8. Raises: DatabaseError if Postgres cannot store it (a NUL, half a surrogate pair)."""
+    try:
+        value = text.encode()
+    except UnicodeEncodeError:
+        raise unstorable_text() from None
+    if 0 in value:
+        raise unstorable_text()
+    return value
+
+
+def _counted(count: int) -> bytes:
+    if count > _MAX_PARAMETERS:
+        raise DatabaseError("54000", f"a statement cannot have more than {_MAX_PARAMETERS} parameters")
+    return _pack_count(count)
+
+
+def _message(kind: bytes, body: bytes) -> bytes:
+    return b"%b%b%b" % (kind, _pack_size(len(body) + 4), body)

@@ -1,0 +1,1 @@
+"""Single sessions outside the connection pool: superuser sessions, throwaway logins, the leader's session, scripts."""

@@ -1,0 +1,1 @@
+"""One transaction on one connection: settings, statements, commit or rollback."""

@@ -1,0 +1,109 @@
+"""A transaction whose next statement depends on the result of the last one and on work done in between.
+
+    async with pool.transaction(settings) as transaction:
+        user = await transaction.one("select ... where email = $1", UserRow, email)
+        ...                                   # hash a password, call another service
+        await transaction.run(Statement(...), Statement(...))
+
+The settings travel with the first statements; the end is a write of its own. The end of the block commits; an exception
+rolls back and is raised on. A connection is occupied from the first statement to the end, so slow work belongs before or
+after the block.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from broker.observability.tracing import STATE
+from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
+from workers.database.transactions.open_transaction import roll_back_if_open, run_more
+from workers.database.transactions.perform import perform_open
+from workers.database.transactions.sql_span import in_sql_span
+
+T = TypeVar("T")
+
+Value = str | bytes | int | bool | None
+"""A parameter. It is sent as text, which Postgres converts to the type that the statement expects there."""
+
+
+class Transaction:
+    """One transaction; `acquire` returns its connection when the first statement needs it."""
+
+    def __init__(
+        self, acquire: Callable[[], Awaitable[PostgresConnection]], settings: Sequence[tuple[str, str]]
+    ) -> None:
+        self.connection: PostgresConnection | None = None
+        """The connection, once the first statement has acquired it."""
+        self._acquire = acquire
+        self._settings = settings
+
+    async def run(self, *statements: Statement) -> list[Rows]:
+        """Run statements in one write and return the rows of each. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        if self.connection is not None:
+            running = run_more(self.connection, statements)
+        else:
+            self.connection = await self._acquire()
+            spec = TransactionSpec(self._settings, statements, end=TransactionEnd.DECIDE)
+            running = perform_open(self.connection, spec)
+        if STATE.tracing is not None:
+            running = in_sql_span(STATE.tracing, statements, running)
+        return await running
+
+    async def rows(self, text: str, *values: Value) -> Rows:
+        """Run one statement and return its rows. Raises: as `run`."""
+        return (await self.run(statement(text, *values)))[0]
+
+    async def one(self, text: str, kind: type[T], *values: Value) -> T | None:
+        """Run a statement whose rows are one JSON value each; return the first as `kind`, None without rows.
+
+        Raises: as `run`; msgspec.ValidationError if the value is not a `kind`.
+        """
+        return decode_first(await self.rows(text, *values), kind)
+
+    async def all(self, text: str, kind: type[T], *values: Value) -> list[T]:
+        """Run a statement whose rows are one JSON value each; return all. Raises: as `one`."""
+        rows = await self.rows(text, *values)
+        return [msgspec.json.decode(row[0] or b"null", type=kind) for row in rows]
+
+    async def commit(self) -> None:
+        """Commit. Raises: DatabaseError, Disconnected."""
+        if self.connection is None:
+            return
+        running = self.connection.command("commit")
+        if STATE.tracing is not None:
+            running = in_sql_span(STATE.tracing, (Statement("commit"),), running)
+        reply = await running
+        if reply.error is not None:
+            await roll_back_if_open(self.connection)
+            raise reply.error
+        if reply.tag != b"COMMIT":
+            raise transaction_changed()
+
+    async def roll_back(self) -> None:
+        """Roll back. A statement that is still running is stopped by the pool when it takes the connection back."""
+        if self.connection is not None and not self.connection.is_busy:
+            await roll_back_if_open(self.connection)
+
+
+def statement(text: str, *values: Value) -> Statement:
+    """Return a statement for `Transaction.run`."""
+    return Statement(text, [encoded(value) for value in values])
+
+
+def decode_first(rows: Rows, kind: type[T]) -> T | None:
+    """Return the first of rows that are one JSON value each; None without rows. Raises: msgspec.ValidationError."""
+    if not rows or rows[0][0] is None:
+        return None
+    return msgspec.json.decode(rows[0][0], type=kind)
+
+
+def encoded(value: Value) -> bytes | None:
+    """Return a parameter in Postgres' text format."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    return str(value).encode()

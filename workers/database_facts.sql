@@ -1,0 +1,48 @@
+-- Statements of database_facts.py, in a session whose search path is pg_catalog.
+
+-- name: facts
+select pg_catalog.json_build_object(
+  'version', pg_catalog.current_setting('server_version_num')::int,
+  'wal_level', pg_catalog.current_setting('wal_level'),
+  'now', pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()),
+  'slots_free', pg_catalog.current_setting('max_replication_slots')::int
+    - (select pg_catalog.count(*) from pg_catalog.pg_replication_slots),
+  'sessions', (select pg_catalog.count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend'),
+  'max_sessions', pg_catalog.current_setting('max_connections')::int,
+  'slot', (
+    select pg_catalog.json_build_object(
+      'held_bytes', coalesce((pg_catalog.pg_current_wal_lsn() - restart_lsn)::int8, 0),
+      'active', active, 'lost', coalesce(wal_status, '') = 'lost'
+    )
+    from pg_catalog.pg_replication_slots where slot_name = $1
+  )
+)::text
+
+-- name: replacement
+-- Databases that a restore or reset created or set aside (project/replace_database.py), and whether it still runs: its session on template1
+-- holds the lock. $1: their names, $2: number of the lock.
+select
+  array(
+    select d.datname::pg_catalog.text from pg_catalog.pg_database as d
+    where d.datname = any($1::pg_catalog.text[]) order by d.datname) as left_over,
+  exists (
+    select from pg_catalog.pg_locks as l
+    where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+      and l.objid = $2::pg_catalog.int8::pg_catalog.oid and l.classid = 0::pg_catalog.oid
+      and l.database = (select d.oid from pg_catalog.pg_database as d where d.datname = 'template1')) as is_running
+
+-- name: copies_cluster
+-- Whether role postgres, which may replicate, is let in for a physical copy of the whole server. Only a superuser may ask.
+select exists (
+  select from pg_catalog.pg_hba_file_rules as rule
+  where 'replication' = any(rule.database) and rule.auth_method <> 'reject'
+    and ('all' = any(rule.user_name) or 'postgres' = any(rule.user_name))
+) and exists (
+  select from pg_catalog.pg_roles as r where r.rolname = 'postgres' and r.rolreplication and not r.rolsuper
+)
+
+-- name: has_history
+select pg_catalog.to_regclass('headwater.migrations') is not null
+
+-- name: applied
+select series, pg_catalog.max(version) as version from headwater.migrations group by series

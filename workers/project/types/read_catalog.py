@@ -1,0 +1,63 @@
+"""Reads the input of type generation from the system catalogs."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import asyncpg
+import msgspec
+
+from workers.database.schema_cache.catalog import Cardinality, Relationship
+from workers.database.schema_cache.introspect import IntrospectOptions, introspect
+from workers.project.errors import ProjectRejected
+from workers.project.types.model import (
+    TypegenDatabase,
+    TypegenForeignKey,
+    TypegenFunction,
+    TypegenRelation,
+    TypegenType,
+)
+from workers.sql.files import read_statements
+
+_STATEMENTS = read_statements("workers.project.types", "read_catalog.sql")
+
+T = TypeVar("T")
+
+
+async def read_database(connection: asyncpg.Connection, schemas: Sequence[str]) -> TypegenDatabase:
+    """Read schemas. Raises: ProjectRejected if one does not exist; the driver's errors."""
+    names = list(dict.fromkeys(schemas))
+    if missing := [row["wanted"] for row in await connection.fetch(_STATEMENTS["missing"], names)]:
+        raise ProjectRejected(f"There is no schema {', '.join(missing)}.")
+    relations = _decoded(await connection.fetchval(_STATEMENTS["relations"], names), list[TypegenRelation])
+    functions = _decoded(await connection.fetchval(_STATEMENTS["functions"], names), list[TypegenFunction])
+    types = _decoded(await connection.fetchval(_STATEMENTS["types"]), list[TypegenType])
+    catalog = await introspect(connection, IntrospectOptions(tuple(names)), 1)
+    relationships = (item for of_origin in catalog.relationships.values() for item in of_origin)
+    links = [
+        link
+        for relationship in relationships
+        if isinstance(relationship, Relationship) and (link := _link(relationship)) is not None
+    ]
+    return TypegenDatabase(names, relations, functions, {kind.id: kind for kind in types}, links)
+
+
+def _decoded(text: str | None, kind: type[T]) -> T:
+    return msgspec.json.decode(text or "[]", type=kind)
+
+
+def _link(relationship: Relationship) -> TypegenForeignKey | None:
+    """Return a relationship as a foreign key of its origin; None if the target has the key (pure)."""
+    holds_key = relationship.cardinality is Cardinality.MANY_TO_ONE or (
+        relationship.cardinality is Cardinality.ONE_TO_ONE and not relationship.is_parent
+    )
+    if not holds_key or relationship.origin[0] != relationship.target[0]:
+        return None
+    return TypegenForeignKey(
+        schema=relationship.origin[0],
+        relation=relationship.origin[1],
+        name=relationship.constraint,
+        columns=[column for column, _ in relationship.columns],
+        referenced=relationship.target[1],
+        referenced_columns=[other for _, other in relationship.columns],
+        is_one_to_one=relationship.cardinality is Cardinality.ONE_TO_ONE,
+    )

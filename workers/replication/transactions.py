@@ -1,0 +1,175 @@
+"""Assembles the messages of transactions into drafts: what one transaction did to one table, in pieces of bounded size.
+
+Pure, and the same for the same log: where a piece ends depends on nothing but the messages, so that after a crash the same
+pieces get the same numbers again. All tables of a transaction are cut at the same time: when they have `MAX_CHANGES` changes or
+`MAX_BYTES` bytes of log together. Values are converted later (tables.py), and not at all for what was published before.
+
+Whether the schema changed in a transaction is known at its end. Pieces that are complete before are marked as if it had: then
+the edges query the schema once more, which is always correct.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from schemas.changes import ChangeKind
+from workers.replication.pgoutput import (
+    UNCHANGED,
+    BeginMessage,
+    CommitMessage,
+    Decoded,
+    DeleteMessage,
+    InsertMessage,
+    LoggedRelation,
+    LogicalMessage,
+    Row,
+    TruncateMessage,
+    UpdateMessage,
+)
+
+MAX_CHANGES = 500
+MAX_BYTES = 128 * 1024
+MARK_PREFIX, MARK = "headwater", b"schema"
+MESSAGES_TABLE = ("realtime", "messages")
+"""The table whose rows are broadcasts."""
+
+
+@dataclass(slots=True)
+class LoggedChange:
+    """One change of one row, before its values are converted."""
+
+    kind: ChangeKind
+    new: Row | None
+    old: Row | None
+    size: int
+
+
+@dataclass(slots=True)
+class TableDraft:
+    """What one transaction did to one table, or a piece of it."""
+
+    relation: LoggedRelation
+    lsn: int
+    committed_at: int
+    number: int = 0
+    schema_lsn: int = 0
+    changes: list[LoggedChange] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnd:
+    """The end of a transaction: `end` may be confirmed once everything before it is published. `is_marked`: the transaction
+    changed the schema."""
+
+    end: int
+    is_marked: bool
+
+
+class TransactionAssembler:
+    """Assembles messages. `schema_lsn` is a position at or after the last known change of the schema."""
+
+    def __init__(self, schema_lsn: int) -> None:
+        self._schema_lsn = schema_lsn
+        self._relations: dict[int, LoggedRelation] = {}
+        self._begin: BeginMessage | None = None
+        self._is_marked = False
+        self._number = 0
+        self._open: dict[int, TableDraft] = {}
+        self._count = self._bytes = 0
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a transaction has started and not ended."""
+        return self._begin is not None
+
+    def take(self, message: Decoded, size: int) -> Iterator[TableDraft | TransactionEnd]:
+        """Add the next message, of `size` bytes; yield what is complete with it."""
+        match message:
+            case BeginMessage():
+                self._begin, self._is_marked, self._number = message, False, 0
+            case CommitMessage():
+                yield from self._end(message)
+            case LoggedRelation():
+                yield from self._learn(message)
+            case LogicalMessage(is_transactional=True, prefix=prefix, content=content):
+                self._is_marked |= prefix == MARK_PREFIX and content == MARK
+            case InsertMessage() | UpdateMessage() | DeleteMessage():
+                relation = self._relations[message.relation]
+                yield from self._add(relation, _change(message, relation, size))
+            case TruncateMessage():
+                for oid in message.relations:
+                    yield from self._add(
+                        self._relations[oid], LoggedChange(ChangeKind.TRUNCATE, None, None, size)
+                    )
+
+    def _learn(self, relation: LoggedRelation) -> Iterator[TableDraft]:
+        """Remember a table; cut first if an ALTER in the same transaction changed its columns."""
+        before = self._relations.get(relation.oid)
+        self._relations[relation.oid] = relation
+        if before != relation and relation.oid in self._open:
+            yield from self._cut()
+
+    def _add(self, relation: LoggedRelation, change: LoggedChange) -> Iterator[TableDraft]:
+        assert self._begin is not None
+        if self._count and self._bytes + change.size > MAX_BYTES:
+            yield from self._cut()
+        draft = self._open.get(relation.oid)
+        if draft is None:
+            draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at)
+            self._open[relation.oid] = draft
+        draft.changes.append(change)
+        self._count += 1
+        self._bytes += change.size
+        if self._count >= MAX_CHANGES:
+            yield from self._cut()
+
+    def _cut(self, schema_lsn: int | None = None) -> Iterator[TableDraft]:
+        assert self._begin is not None
+        drafts, self._open = list(self._open.values()), {}
+        self._count = self._bytes = 0
+        for draft in drafts:
+            draft.number = self._number
+            draft.schema_lsn = self._begin.lsn if schema_lsn is None else schema_lsn
+            self._number += (
+                1 if (draft.relation.schema, draft.relation.name) != MESSAGES_TABLE else len(draft.changes)
+            )
+            yield draft
+
+    def _end(self, commit: CommitMessage) -> Iterator[TableDraft | TransactionEnd]:
+        if self._is_marked:
+            self._schema_lsn = commit.lsn
+        yield from self._cut(self._schema_lsn)
+        self._begin = None
+        yield TransactionEnd(commit.end, self._is_marked)
+
+
+def _change(
+    message: InsertMessage | UpdateMessage | DeleteMessage, relation: LoggedRelation, size: int
+) -> LoggedChange:
+    match message:
+        case InsertMessage():
+            return LoggedChange(ChangeKind.INSERT, message.new, None, size)
+        case DeleteMessage():
+            old = message.old if message.is_whole else _identity_of(relation, message.old)
+            return LoggedChange(ChangeKind.DELETE, None, old, size)
+    if message.old is None:
+        old_key = _identity_of(relation, message.new) if relation.identity in "di" else None
+        return LoggedChange(ChangeKind.UPDATE, message.new, old_key, size)
+    if message.is_whole:
+        new = [
+            before if cell is UNCHANGED else cell
+            for cell, before in zip(message.new, message.old, strict=True)
+        ]
+        return LoggedChange(ChangeKind.UPDATE, new, message.old, size)
+    old = _identity_of(relation, message.old)
+    new = [
+        before if cell is UNCHANGED and column.is_identity else cell
+        for cell, before, column in zip(message.new, old, relation.columns, strict=True)
+    ]
+    return LoggedChange(ChangeKind.UPDATE, new, old, size)
+
+
+def _identity_of(relation: LoggedRelation, row: Row) -> Row:
+    """Return a row with the columns of the replica identity only: the others are not in the log, and read as NULL."""
+    return [
+        cell if column.is_identity else UNCHANGED for cell, column in zip(row, relation.columns, strict=True)
+    ]

@@ -1,0 +1,145 @@
+"""One term of leadership: the clock, the queues of runs and the senders of requests, until the lead is lost or given
+up.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+
+from broker.nats.connection import NatsConnection
+from broker.observability.observe import observe
+from broker.requests.call import Calls
+from schemas.schedules import Schedule
+from schemas.settings.tree import Settings
+from workers.database.errors import DatabaseError
+from workers.database.sessions.leadership import Leadership, LeadershipLost
+from workers.http_client.client import HttpClient
+from workers.scheduler.function_schedules import FunctionSchedules
+from workers.scheduler.functions import PREFIX as FUNCTION
+from workers.scheduler.functions import FunctionCalls
+from workers.scheduler.http_requests import CHANNEL as WAITING_CHANNEL
+from workers.scheduler.http_requests import HttpExchange
+from workers.scheduler.jobs import Jobs
+from workers.scheduler.net_requests import NetSender
+from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.run_queues import RunQueues
+from workers.scheduler.statements import JOBS
+from workers.scheduler.timetable import DueRun, Timetable
+
+JOBS_CHANNEL, NET_CHANNEL = "headwater_cron", "headwater_net"
+_LOOK_S = 60.0
+"""Maximum sleep while any schedule exists, because the clock of the machine may jump."""
+_SWEEP_S = 3600.0
+_SHARE_OF_DRAIN = 0.5
+
+
+class LeaderTerm:
+    """The work of a leader; `stop` ends it gracefully."""
+
+    def __init__(
+        self,
+        leadership: Leadership,
+        url: str,
+        connection: NatsConnection,
+        calls: Calls,
+        outgoing: HttpClient,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._leadership, self._settings, self._clock = leadership, settings, clock
+        self._jobs = Jobs(leadership, url, settings.scheduler)
+        self._functions = FunctionCalls(leadership, calls, settings)
+        self._of_functions = FunctionSchedules(connection, calls, settings, self._change)
+        self._sender = NetSender(leadership, outgoing, settings.net)
+        self._waiting = HttpExchange(leadership, outgoing, settings.net)
+        self._lines = RunQueues(
+            self._run,
+            at_a_time=settings.scheduler.max_running_jobs,
+            on_drop=lambda due: observe(RunDropped(due.key)),
+        )
+        self._timetable = Timetable()
+        self._wake = asyncio.Event()
+        self._is_changed, self._is_stopping = True, False
+        self._serves_jobs = False
+        self._swept_at = float("-inf")
+
+    def stop(self) -> None:
+        """Start nothing more; `run` returns when the running jobs have finished, or the drain time is over."""
+        self._is_stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises: LeadershipLost, DatabaseError."""
+        await self._leadership.listen(JOBS_CHANNEL, self._change)
+        await self._leadership.listen(NET_CHANNEL, self._sender.wake)
+        await self._leadership.listen(WAITING_CHANNEL, self._waiting.wake)
+        try:
+            await self._leadership.work(
+                self._tick,
+                self._of_functions.follow,
+                self._sender.take_all,
+                self._sender.write_answers,
+                self._sender.sweep,
+                self._waiting.take_all,
+                self._waiting.write_replies,
+            )
+        finally:
+            await self._lines.stop()
+            await self._sender.stop()
+            await self._waiting.stop()
+
+    def _change(self) -> None:
+        self._is_changed = True
+        self._wake.set()
+
+    async def _tick(self) -> None:
+        """Queue what is due and sleep until the next moment; after `stop`, wait for the running jobs."""
+        while not self._is_stopping:
+            self._wake.clear()
+            if self._is_changed:
+                self._is_changed = False
+                self._timetable.update(await self._read(), self._clock())
+            if back_s := self._timetable.set_back(self._clock()):
+                observe(ClockSetBack(round(back_s)))
+            due, missed = self._timetable.take(self._clock())
+            for run in due:
+                self._lines.put(run)
+            for run in missed:
+                observe(RunMissed(run.key, round(self._clock() - run.moment, 1)))
+            await self._sleep()
+        within_s = self._settings.pools.drain_timeout * _SHARE_OF_DRAIN
+        await asyncio.gather(
+            self._lines.finish(within_s), self._sender.finish(within_s), self._waiting.finish(within_s)
+        )
+
+    async def _sleep(self) -> None:
+        moment = self._timetable.next_moment()
+        pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _read(self) -> Mapping[str, Schedule]:
+        """Return all schedules. The first read with jobs takes over from the previous leader."""
+        serves = bool((await self._leadership.ask(JOBS["serves"]))[0]["jobs"])
+        if serves and not self._serves_jobs:
+            observe(SchedulerLeads(await self._jobs.take_over()))
+        self._serves_jobs = serves
+        return {**self._of_functions.schedules, **(await self._jobs.read() if serves else {})}
+
+    async def _run(self, due: DueRun) -> None:
+        runner = self._functions if due.key.startswith(FUNCTION) else self._jobs
+        try:
+            await runner.run(due)
+            await self._sweep_at_times()
+        except DatabaseError:
+            self._change()  # the table may be gone: read the schedules again
+        except LeadershipLost:
+            return
+
+    async def _sweep_at_times(self) -> None:
+        if self._serves_jobs and time.monotonic() >= self._swept_at + _SWEEP_S:
+            self._swept_at = time.monotonic()
+            await self._jobs.sweep()

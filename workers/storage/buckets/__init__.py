@@ -1,0 +1,1 @@
+"""Buckets as rows, their quotas, and how a bucket is emptied."""

@@ -1,0 +1,98 @@
+"""Endpoints that move, copy, and rename folders. Source: docs/reference/storage.md, section 6.7;
+docs/storage-additions.md.
+"""
+
+from schemas.http import Response
+from workers.storage.model.errors import invalid_request, no_such_key
+from workers.storage.model.names_and_sizes import (
+    MOST_KEY_BYTES,
+    cache_control_of,
+    check_header_values,
+    existing_key,
+    parse_key,
+    parse_prefix,
+)
+from workers.storage.objects.rows import ObjectRow
+from workers.storage.requests.body_reader import BodyReader
+from workers.storage.requests.context import StorageContext
+from workers.storage.requests.storage_request import StorageRequest, json_response, message_response
+from workers.storage.uploads import move_and_copy
+from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
+from workers.storage.uploads.move_and_copy import ObjectMove, rename_folder, visible_object, whole_row
+from workers.storage.uploads.upload_headers import header_metadata
+
+
+async def move(context: StorageContext, request: StorageRequest) -> Response:
+    """`POST object/move`; with `sourcePrefix` and `destinationPrefix` it moves a folder with everything in it."""
+    read = request.read()
+    if read.has("sourcePrefix"):
+        return await _folder(context, request, read)
+    await move_and_copy.move(context, request, _way(context, read))
+    return message_response("Successfully moved")
+
+
+async def copy(context: StorageContext, request: StorageRequest) -> Response:
+    """`POST object/copy`."""
+    read = request.read()
+    copies_metadata, replacement = read.flag("copyMetadata", True), read.inner("metadata")
+    cache = replacement.text("cacheControl") if replacement else ""
+    mime_type = replacement.text("mimetype") if replacement else ""
+    way = _way(context, read, *([replacement] if replacement else []))
+    row = await visible_object(context, request, way.bucket, way.key)
+    if way.is_noop:
+        return json_response(await whole_row(context, request, way.bucket, way.key))
+    about = _about(request, row, copies_metadata, cache, mime_type)
+    upload = Upload(
+        way.to_bucket,
+        way.to_key,
+        request.caller,
+        request.caller.subject,
+        request.is_true("x-upsert"),
+        about,
+        row.size,
+    )
+    metadata = (row.metadata or {}) | metadata_of(about, "", row.size) | {"eTag": row.etag}
+    return json_response(await move_and_copy.copy(context, request, row, upload, metadata))
+
+
+def _way(context: StorageContext, read: BodyReader, *others: BodyReader) -> ObjectMove:
+    bucket = read.text("bucketId", needed=True)
+    source, destination = read.text("sourceKey", needed=True), read.text("destinationKey", needed=True)
+    to_bucket = read.text("destinationBucket") or bucket
+    read.check(*others)
+    key = parse_key(destination, is_unicode=context.settings.unicode_keys)
+    return ObjectMove(bucket, existing_key(source), to_bucket, key)
+
+
+def _about(
+    request: StorageRequest, row: ObjectRow, keeps: bool, cache: str, mime_type: str
+) -> ObjectAttributes:
+    """Return the attributes of a copy: those of its source, unless the request replaces them."""
+    robots = str((row.metadata or {}).get("xRobotsTag") or "")
+    if keeps:
+        user_metadata = bytes(row.user_metadata)
+        return ObjectAttributes(
+            row.mime_type, row.cache_control, robots, None if user_metadata == b"null" else user_metadata
+        )
+    about = ObjectAttributes(
+        mime_type or row.mime_type,
+        cache_control_of(cache) if cache else row.cache_control,
+        robots,
+        header_metadata(request),
+    )
+    check_header_values(about.mime_type, about.cache_control)
+    return about
+
+
+async def _folder(context: StorageContext, request: StorageRequest, read: BodyReader) -> Response:
+    bucket = read.text("bucketId", needed=True)
+    source, destination = read.text("sourcePrefix"), read.text("destinationPrefix", needed=True)
+    read.check()
+    folder = parse_prefix(source.rstrip("/")) + "/"
+    to = parse_key(destination.rstrip("/"), is_unicode=context.settings.unicode_keys) + "/"
+    if folder == "/" or to.startswith(folder):
+        raise invalid_request("body/destinationPrefix must NOT be inside of body/sourcePrefix")
+    count = await rename_folder(context, request, bucket, folder, to, MOST_KEY_BYTES)
+    if not count:
+        raise no_such_key()
+    return json_response({"message": "Successfully moved", "count": count})

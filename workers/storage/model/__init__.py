@@ -1,0 +1,1 @@
+"""What every part of storage shares: errors, names, media types, tokens. Pure."""

@@ -1,0 +1,1 @@
+"""Rows of objects, and the headers that describe them."""

@@ -1,0 +1,1 @@
+"""A request to storage: its fields, its identity, and what endpoints work with."""

@@ -1,0 +1,125 @@
+"""What every endpoint of storage works with: settings, database, blob store, token keys, the client of the images pool."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from broker.blobs.store import BlobStore
+from schemas.images.reading import SideLimits
+from schemas.images.transform import Rendered, RenderOrder
+from schemas.keys.secret import Secret
+from schemas.settings.storage import Storage
+from workers.database.transactions.interactive import statement
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.model import TransactionEnd, Statement, TransactionSpec
+from workers.database.protocol.rows import Rows
+from workers.storage.model.s3_keyring import S3Keyring
+from workers.storage.model.signed_urls import UrlSigner
+from workers.storage.model.upload_tickets import TicketSealer
+from workers.storage.requests.identity import SessionSettings, StorageIdentity, role_settings
+
+T = TypeVar("T")
+
+
+class Renderer(Protocol):
+    """Renders an image, and returns what is stored under the order's key."""
+
+    def __call__(
+        self, order: RenderOrder, request_id: str, budget_ms: int, client: str = ""
+    ) -> Awaitable[Rendered]:
+        """Render; count a new rendition for `client`, if it is set. Raises: ApiError of the images pool, or 429."""
+        ...
+
+
+class ShieldedTasks:
+    """Tasks that are completed even if the request that started them is cancelled."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await a task that cancellation of the request does not cancel."""
+        return await asyncio.shield(self.start(work))
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a background task."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def close(self, grace_s: float = 5.0) -> None:
+        """Wait `grace_s` for the running tasks, then cancel the rest."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=grace_s)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieve the error: the awaiting request, if any, gets it through shield()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageContext:
+    """The settings of storage and the clients that endpoints use."""
+
+    settings: Storage
+    database: ConnectionPool
+    blobs: BlobStore
+    signer: UrlSigner
+    tickets: TicketSealer
+    render: Renderer
+    clock: Callable[[], float] = field(default=time.time)
+    tasks: ShieldedTasks = field(default_factory=ShieldedTasks)
+    keyring: S3Keyring = field(default_factory=S3Keyring)
+    """The secrets that verify signatures of S3 clients."""
+
+    @property
+    def side_limits(self) -> SideLimits:
+        """Return the limits of the sides of renditions."""
+        image_settings = self.settings.image_transformation
+        return SideLimits(image_settings.limit_min_size, image_settings.limit_max_size)
+
+    async def run(self, settings: SessionSettings, *statements: Statement) -> list[Rows]:
+        """Run statements in one transaction, one round trip. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        return await self.database.run(TransactionSpec(settings, statements))
+
+    async def probe(self, settings: SessionSettings, *statements: Statement) -> list[Rows]:
+        """Run statements in a transaction that is rolled back. Raises: as `run`."""
+        return await self.database.run(TransactionSpec(settings, statements, end=TransactionEnd.ROLLBACK))
+
+
+def switch_role(identity: StorageIdentity) -> Statement:
+    """Return the statement that changes the role and the claims for the rest of a transaction."""
+    values: Sequence[tuple[str, str]] = role_settings(identity)
+    calls = ", ".join(f"pg_catalog.set_config(${2 * i + 1}, ${2 * i + 2}, true)" for i in range(len(values)))
+    return statement(f"select {calls}", *(text for pair in values for text in pair))
+
+
+def build_context(
+    settings: Storage,
+    secret: Secret,
+    database: ConnectionPool,
+    blobs: BlobStore,
+    render: Renderer,
+    *,
+    clock: Callable[[], float] = time.time,
+    keyring: S3Keyring | None = None,
+) -> StorageContext:
+    """Build the context. `secret` is the one that signs the project's access tokens."""
+    key = secret.reveal().encode()
+    return StorageContext(
+        settings,
+        database,
+        blobs,
+        UrlSigner(key, clock),
+        TicketSealer(key),
+        render,
+        clock,
+        keyring=keyring or S3Keyring(),
+    )

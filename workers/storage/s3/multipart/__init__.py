@@ -1,0 +1,1 @@
+"""S3 multipart uploads: create, upload parts, complete, abort, list."""

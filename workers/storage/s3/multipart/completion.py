@@ -1,0 +1,183 @@
+"""CompleteMultipartUpload: join the parts to one object. Memory stays flat; the MD5 of all bytes is the ETag.
+
+    check the listed parts against the stored ones -> join them into a new blob -> one transaction that locks the upload's
+    row: move the blob to its place, write the object's row, delete the upload's row
+
+Two completions may race, and object stores write a blob directly to its final place. So each attempt has a version, and
+a blob, of its own: the loser must not overwrite or delete the winner's blob. The loser finds that the upload's row is
+gone, deletes its blob and returns the winner's object, which it recognizes because the first half of the version is the
+first half of the upload's id. The work continues if the client disconnects.
+Source: docs/reference/storage.md, sections 10 and 11.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Sequence
+from uuid import UUID
+
+from broker.blobs import blob_names
+from broker.blobs.errors import BlobMissing, BlobStoreDown
+from broker.blobs.model import StagedBlob
+from schemas.http import Response
+from schemas.numbers import parse_whole_number
+from workers.database.errors import DatabaseError
+from workers.database.transactions.interactive import statement
+from workers.storage.model.errors import StorageError
+from workers.storage.model.names_and_sizes import existing_key
+from workers.storage.requests.context import StorageContext, switch_role
+from workers.storage.requests.identity import SERVICE
+from workers.storage.s3.multipart.uploads import (
+    MOST_PARTS,
+    SQL,
+    PendingUpload,
+    UploadedPart,
+    parts_of,
+    pending_upload,
+    upload_id,
+)
+from workers.storage.s3.protocol import xml
+from workers.storage.s3.protocol.errors import S3Error, invalid_part, malformed_xml, no_such_upload
+from workers.storage.s3.protocol.request import S3Request
+from workers.storage.uploads.model import metadata_of
+from workers.storage.uploads.move_and_copy import is_surely_unwritten, visible_object
+from workers.storage.uploads.rows import policy_probe, try_out, write_row
+
+_MOST_NUMBER = 10**9
+
+
+async def complete(context: StorageContext, request: S3Request) -> Response:
+    """CompleteMultipartUpload; an empty body means all stored parts."""
+    listed = read_parts(request.storage_request.body)
+    try:
+        pending = await pending_upload(context, request)
+    except S3Error as error:
+        if error.code != "NoSuchUpload":
+            raise
+        return _completed(request, await _existing_object(context, request))
+    parts = chosen_parts(listed, await parts_of(context, request, pending.id))
+    if sum(part.size for part in parts) > pending.most:
+        raise pending.refusal
+    return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+
+
+def read_parts(body: bytes) -> list[tuple[int, str]]:
+    """Read numbers and ETags of the listed parts, in ascending order. Raises: S3Error."""
+    if not body.strip():
+        return []
+    listed: list[tuple[int, str]] = []
+    for node in xml.read(body, "CompleteMultipartUpload").all("Part"):
+        number = parse_whole_number((node.value("PartNumber") or "").strip(), most=_MOST_NUMBER)
+        etag = node.value("ETag")
+        if number is None or etag is None:
+            raise malformed_xml()
+        listed.append((number, etag.strip().strip('"').lower()))
+    numbers = [number for number, _ in listed]
+    if numbers != sorted(set(numbers)):
+        message = "The list of parts was not in ascending order. The parts list must be specified in order by part number."
+        raise S3Error("InvalidPartOrder", message)
+    if len(listed) > MOST_PARTS:
+        raise malformed_xml()
+    return listed
+
+
+def chosen_parts(listed: Sequence[tuple[int, str]], came: Sequence[UploadedPart]) -> list[UploadedPart]:
+    """Return the listed parts, or all parts for an empty list. Raises: S3Error (InvalidPart)."""
+    if not came:
+        raise invalid_part()
+    by_number = {part.number: part for part in came}
+    if not listed:
+        return list(came)
+    parts = [by_number.get(number) for number, _ in listed]
+    for part, (_, etag) in zip(parts, listed, strict=True):
+        if part is None or part.etag != etag:
+            raise invalid_part()
+    return [part for part in parts if part is not None]
+
+
+async def _complete(
+    context: StorageContext, request: S3Request, pending: PendingUpload, parts: Sequence[UploadedPart]
+) -> str:
+    """Create the object and return its ETag.
+
+    Raises: S3Error, StorageError, BlobStoreDown, DatabaseError and its siblings.
+    """
+    version = attempt_version(pending.id)
+    place = blob_names.blob(pending.upload.bucket, version)
+    places = [blob_names.part(pending.id, part.number, part.version) for part in parts]
+    try:
+        staged = await context.blobs.join(places, place)
+    except BlobMissing:  # another request completed or aborted the upload, or replaced a part
+        return await _existing_object(context, request, invalid_part())
+    try:
+        is_written = await _write(context, request, pending, staged, version)
+    except (DatabaseError, StorageError) as error:  # after other failures the row may have been written
+        if is_surely_unwritten(error):
+            await _discard(context, staged)
+        raise
+    if not is_written:
+        await _discard(context, staged)
+        return await _existing_object(context, request)
+    with contextlib.suppress(BlobStoreDown):  # then the sweep removes the parts
+        await context.blobs.forget(pending.id)
+    return f'"{staged.md5}"'
+
+
+def attempt_version(id: str) -> str:
+    """Return a unique version: the first 64 bits of the upload's id, and 64 random bits."""
+    return str(UUID(int=UUID(id).int >> 64 << 64 | secrets.randbits(64), version=4))
+
+
+def is_version_of(version: str | None, id: str) -> bool:
+    """Return whether an object with this version was made from the upload."""
+    try:
+        return UUID(version or "").int >> 64 == UUID(id).int >> 64
+    except ValueError:
+        return False
+
+
+async def _discard(context: StorageContext, staged: StagedBlob) -> None:
+    with contextlib.suppress(BlobStoreDown):  # then the sweep removes it
+        await context.blobs.discard(staged)
+
+
+async def _write(
+    context: StorageContext, request: S3Request, pending: PendingUpload, staged: StagedBlob, version: str
+) -> bool:
+    """Write the object's row and delete the upload's row; return False if the upload is gone."""
+    upload = pending.upload
+    metadata = metadata_of(upload.attributes, staged.md5, staged.size)
+    async with context.database.transaction(request.storage_request.as_caller()) as transaction:
+        await try_out(transaction, policy_probe(upload, upload.key))
+        _, there = await transaction.run(switch_role(SERVICE), statement(SQL["lock"], pending.id))
+        if not there:
+            return False
+        await context.blobs.promote(staged)
+        await write_row(transaction, upload, upload.key, version, metadata)
+        await transaction.run(statement(SQL["end"], pending.id))
+    return True
+
+
+async def _existing_object(
+    context: StorageContext, request: S3Request, otherwise: S3Error | None = None
+) -> str:
+    """Return the ETag of the object that this upload has become. Raises: S3Error if that object does not exist."""
+    try:
+        row = await visible_object(
+            context, request.storage_request, request.bucket, existing_key(request.key)
+        )
+    except StorageError:
+        raise otherwise or no_such_upload() from None
+    if not is_version_of(row.version, upload_id(request)):
+        raise otherwise or no_such_upload()
+    return row.etag
+
+
+def _completed(request: S3Request, etag: str) -> Response:
+    location = f"/{request.bucket}/{request.key}"
+    items: list[xml.Item] = [
+        ("Location", location),
+        ("Bucket", request.bucket),
+        ("Key", request.key),
+        ("ETag", etag),
+    ]
+    return xml.xml_response("CompleteMultipartUploadResult", items)

@@ -1,0 +1,1 @@
+"""The S3 protocol: requests, signatures, headers, XML, errors."""

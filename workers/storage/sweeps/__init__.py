@@ -1,0 +1,1 @@
+"""Background removal of bytes and rows that are not needed any more."""

@@ -1,0 +1,1 @@
+"""Writes of objects: uploads, moves and copies."""

@@ -1,0 +1,196 @@
+"""Uploads in one request, in two steps around the bytes: grant, then commit.
+
+    grant    read the bucket's rules, try the policies and roll back -> `UploadGrant`: where the bytes go, at most how many
+    commit   the same checks with the final metadata, then the row as the service role, which switches the version
+
+Each step is one round trip. No transaction is open while bytes arrive. The ticket that connects both steps holds the
+granted version, the caller and the bucket's rules. The commit writes the row only if those rules are unchanged;
+otherwise, or if no row was written, it runs again statement by statement to find the reason. A policy that changed in
+between applies.
+
+A trigger moves the replaced version to the tombstones, so a rollback never loses bytes.
+Source: docs/reference/storage.md, sections 6.1, 6.2, 6.9 and 11.
+"""
+
+from uuid import uuid4
+
+from schemas.blobs import BlobReference, StoredBody, UploadGrant
+from schemas.http import Response
+from workers.database.errors import DatabaseError
+from workers.database.transactions.interactive import statement
+from workers.database.transactions.model import TransactionSpec
+from workers.storage.buckets.rows import SQL as BUCKETS
+from workers.storage.buckets.rows import BucketRules, decode_rules, read_rules, read_rules_with_room
+from workers.storage.model.errors import (
+    StorageError,
+    aborted,
+    invalid_signature,
+    too_large,
+)
+from workers.storage.model.names_and_sizes import UploadRules, parse_key
+from workers.storage.model.upload_tickets import UploadTicket
+from workers.storage.requests.context import StorageContext, switch_role
+from workers.storage.requests.identity import SERVICE, settings_for
+from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.uploads.model import (
+    Metadata,
+    Upload,
+    limit_by_quota,
+    metadata_of,
+    name_of,
+    size_limit_of,
+    too_long_error,
+)
+from workers.storage.uploads.rows import (
+    decode_written,
+    lock_statement,
+    policy_probe,
+    put_statement,
+    try_out,
+    within_savepoint,
+)
+
+_ISOLATION = "read committed"
+"""Set explicitly, so that savepoint and commit travel in the same round trip."""
+
+
+async def grant(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
+    """Return where the bytes go. Raises: StorageError; DatabaseError and its siblings."""
+    name = name_of(context, upload)
+    rules, refusal = await _try_policies(context, request, upload, name)
+    most = size_limit_of(context, rules, upload)
+    length = None if upload.is_form else upload.length
+    if length is not None and length > most:
+        raise too_large()
+    if isinstance(name, StorageError):
+        raise name
+    if refusal is not None:
+        raise refusal
+    most = limit_by_quota(rules, most)
+    version = str(uuid4())
+    ticket = UploadTicket(
+        upload.bucket,
+        name,
+        version,
+        upload.is_upsert,
+        upload.identity.role,
+        upload.owner_id or "",
+        rules.key,
+    )
+    upload_grant = UploadGrant(BlobReference(upload.bucket, version), int(most), context.tickets.seal(ticket))
+    return Response(200, wanted=upload_grant)
+
+
+async def _try_policies(
+    context: StorageContext, request: StorageRequest, upload: Upload, name: str | StorageError
+) -> tuple[BucketRules, DatabaseError | None]:
+    """Read the bucket's rules and try the policies in one round trip; return the rules, and the policies' error."""
+    if isinstance(name, StorageError):
+        return await read_rules(context, request, upload.bucket), None
+    try:
+        rules_rows, *_ = await context.probe(
+            request.as_service(),
+            statement(BUCKETS["rules_for"], upload.bucket, name),
+            switch_role(upload.identity),
+            policy_probe(upload, name),
+        )
+    except (
+        DatabaseError
+    ) as error:  # errors of the rules come first, and the failed transaction did not return them
+        return await read_rules(context, request, upload.bucket), error
+    return decode_rules(rules_rows), None
+
+
+async def commit(
+    context: StorageContext, request: StorageRequest, upload: Upload, stored: StoredBody
+) -> dict[str, object]:
+    """Write the row of an object whose bytes have arrived, and return its columns.
+
+    It is shielded from cancellation. Raises: as `grant`, and then nothing was written.
+    """
+    ticket = context.tickets.open(stored.ticket)
+    key = parse_key(upload.key, is_unicode=context.settings.unicode_keys)
+    granted = (ticket.bucket, ticket.key, ticket.is_upsert, ticket.role, ticket.subject)
+    # Danger: without this comparison a ticket for one object, or of another caller, could write this one.
+    if granted != (upload.bucket, key, upload.is_upsert, upload.identity.role, upload.owner_id or ""):
+        raise invalid_signature()
+    if stored.is_too_long:
+        raise await _too_long(context, request, upload, key)
+    if not stored.is_complete:
+        raise aborted()
+    metadata = metadata_of(upload.attributes, stored.md5, stored.size)
+    # Shielded: cancelled in the middle of the COMMIT it would be unknown whether the object exists.
+    return await context.tasks.run(_commit(context, request, upload, key, ticket, metadata, stored.size))
+
+
+async def _too_long(
+    context: StorageContext, request: StorageRequest, upload: Upload, key: str
+) -> StorageError:
+    """Return the error for the limit that the bytes exceeded: the size limit, or a quota."""
+    rules = await read_rules_with_room(context, request, upload.bucket, key)
+    return too_long_error(rules, size_limit_of(context, rules, upload))
+
+
+async def _commit(
+    context: StorageContext,
+    request: StorageRequest,
+    upload: Upload,
+    key: str,
+    ticket: UploadTicket,
+    metadata: Metadata,
+    size: int,
+) -> dict[str, object]:
+    """Write the row in one round trip if the rules are unchanged; otherwise, or if no row was written, run
+    `_commit_stepwise`.
+    """
+    is_known = ticket.rules is not None and _is_within(context, ticket.rules, upload, size)
+    if is_known:
+        settings, write = (
+            _settings(request, upload),
+            put_statement(upload, key, ticket.version, metadata, ticket.rules),
+        )
+        statements = (
+            *within_savepoint(policy_probe(upload, key)),
+            switch_role(SERVICE),
+            lock_statement(upload.bucket, key),
+            write,
+        )
+        *_, rows = await context.database.run(TransactionSpec(settings, statements, isolation=_ISOLATION))
+        if rows:
+            return decode_written(rows)
+    return await _commit_stepwise(context, request, upload, key, ticket.version, metadata, size)
+
+
+def _is_within(context: StorageContext, rules: UploadRules, upload: Upload, size: int) -> bool:
+    """Return whether the granted rules allow an upload; `_commit_stepwise` reports why the current ones do not."""
+    try:
+        return size <= size_limit_of(context, rules, upload)
+    except StorageError:
+        return False
+
+
+async def _commit_stepwise(
+    context: StorageContext,
+    request: StorageRequest,
+    upload: Upload,
+    key: str,
+    version: str,
+    metadata: Metadata,
+    size: int,
+) -> dict[str, object]:
+    """Write the row under the current rules, statement by statement. Raises: StorageError with the reason."""
+    async with context.database.transaction(_settings(request, upload)) as transaction:
+        await try_out(transaction, policy_probe(upload, key))
+        _, rules_rows, _, rows = await transaction.run(
+            switch_role(SERVICE),
+            statement(BUCKETS["rules"], upload.bucket),
+            lock_statement(upload.bucket, key),
+            put_statement(upload, key, version, metadata),
+        )
+        if size > size_limit_of(context, decode_rules(rules_rows), upload):
+            raise too_large()
+        return decode_written(rows)
+
+
+def _settings(request: StorageRequest, upload: Upload) -> list[tuple[str, str]]:
+    return settings_for(upload.identity, request.http, request.operation)
