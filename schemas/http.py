@@ -7,7 +7,7 @@ body of up to `INLINE_LIMIT` bytes is part of the message. A longer one follows 
 
 from msgspec import Struct
 
-from schemas.blobs import BlobClaim, StoredUpload, UploadGrant
+from schemas.blobs import BlobClaim, StoredBody, UploadGrant
 from schemas.caller import AnonymousCaller, Caller
 
 INLINE_LIMIT = 512 * 1024
@@ -43,7 +43,7 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     stream: BodyStream | None = None
     client: str = ""
     """The client's address as the gateway determined it, for areas that need it; claims of the client do not count."""
-    stored: StoredUpload | None = None
+    stored: StoredBody | None = None
     """The result of storing the body in the blob store (`schemas/blobs.py`)."""
     trace: Headers | None = None
     """The trace this belongs to, as W3C's headers (`broker/observability/tracing.py`); None without tracing."""

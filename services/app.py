@@ -16,17 +16,17 @@ from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier
 from schemas.settings.auth_keys import listed_keys
 from schemas.settings.tree import Settings, SettingsError, gateway_scheme
+from services.gateway.authentication import Authenticator
 from services.gateway.certificate import Certificate
 from services.gateway.connections import ConnectionLimits
-from services.gateway.authentication import Authenticator
 from services.gateway.edge import Edge
 from services.gateway.health import Health
 from services.gateway.listener import GatewayListener, Site
 from services.gateway.objects import ObjectTransfers
-from services.gateway.transfer_rate import TransferLimits
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads
 from services.gateway.routes import pools_of
+from services.gateway.transfer_rate import TransferLimits
 from services.keys.issuers import third_party_issuers
 from services.keys.key_fetch import KeyClient
 from services.keys.keyring import GatewayKeyring
@@ -82,7 +82,9 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     if objects is not None:
         process.on_drain(objects.close)
     health = Health(connection, calls, settings.gateway.metrics_token, pools_of(settings))
-    sockets = await RealtimeEdge.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
+    sockets = (
+        await RealtimeEdge.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
+    )
     if sockets is not None:
         process.on_drain(sockets.close)
     feed = sockets.feed if sockets is not None else None
@@ -100,7 +102,9 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     _leave_proxies_first(process, settings, health, server)
 
 
-async def _open_keyring(process: ManagedProcess, settings: Settings, connection: NatsConnection) -> Authenticator:
+async def _open_keyring(
+    process: ManagedProcess, settings: Settings, connection: NatsConnection
+) -> Authenticator:
     """Return the checks of keys and tokens, kept up to date with the platform's and third-party issuers' keys."""
     platform_keys = PlatformKeys(settings.auth)
     keeper = doorkeeper(settings, platform_keys)
@@ -115,7 +119,9 @@ async def _open_keyring(process: ManagedProcess, settings: Settings, connection:
     return keeper
 
 
-def _leave_proxies_first(process: ManagedProcess, settings: Settings, health: Health, server: GatewayListener) -> None:
+def _leave_proxies_first(
+    process: ManagedProcess, settings: Settings, health: Health, server: GatewayListener
+) -> None:
     """Make the drain begin by reporting 503 to proxies, while requests are answered with `Connection: close`."""
 
     async def leave() -> None:

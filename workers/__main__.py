@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from broker.processes.secret_files import with_file_values
+
 from broker.observability.observe import configure
 from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
-from broker.processes.secret_files import with_file_values
 from schemas.settings.tree import Settings, SettingsError
 
 POOLS = {
@@ -74,7 +75,9 @@ def main() -> int:
     return run_process("workers", _starter(names, settings), settings)
 
 
-def _starter(names: Sequence[str], settings: Settings) -> Callable[[ManagedProcess], Coroutine[Any, Any, None]]:
+def _starter(
+    names: Sequence[str], settings: Settings
+) -> Callable[[ManagedProcess], Coroutine[Any, Any, None]]:
     """Return the function that starts pools in a process."""
 
     async def start(process: ManagedProcess) -> None:

@@ -252,7 +252,7 @@ def _with_login(url: str, role: str, password: str) -> str:
 
 def _publish(connection: NatsConnection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:
     """Publish an event if the broker is connected; a subscriber that misses it reads the database itself."""
-    connection.tell(subject.name, encode(event))
+    connection.try_publish(subject.name, encode(event))
 
 
 class _PoolObserver:

@@ -32,8 +32,8 @@ from broker.observability.observations import (
 from broker.observability.observe import configure, observe, traceback_of, watch_loop
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
-from schemas.settings.reading import load_settings
 from broker.processes.secret_files import with_file_values
+from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
 
 if sys.platform == "win32":

@@ -20,7 +20,7 @@ import msgspec
 from jwt.exceptions import InvalidKeyError, InvalidTokenError
 from jwt.warnings import InsecureKeyLengthWarning
 
-from schemas.caller import TokenFault, RejectedCaller, UserCaller
+from schemas.caller import RejectedCaller, TokenFault, UserCaller
 from schemas.keys.token_claims import SKEW_S as SKEW_S  # offered here, beside those who need it
 from schemas.keys.token_claims import refused_claim, validity
 from schemas.keys.token_keys import ASYMMETRIC, SYMMETRIC, Issuer, Key, KeySet

@@ -6,7 +6,13 @@ import time
 from pathlib import Path
 
 from broker.blobs.folder import folder_size, staging_folder
-from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, has_function_users, can_confine_functions, landlock_abi
+from broker.processes.confinement import (
+    NO_CONFINEMENT,
+    NO_CONFINEMENT_ADVICE,
+    can_confine_functions,
+    has_function_users,
+    landlock_abi,
+)
 from broker.processes.control_groups import find_delegation
 from schemas.database_logins import password_variables, sharing_logins
 from schemas.settings.tree import Settings

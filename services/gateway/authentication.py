@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, TokenFault
 from schemas.keys.token_keys import Issuer, KeySet
 from schemas.keys.tokens import Verifier
 from services.gateway.routes import GatewayRoute
@@ -69,7 +69,12 @@ class Authenticator:
         return caller
 
     async def second_look(
-        self, route: GatewayRoute, key: str | None, authorization: str | None, now: float, rejected: RejectedCaller
+        self,
+        route: GatewayRoute,
+        key: str | None,
+        authorization: str | None,
+        now: float,
+        rejected: RejectedCaller,
     ) -> Caller:
         """Identify a caller whose token was rejected once more, if new keys were fetched that may have signed it."""
         if rejected.kind is not TokenFault.UNDECODABLE:

@@ -14,7 +14,7 @@ from broker.blobs.blob_names import BlobPath, blob, part, transform
 from broker.blobs.errors import BlobMissing
 from broker.blobs.model import OpenBlob
 from broker.blobs.store import BlobStore
-from schemas.blobs import BlobReference, BlobClaim
+from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Headers, Response
 from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
 from services.gateway.forward import response_headers

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe, traceback_of
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings

@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import IDEMPOTENCY_REPLAYED, Subject
 from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable

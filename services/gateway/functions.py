@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import FUNCTIONS, FUNCTIONS_WAKE
 from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.errors import Unavailable
@@ -54,7 +54,9 @@ class FunctionCaller:
         self._forwarder = forwarder(max(runtime.wall_s, runtime.timeout_s))
         self._socket_forwarder = forwarder(runtime.websocket_s)
 
-    async def call(self, request: GatewayRequest, headers: Headers, client: str, caller_key: str) -> PoolReply:
+    async def call(
+        self, request: GatewayRequest, headers: Headers, client: str, caller_key: str
+    ) -> PoolReply:
         """Call a function. `headers` are those it receives. Raises: BodyRejected, Unavailable, DeadlineExceeded."""
         if is_websocket_request(request.http):
             upgrade: Headers = [*headers, ("upgrade", "websocket")]

@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE, Subject
 from schemas.caller import RejectedCaller
 from schemas.errors import DeadlineExceeded, Unavailable

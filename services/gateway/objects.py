@@ -19,7 +19,7 @@ from aiohttp import web
 from broker.blobs.errors import BlobStoreDown, BlobTooLarge
 from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE
 from schemas.blobs import FormHead, StoredBody, UploadGrant
 from schemas.http import Headers, Request, Response
@@ -79,7 +79,7 @@ class ObjectTransfers:
         if body.is_form and body.has_file:
             head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
         answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, body=head))
-        expected = answer.response.wanted
+        expected = answer.response.grant
         if expected is None:
             return answer
         message = msgspec.structs.replace(message, body=head)

@@ -36,7 +36,7 @@ def trace_requests(tracing: Tracing, handle: Handle) -> Handle:
             "url.scheme": request.scheme,
         }
         carrier = {name: request.headers[name] for name in _CARRIED if name in request.headers}
-        with tracing.serve(f"{request.method} {route}", carrier, attributes) as span:
+        with tracing.server_span(f"{request.method} {route}", carrier, attributes) as span:
             sent = await handle(request)
             if (id := sent.headers.get("x-request-id")) is not None:
                 span.note("headwater.request_id", id)

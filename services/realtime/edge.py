@@ -75,7 +75,9 @@ class RealtimeRequest:
 class RealtimeEdge:
     """The realtime edge of one process. Created with `open`."""
 
-    def __init__(self, settings: Settings, connection: NatsConnection, calls: Calls, keeper: Authenticator) -> None:
+    def __init__(
+        self, settings: Settings, connection: NatsConnection, calls: Calls, keeper: Authenticator
+    ) -> None:
         self._settings = limits = settings.realtime
         self._connection = connection
         self._feed: ChangeFeed | None = None

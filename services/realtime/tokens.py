@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
 from services.gateway.authentication import Authenticator
@@ -123,7 +123,9 @@ def _bare(token: str) -> str:
     return "".join(unquote(token).split())
 
 
-def _rejection(rejected: RejectedCaller, token: str, now: float, *, is_lacking: bool) -> RealtimeTokenRejected:
+def _rejection(
+    rejected: RejectedCaller, token: str, now: float, *, is_lacking: bool
+) -> RealtimeTokenRejected:
     """Return the rejection of a token with the codes and texts of realtime."""
     if rejected.kind is TokenFault.CLAIMS:
         until = read_json_number(_part(token, 1).get("exp"), least=0, most=FAR_S)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from broker import subjects
+from broker.subject_rights import authorization
 from services.supervisor.api_keys import random_keys
 
 SINGLE = frozenset({
@@ -56,7 +56,7 @@ def nats_secrets(users: dict[str, str], cluster: str, addresses: ServerAddresses
     """Return the part of each nats-server's configuration that holds passwords: users and cluster routes."""
     routes = [f"nats://cluster:{quote(cluster, safe='')}@{route}" for route in addresses.routes]
     return "\n".join([
-        subjects.authorization(users),
+        authorization(users),
         "cluster {",
         "  name: headwater",
         f"  port: {addresses.cluster_port}",

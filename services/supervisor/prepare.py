@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 
 import msgspec
 
-from broker import subjects
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
+from broker.subject_rights import authorization as rights_block
 from schemas.database_logins import password_variables
 from schemas.settings.tree import Settings
 from services.supervisor import addresses, binaries, nats
@@ -88,7 +88,10 @@ def _warn_of_unconfined_functions(settings: Settings, choice: PartSelection, rep
     if "functions" not in choice.pools or not settings.edge_runtime.enabled or can_confine_functions():
         return
     accepted = "; edge_runtime.unsafe_without_sandbox accepts that"
-    report.warn(NO_CONFINEMENT + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_CONFINEMENT_ADVICE}"))
+    report.warn(
+        NO_CONFINEMENT
+        + (accepted if settings.edge_runtime.unsafe_without_sandbox else f". {NO_CONFINEMENT_ADVICE}")
+    )
 
 
 def _open_database(
@@ -175,7 +178,7 @@ def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
 
 
 def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str]) -> EmbeddedServer:
-    authorization = subjects.authorization({user: passwords[user] for user in _NATS_USERS})
+    authorization = rights_block({user: passwords[user] for user in _NATS_USERS})
     config = nats.write_nats_config(folder, ports.nats, authorization)
     return EmbeddedServer(
         argv=(str(binaries.find_nats()), "--config", str(config)),

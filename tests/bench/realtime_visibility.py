@@ -22,7 +22,6 @@ from tests.workers.database.server import Server, connected, temporary_server
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
 from workers.realtime.metrics import RealtimeMetrics
-from workers.replication.column_types import ColumnType
 from workers.realtime.recognition import PolicyScope, recognise
 from workers.realtime.tables import describe_table
 from workers.realtime.visibility import find_visible

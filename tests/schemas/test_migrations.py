@@ -8,8 +8,8 @@ from schemas.settings.tree import Settings
 from tests.schemas.callers import API_ROLES, become, refused
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database
-from workers.database.schema_cache.database_options import _OPTIONS, _SPELLINGS
 from workers.database.migrations.migrate import Migration, migrate, read_migrations
+from workers.database.schema_cache.database_options import _OPTIONS, _SPELLINGS
 
 # The files
 

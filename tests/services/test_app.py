@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
 from broker.processes.lifecycle import BAD_SETTINGS, OK
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
 from services.app import doorkeeper

@@ -13,11 +13,11 @@ from broker.file_watch import FileWatch
 from broker.nats.connection import NatsConnection
 from broker.observability.observations import SigningKeysRead, SigningKeysRefused
 from broker.observability.observe import observe
+from broker.processes.key_file import read_key_file
 from broker.requests.handler import RequestBody
 from broker.subjects import AUTH, KEYS_CHANGED
 from schemas.events import KeysChanged
 from schemas.http import Request, Response
-from broker.processes.key_file import read_key_file
 from schemas.settings.tree import SettingsError
 from workers.auth.accounts.passwords.hashing import Hashing
 from workers.auth.accounts.passwords.passwords import Cost
@@ -59,7 +59,7 @@ class AuthServer:
             return
         self._worker = AuthWorker(self._context)
         observe(SigningKeysRead(len(self._context.public_keys)))
-        self._connection.tell(KEYS_CHANGED.name, encode(KeysChanged()))
+        self._connection.try_publish(KEYS_CHANGED.name, encode(KeysChanged()))
 
 
 async def serve_pool(resources: Resources) -> None:

@@ -23,7 +23,7 @@ from workers.auth.model.errors import (
 )
 from workers.auth.model.request import AuthRequest
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.routing import RouteMatch, MethodNotAllowed
+from workers.routing import MethodNotAllowed, RouteMatch
 
 MAX_BODY_BYTES = 1024 * 1024
 

@@ -119,7 +119,7 @@ class HttpClient:
     ) -> FetchedResponse:
         """Send the request inside a span and add trace headers, unless the request has its own."""
         attributes = {"http.request.method": request.method, "server.address": request.url.host or ""}
-        with tracing.ask(f"fetch {request.method}", attributes) as span:
+        with tracing.client_span(f"fetch {request.method}", attributes) as span:
             headers = {
                 **dict(tracing.headers()),
                 **{name.lower(): text for name, text in request.headers.items()},

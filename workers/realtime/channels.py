@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import msgspec
 
 from schemas.realtime import ChannelQuery, ChannelRights, ReplayedMessage, WriteAnswer, WriteQuery
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.transactions.model import TransactionEnd, Statement, TransactionSpec
+from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Row
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.realtime.callers import DatabaseCaller, Settings, caller_settings
 from workers.realtime.errors import is_passing
 from workers.realtime.metrics import RealtimeMetrics
@@ -40,7 +40,9 @@ _DENIED = "42501"
 _MOST_MS = 2**53
 
 
-async def read_channel(database: ConnectionPool, query: ChannelQuery, metrics: RealtimeMetrics) -> ChannelRights:
+async def read_channel(
+    database: ConnectionPool, query: ChannelQuery, metrics: RealtimeMetrics
+) -> ChannelRights:
     """Answer CHANNEL. Raises: DatabaseError, Disconnected, PoolTimeout, unless a policy caused the error."""
     caller = DatabaseCaller(query.role, query.claims)
     probes = [str(uuid.uuid4()) for _ in range(1 + query.with_presence)]

@@ -21,8 +21,8 @@ from schemas.realtime import (
     CheckQuery,
     FilterCondition,
 )
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.realtime import rejection_texts
 from workers.realtime.conditions import IS_VALUES, FilterColumn, local_of, probe, regex_probe
@@ -103,7 +103,9 @@ async def _read_catalog(database: ConnectionPool, role: str, checks: Sequence[_P
         return
     name = role.encode()
     select = Statement(_SQL["published"], [msgspec.json.encode(requested), name])
-    tables, has_role = await database.run(TransactionSpec(_SETTINGS, [select, Statement(_SQL["role"], [name])]))
+    tables, has_role = await database.run(
+        TransactionSpec(_SETTINGS, [select, Statement(_SQL["role"], [name])])
+    )
     for row in tables:
         table = _decode_table(row[0] or b"")
         checks[table.number].tables.append({column.name: column for column in table.columns})
@@ -191,7 +193,9 @@ async def _compile(database: ConnectionPool, condition: ParsedCondition) -> None
         raise rejection_texts.raised(text) from None
 
 
-async def _values(database: ConnectionPool, condition: ParsedCondition, column: FilterColumn) -> list[str | None]:
+async def _values(
+    database: ConnectionPool, condition: ParsedCondition, column: FilterColumn
+) -> list[str | None]:
     """Return the operands of a condition as Postgres prints them."""
     rows = (await database.run(probe(condition, column)))[0]
     printed = rows[0][0]

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from schemas.realtime import FilterCondition, MatchQuery, RowFlags
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.realtime.conditions import column_of, condition_sql, work_of
 from workers.realtime.errors import is_passing

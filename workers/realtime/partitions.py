@@ -4,8 +4,8 @@ import asyncio
 import random
 
 from broker.observability.observe import observe
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.realtime.observations import PartitionsFailed, safe_message
 

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from broker.codec import MessageDecoder, InvalidMessage
+from broker.codec import InvalidMessage, MessageDecoder
 from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage
 from broker.observability.observe import gauge, observe
@@ -42,7 +42,9 @@ async def serve_pool(resources: Resources) -> None:
     await resources.serve(REALTIME, RealtimeWorker(resources.database, metrics, positions).answer)
 
 
-def _listen(connection: NatsConnection, positions: RememberedPositions, settings: RealtimeSettings) -> Callable[[], None]:
+def _listen(
+    connection: NatsConnection, positions: RememberedPositions, settings: RealtimeSettings
+) -> Callable[[], None]:
     """Receive the reports of edges about their clients' positions; return a function that stops it.
 
     Edges report all positions when this member joins the pool.

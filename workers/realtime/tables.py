@@ -125,7 +125,9 @@ def _rule(table: CatalogTable, role: str, metrics: RealtimeMetrics) -> Rule:
     return rule
 
 
-async def _read_catalog(database: ConnectionPool, query: TableQuery) -> tuple[SchemaPosition, CatalogTable | None]:
+async def _read_catalog(
+    database: ConnectionPool, query: TableQuery
+) -> tuple[SchemaPosition, CatalogTable | None]:
     """Read the position first, then the catalog: under read committed each statement has a snapshot of its own."""
     names = [name.encode() for name in (query.schema, query.table, query.role)]
     statements = [Statement(_SQL["known"]), Statement(_SQL["table"], names)]

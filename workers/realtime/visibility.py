@@ -24,10 +24,10 @@ from enum import StrEnum
 import msgspec
 
 from schemas.realtime import SUPERSEDED, RowFlags, VisibilityQuery
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.transactions.model import TransactionEnd, Statement, TransactionSpec
+from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.realtime.callers import DatabaseCaller
 from workers.realtime.errors import is_passing
 from workers.realtime.metrics import RealtimeMetrics
@@ -64,7 +64,9 @@ _WORSE = {RowComparison.ALL: RowComparison.NO_OBJECTS, RowComparison.NO_OBJECTS:
 Group = tuple[str, bytes]
 
 
-async def find_visible(database: ConnectionPool, query: VisibilityQuery, metrics: RealtimeMetrics) -> RowFlags:
+async def find_visible(
+    database: ConnectionPool, query: VisibilityQuery, metrics: RealtimeMetrics
+) -> RowFlags:
     """Answer VISIBLE. Raises: DatabaseError, Disconnected, PoolTimeout if the server cannot answer now."""
     # Groups of one role are adjacent: Postgres plans a statement again when the role changes.
     order = sorted(range(len(query.groups)), key=lambda number: query.groups[number])
@@ -128,7 +130,9 @@ def _work(schema: str, select: Statement, groups: Sequence[Group]) -> Transactio
         become_it = Statement(_BECOME, [role.encode(), caller.jwt_claims.encode()])
         statements += (_BEGIN, become_it, select, _UNDO)
     settings = [("search_path", f"{quoted(schema)}, public, extensions"), *_SETTINGS]
-    return TransactionSpec(settings, statements, read_only=True, isolation="read committed", end=TransactionEnd.ROLLBACK)
+    return TransactionSpec(
+        settings, statements, read_only=True, isolation="read committed", end=TransactionEnd.ROLLBACK
+    )
 
 
 def _select(query: VisibilityQuery, comparison: RowComparison) -> Statement:

@@ -16,8 +16,8 @@ from broker.requests.handler import RequestBody
 from schemas import realtime
 from schemas.errors import Unavailable
 from schemas.http import Request, Response
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.realtime.channels import may_write, read_channel
 from workers.realtime.checking import check_subscriptions
 from workers.realtime.client_positions import RememberedPositions

@@ -64,7 +64,9 @@ class Replication:
     `url` names a login that may replicate, `values_url` the login that converts values (conversions.py).
     """
 
-    def __init__(self, connection: NatsConnection, url: str, settings: RealtimeSettings, values_url: str) -> None:
+    def __init__(
+        self, connection: NatsConnection, url: str, settings: RealtimeSettings, values_url: str
+    ) -> None:
         self._values_url = values_url
         self._connection, self._url, self._settings = connection, url, settings
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
@@ -110,7 +112,7 @@ class Replication:
                 return self._reject(f"role {self._settings.login} cannot log in: {error}")
             self._report(str(error))
         except JetStreamError as refused:
-            self._stream_watch.refused(refused.code, refused.description)
+            self._stream_watch.rejected(refused.code, refused.description)
             self._report(str(refused))
         except NoResponders as error:
             self._stream_watch.unanswered(SWITCHED_OFF, is_sticky=True)

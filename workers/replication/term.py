@@ -51,7 +51,13 @@ class LeaderTerm:
     project's own types (conversions.py)."""
 
     def __init__(
-        self, connection: NatsConnection, ask: Ask, convert: Ask, url: str, settings: RealtimeSettings, watch: StreamWatch
+        self,
+        connection: NatsConnection,
+        ask: Ask,
+        convert: Ask,
+        url: str,
+        settings: RealtimeSettings,
+        watch: StreamWatch,
     ) -> None:
         self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
         self._changes = ChangeStream(connection, settings)
@@ -90,7 +96,7 @@ class LeaderTerm:
             confirmed=started.start,
             on_confirmed=lambda lsn: self._stream.confirm(lsn) if self._stream else None,
             on_stored=self._watch.stored,
-            on_refused=self._watch.refused,
+            on_rejected=self._watch.rejected,
             on_unanswered=lambda: self._watch.unanswered(is_sticky=True),
         ) as ordered:
             self._ordered = ordered

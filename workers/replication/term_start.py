@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from broker.jetstream.streams import (
     StreamLimits,
     StreamState,
-    update_stream,
-    delete_stream,
     create_stream,
+    delete_stream,
     stream_state,
+    update_stream,
 )
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
-from broker.subjects import CHANGES_SUBJECTS, CHANGES_STREAM
+from broker.subjects import CHANGES_STREAM, CHANGES_SUBJECTS
 from schemas.errors import Unavailable
 from schemas.settings.realtime import RealtimeSettings
 from workers.replication.failover import ends_before, is_common, keep_on_standbys

@@ -11,10 +11,10 @@ import msgspec
 
 from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Request, Response
-from workers.database.transactions.session_reset import session_reset_statements
-from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
 from workers.database.protocol.rows import Rows
-from workers.idempotency.writes import MakeResponse, Finished, Prepare
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
+from workers.database.transactions.session_reset import session_reset_statements
+from workers.idempotency.writes import Finished, MakeResponse, Prepare
 from workers.request_context.identity import RequestIdentity
 from workers.rest.dialect import Dialect
 from workers.rest.errors.parse import BadBody
@@ -127,7 +127,9 @@ class _Batch:
     def begin(self) -> TransactionSpec:
         """Return the transaction with the first operation. Raises: RestError."""
         settings, statements = self._prepare()
-        return TransactionSpec(settings, statements, isolation=self._role.isolation, end=TransactionEnd.DECIDE)
+        return TransactionSpec(
+            settings, statements, isolation=self._role.isolation, end=TransactionEnd.DECIDE
+        )
 
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         self._take(results)
@@ -185,7 +187,9 @@ class _Batch:
         before, after = self._extra_results
         result = task.result(results[before : len(results) - after])
         response = respond(task.plan, result, task.values, self._dialect)
-        if isinstance(response, StreamedResponse):  # pragma: no cover - long values come without a decision only
+        if isinstance(
+            response, StreamedResponse
+        ):  # pragma: no cover - long values come without a decision only
             raise TypeError("an operation has no place for a streamed answer")
         if response.status >= 400:
             raise OperationFailed(response)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from schemas.http import Headers, header
 from workers.database.errors import DatabaseError
-from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
 from workers.rest.errors.execute import PreconditionFailed
 from workers.rest.etags import are_met
 from workers.rest.execute import RestContext, RestTask, TransactionDefaults, settings_of
@@ -30,7 +30,9 @@ def is_conditional(parsed: ApiRequest, headers: Headers) -> bool:
     )
 
 
-async def execute_if(read: RestTask, write: RestTask, context: RestContext, sessions: TransactionRunner) -> RestResult:
+async def execute_if(
+    read: RestTask, write: RestTask, context: RestContext, sessions: TransactionRunner
+) -> RestResult:
     """Do a write if what `read` gives meets the request's conditions.
 
     Raises: PreconditionFailed; DatabaseError and its siblings; what `Task.result` raises.

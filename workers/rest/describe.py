@@ -6,7 +6,7 @@ Source: docs/reference/rest.md, section 17.
 import msgspec
 
 from schemas.http import Headers, Request, Response, header
-from workers.database.transactions.model import TransactionRunner, Statement, TransactionSpec
+from workers.database.transactions.model import Statement, TransactionRunner, TransactionSpec
 from workers.request_context.identity import RequestIdentity
 from workers.rest.errors.parse import RootDisabled
 from workers.rest.execute import RestContext, settings_of
@@ -20,7 +20,11 @@ from workers.rest.state import RestState
 
 
 async def describe(
-    state: RestState, request: Request, parsed: ApiRequest, identity: RequestIdentity, sessions: TransactionRunner
+    state: RestState,
+    request: Request,
+    parsed: ApiRequest,
+    identity: RequestIdentity,
+    sessions: TransactionRunner,
 ) -> Response:
     """Answer the root with a description.
 

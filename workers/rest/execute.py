@@ -11,12 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from schemas.http import Request
-from workers.database.schema_cache.catalog import Role
 from workers.database.protocol.long_value import LongValue
-from workers.database.protocol.row_body import BodyNotStored, RowBody
-from workers.database.transactions.model import TransactionEnd, TransactionRunner, Statement, TransactionSpec
-from workers.database.protocol.row_body import GatheredRows
+from workers.database.protocol.row_body import BodyNotStored, GatheredRows, RowBody
 from workers.database.protocol.rows import Rows
+from workers.database.schema_cache.catalog import Role
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
 from workers.request_context.identity import RequestIdentity
 from workers.request_context.settings import pre_request_call, request_settings
 from workers.rest.errors.base import RestError

@@ -7,12 +7,12 @@ import msgspec
 from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Request, Response
 from workers.database.errors import DatabaseError
-from workers.database.transactions.model import TransactionEnd, Statement, TransactionSpec
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.idempotency.errors import IdempotencyError
 from workers.idempotency.key import keyed_request, parse_key
 from workers.idempotency.record import StoredAnswer
-from workers.idempotency.writes import MakeResponse, Finished, KeyedWrites, Prepare
+from workers.idempotency.writes import Finished, KeyedWrites, MakeResponse, Prepare
 from workers.request_context.identity import RequestIdentity
 from workers.rest.batch import RunKeyed
 from workers.rest.conditional import GuardedWrite, error_of

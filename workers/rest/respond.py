@@ -11,9 +11,9 @@ import msgspec
 
 from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Response
-from workers.database.schema_cache.catalog import Returns
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.row_body import RowBody
+from workers.database.schema_cache.catalog import Returns
 from workers.rest.dialect import Dialect, spelled_type
 from workers.rest.errors.base import RestError
 from workers.rest.errors.parse import RangeNotSatisfiable

@@ -87,7 +87,9 @@ class FunctionSchedules:
 
     async def _listed(self) -> list[FunctionSummary]:
         """Query the deployed functions. Raises: ApiError, MsgspecError."""
-        request = Request(id="schedules", method="GET", path=_LISTING, caller=ServiceCaller(), budget_ms=_BUDGET_MS)
+        request = Request(
+            id="schedules", method="GET", path=_LISTING, caller=ServiceCaller(), budget_ms=_BUDGET_MS
+        )
         answer = await self._calls.call(FUNCTIONS, request)
         body = answer.response.body
         if answer.chunks is not None:

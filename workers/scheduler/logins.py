@@ -6,8 +6,8 @@ knows its password; the next leader sets another.
 
 import secrets
 
-from workers.database.sessions.passwords import verifier
 from workers.database.sessions.leadership import Leadership
+from workers.database.sessions.passwords import verifier
 from workers.database.sessions.urls import login_url
 from workers.scheduler.statements import JOBS
 

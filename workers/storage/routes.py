@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from schemas.http import Response
-from workers.routing import ServiceRoute, Router
+from workers.routing import Router, ServiceRoute
 from workers.storage.endpoints import (
     buckets,
     cdn,

@@ -17,7 +17,7 @@ from broker.blobs.errors import BlobMissing, BlobOffset, BlobStoreDown, BlobTooL
 from broker.blobs.model import StagedBlob
 from broker.blobs.staging import UploadAppender
 from broker.blobs.store import BlobStore
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE
 from schemas.blobs import StoredBody, UploadGrant
 from schemas.errors import Unavailable

@@ -16,7 +16,7 @@ import msgspec
 from aiohttp import web
 
 from broker.blobs.store import BlobStore
-from broker.requests.call import PoolReply, Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Request, Response, header
@@ -102,7 +102,7 @@ class ResumableUploads:
         await self._let_go(id)
         began_at = asyncio.get_running_loop().time()
         answer = await self._calls.call(STORAGE, asked)
-        expected = answer.response.wanted
+        expected = answer.response.grant
         if expected is None:
             return answer
         await send_continue(request)

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from broker.jetstream.ordered_reader import StoredMessage as StoredMessage
 from broker.jetstream.ordered_reader import MessagesLost, StreamReader
+from broker.jetstream.ordered_reader import StoredMessage as StoredMessage
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM

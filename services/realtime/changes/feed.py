@@ -13,8 +13,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from broker.nats.addresses import ServerAddress
-from broker.jetstream.streams import last_up_to
+from broker.jetstream.streams import StreamHead, last_up_to
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import gauge
 from broker.requests.call import Calls
@@ -133,7 +132,7 @@ class ChangeFeed:
             most_bytes=most_bytes,
         )
 
-    async def _number_before(self, since: Position, head: ServerAddress, end: Position | None) -> int | None:
+    async def _number_before(self, since: Position, head: StreamHead, end: Position | None) -> int | None:
         """Return a number such that all messages after a position have higher ones; None if some left the stream."""
         place = (since.lsn, since.number)
         if head.last_seq == self.live.admitted:

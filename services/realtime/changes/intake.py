@@ -9,10 +9,9 @@ after the end of the stream that was looked up before the return; the reader rea
 import asyncio
 import random
 
-from broker.codec import MessageDecoder, InvalidMessage
-from broker.nats.addresses import ServerAddress
+from broker.codec import InvalidMessage, MessageDecoder
 from broker.jetstream.ordered_reader import MessagesLost, StreamReader
-from broker.jetstream.streams import next_id, stream_head
+from broker.jetstream.streams import StreamHead, next_id, stream_head
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM
@@ -46,7 +45,7 @@ class Intake:
         """Return the number up to which all messages are read; those above it will be."""
         return max(self._pipeline.admitted, self._reader.after if self._reader else 0)
 
-    def start(self, head: ServerAddress) -> None:
+    def start(self, head: StreamHead) -> None:
         """Start reading after the end of the stream, unless it is read already."""
         if self._task is None:
             self._reader = StreamReader(self._connection, CHANGES_STREAM, subjects_for(()), head.last_seq)
@@ -132,10 +131,10 @@ class StreamEnd:
 
     def __init__(self, connection: NatsConnection) -> None:
         self._connection = connection
-        self._next: asyncio.Task[tuple[ServerAddress, Position | None]] | None = None
+        self._next: asyncio.Task[tuple[StreamHead, Position | None]] | None = None
         self._underway = asyncio.Lock()
 
-    async def find(self) -> tuple[ServerAddress, Position | None]:
+    async def find(self) -> tuple[StreamHead, Position | None]:
         """Return the end of the stream as it is now or later, and the position of its last message if it has one.
 
         Raises: Unavailable.
@@ -144,7 +143,7 @@ class StreamEnd:
             self._next = asyncio.get_running_loop().create_task(self._find())
         return await asyncio.shield(self._next)
 
-    async def _find(self) -> tuple[ServerAddress, Position | None]:
+    async def _find(self) -> tuple[StreamHead, Position | None]:
         async with self._underway:
             self._next = None  # a caller that comes from here on needs a later look-up
             head = await stream_head(self._connection, CHANGES_STREAM)

@@ -219,7 +219,12 @@ class FeedQueries:
 
     async def _query(self, path: str, query: Struct, kind: type[T], budget_ms: int) -> T:
         request = Request(
-            secrets.token_hex(8), "POST", path, caller=ServiceCaller(), budget_ms=budget_ms, body=encode(query)
+            secrets.token_hex(8),
+            "POST",
+            path,
+            caller=ServiceCaller(),
+            budget_ms=budget_ms,
+            body=encode(query),
         )
         answer = await self._calls.call(REALTIME, request)
         body, status = answer.response.body, answer.response.status

@@ -307,7 +307,7 @@ class EdgePositions:
                 for channel in part
             ]
             report = ClientPositions(self._edge, channels, answered if start == 0 else [])
-            self._connection.tell(subjects.CLIENT_POSITIONS.name, encode(report))
+            self._connection.try_publish(subjects.CLIENT_POSITIONS.name, encode(report))
 
 
 def recognize(

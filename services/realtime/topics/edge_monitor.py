@@ -83,7 +83,7 @@ class EdgeMonitor:
         self._heard_at[edge] = time.monotonic()
 
     def _publish(self, message: Struct) -> None:
-        self._connection.tell(subjects.EDGES.name, encode(message))
+        self._connection.try_publish(subjects.EDGES.name, encode(message))
 
     def _receive(self, received: BrokerMessage) -> None:
         try:

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Protocol
 
 from broker import subjects
-from broker.codec import MessageDecoder, InvalidMessage
+from broker.codec import InvalidMessage, MessageDecoder
 from broker.nats.connection import NatsConnection, NatsSubscription
 from broker.nats.protocol import NatsMessage as BrokerMessage
 from broker.observability.observe import observe
@@ -96,7 +96,7 @@ class TopicHub:
         self._deliver(message, sender)
         subject = subjects.broadcasts(message.topic, is_private=message.is_private).name
         for packet in packets(self._edge, next(self._numbers), message):
-            if not self._connection.tell(subject, packet):
+            if not self._connection.try_publish(subject, packet):
                 observe(MessageLost(len(packet)))
                 return
 

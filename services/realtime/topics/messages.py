@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from broker.codec import MessageDecoder, InvalidMessage, encode
+from broker.codec import InvalidMessage, MessageDecoder, encode
 from services.realtime.protocol import frames
 from services.realtime.protocol.frames import TOPIC_PREFIX, Vsn
 

@@ -194,7 +194,7 @@ class PresenceTracker:
             leaves = []
 
     def _publish(self, subject: str, message: Struct) -> None:
-        self._connection.tell(subject, encode(message))
+        self._connection.try_publish(subject, encode(message))
 
     def _publish_snapshot(self, key: _TopicKey, subject: str) -> None:
         """Publish all presences of this edge in a topic."""
@@ -278,7 +278,7 @@ class PresenceTracker:
 
         inbox = self._connection.inbox.open(receive)
         loop.call_later(SNAPSHOT_WAIT_S * 20, self._connection.inbox.close, inbox)  # accept late answers, too
-        self._connection.tell(subjects.EDGES.name, encode(PresenceQuery(self._edge, *key)), inbox)
+        self._connection.try_publish(subjects.EDGES.name, encode(PresenceQuery(self._edge, *key)), inbox)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SNAPSHOT_WAIT_S):
                 await all_answered.wait()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from schemas.caller import TokenFault, RejectedCaller, UserCaller
+from schemas.caller import RejectedCaller, TokenFault, UserCaller
 from schemas.keys.tokens import SKEW_S, Key, KeySet, Verifier, read_keys
 from tests.fuzz.mutate import near_text
 
@@ -317,7 +317,9 @@ def test_without_a_key_every_well_formed_token_is_refused_as_ours_to_mend() -> N
 
     assert empty.verify(GOOD, NOW) == RejectedCaller(TokenFault.NO_SECRET, "Server lacks JWT secret")
     assert isinstance(empty.verify("", NOW), RejectedCaller)
-    assert empty.verify("a.b", NOW) == RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 2")
+    assert empty.verify("a.b", NOW) == RejectedCaller(
+        TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 2"
+    )
 
 
 def test_a_short_secret_of_the_platform_still_verifies() -> None:

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from broker.blobs.store import BlobStore
-from schemas.blobs import BlobReference, BlobClaim
+from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Response
 from schemas.settings.storage import Storage
 from services.gateway.blob_responses import BlobSender, blob_name_of

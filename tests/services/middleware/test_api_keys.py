@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import jwt
 import pytest
 
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.tokens import KeySet, Verifier, read_keys
 from schemas.settings.tree import Auth
 from services.middleware.api_keys import (

@@ -10,7 +10,9 @@ def user(**claims: object) -> UserCaller:
 
 
 def key(
-    caller: AnonymousCaller | ServiceCaller | UserCaller, api_key: str | None = "public", address: str = "192.0.2.1"
+    caller: AnonymousCaller | ServiceCaller | UserCaller,
+    api_key: str | None = "public",
+    address: str = "192.0.2.1",
 ) -> str:
     return CallerKeys().key_of(caller, api_key, lambda: address)
 

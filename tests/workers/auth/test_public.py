@@ -65,7 +65,9 @@ async def test_what_is_confirmed_is_not_at_once(plain: House, key: str, name: st
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_each_provider_shows(plain: House, name: str):
-    open_ = plain.having(**{f"external__{name}": ProviderSettings(enabled=True, client_id="id", secret=Secret("s"))})
+    open_ = plain.having(
+        **{f"external__{name}": ProviderSettings(enabled=True, client_id="id", secret=Secret("s"))}
+    )
 
     shown = await open_.ok("GET", "/settings")
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.workers.auth.house import PASSWORD, House, address
-from workers.database.transactions.interactive import Transaction
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionSpec
 
 Recorded = list[str]
@@ -23,7 +23,9 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Recorded:
         recorded.extend(each.text for each in sent)
         return await in_transaction(self, *sent)
 
-    async def run_at_once(self: ConnectionPool, work: TransactionSpec, *more: object, **others: object) -> list[Rows]:
+    async def run_at_once(
+        self: ConnectionPool, work: TransactionSpec, *more: object, **others: object
+    ) -> list[Rows]:
         recorded.extend(each.text for each in work.statements)
         return await at_once(self, work, *more, **others)  # type: ignore[arg-type]  # handed on as it came
 

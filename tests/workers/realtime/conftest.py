@@ -7,8 +7,8 @@ import pytest
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
 from tests.workers.realtime.house import House
-from workers.database.migrations.migrate import migrate
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.migrations.migrate import migrate
 from workers.realtime.metrics import RealtimeMetrics
 
 

@@ -9,8 +9,8 @@ from schemas.http import Request
 from schemas.realtime import ChangeSubscription, CheckQuery
 from tests.workers.realtime.house import ALICE, House, claims_of
 from tests.workers.rest.bodies import Inline
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.realtime.callers import DatabaseCaller
 from workers.realtime.conditions import array_text
 from workers.realtime.errors import MalformedQuery, UnknownQuery, is_passing

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.settings.tree import Api, Jwt
 from workers.request_context.identity import IdentityResolver
-from workers.rest.errors.token import BadClaims, BadToken, NoJwtSecret, TokenRequired, token_error
 from workers.rest.errors.base import RestError
+from workers.rest.errors.token import BadClaims, BadToken, NoJwtSecret, TokenRequired, token_error
 
 OWN = {"anon_role": "anon", "service_role": "service"}
 

@@ -14,8 +14,8 @@ from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.bodies import Inline
 from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, House, user
-from workers.database.protocol import row_body
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.protocol import row_body
 from workers.rest import prepare
 from workers.rest.state import RestState
 from workers.rest.worker import RestWorker

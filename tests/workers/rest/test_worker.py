@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from schemas.caller import AnonymousCaller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.http import header, header_values
 from schemas.settings.tree import Jwt
 from tests.workers.rest.house import House, rows, user
@@ -278,7 +278,9 @@ async def test_the_role_may_lie_deep_in_the_claims(house: House) -> None:
     deep = house.with_options(jwt=Jwt(role_claim_key="$.app.roles[0]"))
 
     told = rows(
-        await deep.send("GET", "/rpc/asked", caller=UserCaller(b'{"app": {"roles": ["rest_user"]}, "sub": "eve"}'))
+        await deep.send(
+            "GET", "/rpc/asked", caller=UserCaller(b'{"app": {"roles": ["rest_user"]}, "sub": "eve"}')
+        )
     )
 
     assert (told["role"], told["sub"]) == ("rest_user", "eve")  # type: ignore[index, call-overload]  # an object

@@ -24,7 +24,10 @@ def with_functions(**functions: FunctionSettings) -> Settings:
 
 
 async def test_a_function_is_called_with_its_moment_and_the_service_key(
-    house: House, connection: NatsConnection, begin: Callable[[Settings], SchedulerCandidate], seen: list[Struct]
+    house: House,
+    connection: NatsConnection,
+    begin: Callable[[Settings], SchedulerCandidate],
+    seen: list[Struct],
 ):
     heard: list[Request] = []
 

@@ -16,8 +16,8 @@ from tests.workers.auth.house import at_role
 from tests.workers.database.server import connected, temporary_server
 from tests.workers.rest.bodies import Inline
 from tests.workers.storage.house import House
-from workers.database.migrations.migrate import migrate
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.migrations.migrate import migrate
 from workers.images.decoder_processes import DecoderProcesses
 from workers.images.limits import DecoderLimits
 from workers.images.worker import ImageWorker

@@ -123,9 +123,9 @@ class House:
             body = msgspec.msgpack.encode(form)
         request = request_of(method, target, body, caller, is_known=is_known, **sent)
         first = await self.ask(request)
-        if first.wanted is None:
+        if first.grant is None:
             return first
-        staged, stored = await self.stored(first.wanted, data, late_fields or {})
+        staged, stored = await self.stored(first.grant, data, late_fields or {})
         answer = await self.ask(msgspec.structs.replace(request, stored=stored))
         if answer.status >= 400 and staged is not None:
             await self.blobs.discard(staged)

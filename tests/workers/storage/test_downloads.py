@@ -5,7 +5,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from schemas.caller import TokenFault, RejectedCaller
+from schemas.caller import RejectedCaller, TokenFault
 from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
 from workers.storage.model.media_types import POLICY
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.workers.storage.house import House
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.transactions.interactive import Transaction
-from workers.database.connection_pool.pool import ConnectionPool
 
 
 class LosesAnswer:

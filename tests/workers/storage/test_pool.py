@@ -87,7 +87,7 @@ async def test_pool_answers_and_sweeps_and_ends(nats: NatsServer, database: str,
         assert json.loads(made.response.body) == {"name": "over-nats"}
 
         request = request_of("POST", "/object/over-nats/a", content_type="text/plain")
-        wanted = (await calls.call(STORAGE, request)).response.wanted
+        wanted = (await calls.call(STORAGE, request)).response.grant
         assert wanted is not None
         staged = await blobs.put_small(blob_names.blob(wanted.blob.bucket, wanted.blob.version), b"data")
         stored = StoredBody(wanted.ticket, staged.size, staged.md5)

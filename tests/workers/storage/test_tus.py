@@ -247,15 +247,15 @@ async def test_name_that_was_taken_meanwhile_is_refused_at_the_end(house: House)
     path = await uploads.begun(bucket, "a", 21)
     request = uploads.request("PATCH", path, upload_offset="0", content_type=BODY)
     first = await house.ask(request)
-    assert first.wanted is not None
-    stored = await uploads.appended(first.wanted, DATA)
+    assert first.grant is not None
+    stored = await uploads.appended(first.grant, DATA)
     await house.uploaded(f"/object/{bucket}/a", b"faster")
 
     refused = await house.ask(msgspec.structs.replace(request, stored=stored))
 
     assert refusal(refused) == (409, "The resource already exists")
     assert await house.got(f"/object/authenticated/{bucket}/a") == b"faster"
-    assert first.wanted.blob.version not in await house.blob_names()
+    assert first.grant.blob.version not in await house.blob_names()
     assert refusal(await uploads.head(path)) == (409, "The resource already exists")
     await house.ok("DELETE", f"/object/{bucket}/a")
     assert await uploads.offset(path) == 21

@@ -19,8 +19,8 @@ async def granted(uploads: Uploads, path: str, offset: int) -> tuple[Request, Up
     """Become the writer of an upload."""
     request = uploads.request("PATCH", path, upload_offset=str(offset), content_type=BODY)
     first = await uploads.house.ask(request)
-    assert first.wanted is not None, first
-    return request, first.wanted
+    assert first.grant is not None, first
+    return request, first.grant
 
 
 async def told_of(house: House, request: Request, stored: StoredBody) -> Response:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from schemas.caller import TokenFault, RejectedCaller
+from schemas.caller import RejectedCaller, TokenFault
 from tests.workers.storage.house import ALICE, NOBODY, SERVICE, House, refusal, shown, told, user
 
 
@@ -68,7 +68,10 @@ async def test_api_key_alone_is_no_identity(house: House, method: str, path: str
     ("refused", "message"),
     [
         (RejectedCaller(TokenFault.UNDECODABLE, "Expected 3 parts in JWT; got 1"), "Invalid Compact JWS"),
-        (RejectedCaller(TokenFault.UNDECODABLE, "No suitable key or wrong key type"), "signature verification failed"),
+        (
+            RejectedCaller(TokenFault.UNDECODABLE, "No suitable key or wrong key type"),
+            "signature verification failed",
+        ),
         (RejectedCaller(TokenFault.CLAIMS, "JWT expired"), '"exp" claim timestamp check failed: jwt expired'),
         (RejectedCaller(TokenFault.CLAIMS, "JWT not yet valid"), '"nbf" claim timestamp check failed'),
         (RejectedCaller(TokenFault.NO_SECRET, "Server lacks JWT secret"), "Server lacks JWT secret"),
@@ -78,7 +81,9 @@ async def test_api_key_alone_is_no_identity(house: House, method: str, path: str
         ),
     ],
 )
-async def test_refused_token_is_told_in_known_words(house: House, refused: RejectedCaller, message: str) -> None:
+async def test_refused_token_is_told_in_known_words(
+    house: House, refused: RejectedCaller, message: str
+) -> None:
     response = await house.send("GET", "/bucket", None, refused)
 
     assert response.status == 400

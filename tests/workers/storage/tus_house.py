@@ -74,9 +74,9 @@ class Uploads:
     async def sent(self, request: Request, data: bytes) -> Response:
         """Send a request with bytes, as an edge does."""
         first = await self.house.ask(request)
-        if first.wanted is None:
+        if first.grant is None:
             return first
-        stored = await self.appended(first.wanted, data)
+        stored = await self.appended(first.grant, data)
         return await self.house.ask(msgspec.structs.replace(request, stored=stored))
 
     async def appended(self, wanted: UploadGrant, data: bytes) -> StoredBody:

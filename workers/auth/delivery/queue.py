@@ -17,9 +17,10 @@ from typing import ClassVar
 from uuid import UUID, uuid4
 
 from broker import subjects
-from broker.events import EventSubscription, RetryLater, ensure_stream, consume_events, store_event
+from broker.events import EventSubscription, RetryLater, consume_events, store_event
 from broker.jetstream.errors import JetStreamError
 from broker.jetstream.stream_watch import StreamWatch, public_reason
+from broker.jetstream.streams import ensure_stream
 from broker.nats.connection import NatsConnection
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
@@ -66,7 +67,13 @@ class MailQueue:
         """Create the stream and start to send emails from it. Raises: Unavailable."""
         await ensure_mail_stream(self.connection)
         return await consume_events(
-            self.connection, subjects.EMAILS, QueuedEmail, self._send, stream=STREAM, durable=_DURABLE, batch=4
+            self.connection,
+            subjects.EMAILS,
+            QueuedEmail,
+            self._send,
+            stream=STREAM,
+            durable=_DURABLE,
+            batch=4,
         )
 
     async def deliver(self, message: EmailMessage) -> None:
@@ -81,7 +88,7 @@ class MailQueue:
                 await store_event(self.connection, subjects.EMAILS, queued, id=queued.id)
         except JetStreamError as error:
             if self.watch is not None:
-                self.watch.refused(error.code, error.description)
+                self.watch.rejected(error.code, error.description)
             raise _not_stored(f"does not store: {public_reason(error.description)}") from None
         except TimeoutError:
             why = ""

@@ -43,7 +43,7 @@ from workers.auth.http.endpoints import (
     verify,
 )
 from workers.auth.model.request import AuthRequest
-from workers.routing import ServiceRoute, Router
+from workers.routing import Router, ServiceRoute
 
 Endpoint = Callable[[EndpointContext, AuthRequest], Awaitable[Response]]
 

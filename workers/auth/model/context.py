@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 
 from schemas.settings.auth import Auth
 from workers.auth.model.vault import Vault
-from workers.database.transactions.interactive import Transaction
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.http_client.client import HttpClient
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from schemas.settings.auth import AuthRateLimits as Settings
 from schemas.settings.types import Quota
 from workers.auth.model import rejections
-from workers.database.transactions.interactive import Transaction
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.model", "rate_limits.sql")

@@ -219,7 +219,7 @@ class ConnectionPool(TransactionRunner):
 
     def share(self, size: int) -> None:
         """Set how many connections are shared between callers."""
-        self._queue.places = size
+        self._queue.slots = size
 
     def give_up_place(self, connection: PostgresConnection) -> None:
         """Note that the caller of this connection no longer uses it."""

@@ -23,7 +23,7 @@ async def in_sql_span(tracing: Tracing, statements: Sequence[Statement], running
     attributes: dict[str, str | int] = {"db.system.name": "postgresql", "db.query.text": text[:LONGEST_TEXT]}
     if len(statements) > 1:
         attributes["db.operation.batch.size"] = len(statements)
-    with tracing.ask("sql", attributes, may_begin=False) as span:
+    with tracing.client_span("sql", attributes, may_begin=False) as span:
         try:
             return await running
         except DatabaseError as error:

@@ -14,7 +14,8 @@ from graphql.language import OperationDefinitionNode
 from broker.requests.handler import StreamedResponse
 from schemas import subscriptions
 from schemas.http import Response
-from schemas.subscriptions import LiveQueryPlan, RejectedPlan, RowsAnswer, RowsQuery, SubscriptionPlan
+from schemas.subscriptions import LiveQueryPlan, RowsAnswer, RowsQuery, SubscriptionPlan
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
 from workers.database.transactions.model import TransactionSpec
 from workers.graphql.errors import BadRequest, GraphQLFailure
@@ -176,7 +177,7 @@ def _row(plan: ChangesPlan, values: Sequence[bytes | None]) -> list[bytes] | Non
 
 def refused(failure: GraphQLFailure) -> Response:
     """Give the answer to PLAN for an operation that cannot be done."""
-    return _packed(RejectedPlan(errors_text(failure)))
+    return _packed(OperationErrors(errors_text(failure)))
 
 
 def errors_text(failure: GraphQLFailure) -> bytes:

@@ -1,6 +1,6 @@
 """Errors of the token (3xx). Source: docs/reference/rest.md, section 20."""
 
-from schemas.caller import TokenFault, RejectedCaller
+from schemas.caller import RejectedCaller, TokenFault
 from schemas.http import Headers
 from workers.rest.errors.base import RestError
 

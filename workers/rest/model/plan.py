@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workers.database.schema_cache.catalog import CatalogFunction, MediaHandler, CatalogRelation
+from workers.database.schema_cache.catalog import CatalogFunction, CatalogRelation, MediaHandler
 from workers.database.transactions.model import TransactionEnd
 from workers.rest.model.read import PlannedCondition, RelationRead
 from workers.rest.model.request import ApiRequest, Operand, RequestAction

@@ -5,7 +5,7 @@ Source: docs/reference/rest.md, section 17. The same catalog as OpenAPI 3.1: `op
 
 from urllib.parse import urlsplit
 
-from workers.database.schema_cache.catalog import CatalogArgument, Catalog, CatalogFunction, CatalogRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogArgument, CatalogFunction, CatalogRelation
 from workers.rest.openapi.scope import Object, OpenApiOptions, VisibleObjects, described, scope_of, summary_of
 from workers.rest.openapi.types import argument_property, column_property, swagger_type
 

@@ -1,6 +1,12 @@
 """Functions in the OpenAPI 3.1 document. Pure. Source: docs/reference/rest.md, section 14."""
 
-from workers.database.schema_cache.catalog import CatalogArgument, Catalog, CatalogFunction, CatalogRelation, Returns
+from workers.database.schema_cache.catalog import (
+    Catalog,
+    CatalogArgument,
+    CatalogFunction,
+    CatalogRelation,
+    Returns,
+)
 from workers.rest.openapi.components31 import (
     READ,
     REFUSED,
@@ -195,7 +201,9 @@ def _distinct(shapes: list[Object]) -> list[Object]:
     return [shape for place, shape in enumerate(shapes) if shape not in shapes[:place]]
 
 
-def _result(function: CatalogFunction, scope: DescribedScope, named: NamedTypes, types: TypeSchemas) -> Object:
+def _result(
+    function: CatalogFunction, scope: DescribedScope, named: NamedTypes, types: TypeSchemas
+) -> Object:
     relation = _returned(function, scope)
     result = named.result_of(function)
     if relation is not None:

@@ -102,7 +102,9 @@ def _content(relation: CatalogRelation, catalog: Catalog) -> Object:
     } | {("application/octet-stream" if name == "*/*" else name): _TEXT for name in handler_types}
 
 
-def _read(relation: CatalogRelation, filters: list[Object], content: Object, options: OpenApiOptions) -> Object:
+def _read(
+    relation: CatalogRelation, filters: list[Object], content: Object, options: OpenApiOptions
+) -> Object:
     response_headers = headers("Content-Range", "Content-Location", "Preference-Applied", "ETag", "Link")
     return {
         "parameters": [

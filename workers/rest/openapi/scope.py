@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, CatalogFunction, Name, CatalogRelation, Relationship
+from workers.database.schema_cache.catalog import (
+    Catalog,
+    CatalogFunction,
+    CatalogRelation,
+    ComputedRelationship,
+    Name,
+    Relationship,
+)
 
 Object = dict[str, object]
 

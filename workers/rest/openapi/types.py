@@ -7,7 +7,13 @@ import re
 
 import msgspec
 
-from workers.database.schema_cache.catalog import CatalogArgument, Catalog, CatalogColumn, CatalogRelation, Relationship
+from workers.database.schema_cache.catalog import (
+    Catalog,
+    CatalogArgument,
+    CatalogColumn,
+    CatalogRelation,
+    Relationship,
+)
 
 _STRING = frozenset({"character varying", "character", "text"})
 _INTEGER = {"smallint": "int32", "integer": "int32", "bigint": "int64"}

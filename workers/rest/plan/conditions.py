@@ -3,7 +3,7 @@
 Source: docs/reference/rest.md, section 7; docs/rest-additions.md.
 """
 
-from workers.database.schema_cache.catalog import ComputedRelationship, CatalogRelation, Relationship
+from workers.database.schema_cache.catalog import CatalogRelation, ComputedRelationship, Relationship
 from workers.rest.errors.parse import BadQuery
 from workers.rest.errors.plan import NoRelationship, NotEmbedded
 from workers.rest.model import (

@@ -5,7 +5,7 @@ Source: docs/reference/rest.md, sections 7.1, 7.2 and 23.
 
 from dataclasses import dataclass
 
-from workers.database.schema_cache.catalog import Catalog, CatalogColumn, Name, CatalogRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogColumn, CatalogRelation, Name
 from workers.rest.model import FieldPath, PlannedField, RestOptions
 
 _JSON = frozenset({"json", "jsonb"})

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 import msgspec
 from msgspec import Raw
 
-from workers.database.schema_cache.catalog import Cardinality, Catalog, ComputedRelationship, CatalogRelation, Relationship
+from workers.database.schema_cache.catalog import (
+    Cardinality,
+    Catalog,
+    CatalogRelation,
+    ComputedRelationship,
+    Relationship,
+)
 from workers.rest.errors.parse import BadBody
 from workers.rest.errors.plan import NoColumn
 from workers.rest.model import (

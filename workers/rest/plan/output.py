@@ -1,6 +1,6 @@
 """Content negotiation: which media type the rows become. Source: docs/reference/rest.md, section 15."""
 
-from workers.database.schema_cache.catalog import Catalog, CatalogFunction, MediaHandler, CatalogRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogFunction, CatalogRelation, MediaHandler
 from workers.rest.errors.plan import NotAcceptable
 from workers.rest.model import (
     STAR,

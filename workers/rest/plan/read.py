@@ -5,7 +5,7 @@ Source: docs/reference/rest.md, sections 8 to 11.
 
 from dataclasses import dataclass, field, replace
 
-from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, CatalogRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation, ComputedRelationship
 from workers.rest.errors.plan import AggregatesDisabled, RelatedOrderNotToOne
 from workers.rest.model import (
     ApiRequest,

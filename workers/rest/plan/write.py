@@ -1,6 +1,6 @@
 """Inserts, updates, upserts and deletes against the catalog. Source: docs/reference/rest.md, section 13."""
 
-from workers.database.schema_cache.catalog import Catalog, ComputedRelationship, CatalogRelation
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation, ComputedRelationship
 from workers.rest.errors.execute import UpsertKeyMismatch
 from workers.rest.errors.parse import BadBody, BadQuery
 from workers.rest.errors.plan import BadUpsertFilters, NoColumn
@@ -122,7 +122,9 @@ def _wants_location(request: ApiRequest) -> bool:
     return request.action is RequestAction.CREATE and request.preferences.representation == "headers-only"
 
 
-def _returning(read: RelationRead | None, relation: CatalogRelation, also: tuple[str, ...]) -> tuple[str, ...]:
+def _returning(
+    read: RelationRead | None, relation: CatalogRelation, also: tuple[str, ...]
+) -> tuple[str, ...]:
     """List the columns that the shown rows need: selected ones, those ordered by, and the keys of embeds."""
     names: dict[str, None] = dict.fromkeys(also)
     if read is not None:

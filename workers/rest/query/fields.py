@@ -13,7 +13,18 @@ from workers.rest.model import (
     PlannedRelated,
 )
 from workers.rest.query.joins import RowReference, join_related, row_reference
-from workers.sql.compose import EMPTY, ParameterSlot, Sql, concat, ident, join, param, qualified, raw, type_name
+from workers.sql.compose import (
+    EMPTY,
+    ParameterSlot,
+    Sql,
+    concat,
+    ident,
+    join,
+    param,
+    qualified,
+    raw,
+    type_name,
+)
 from workers.sql.operators import IS_WORDS, OPERATORS, array_literal
 
 _IS_SQL = {word: raw(f" is {sql}") for word, sql in IS_WORDS.items()}

@@ -35,4 +35,9 @@ def _is_equality(condition: PlannedFilter) -> bool:
     is_plain = not (condition.negated or condition.quantifier or condition.aggregate)
     field = condition.field
     is_column = not (field.path or field.cast or field.function)
-    return condition.operator == "eq" and is_plain and is_column and isinstance(condition.operand, str | ParameterSlot)
+    return (
+        condition.operator == "eq"
+        and is_plain
+        and is_column
+        and isinstance(condition.operand, str | ParameterSlot)
+    )

@@ -97,7 +97,10 @@ def _has_rows(plan: RestPlan) -> bool:
         return False
     if isinstance(plan, WritePlan) and plan.nested:
         return False
-    if output.shape not in (BodyShape.ARRAY, BodyShape.CSV, BodyShape.GEOJSON) or plan.end is TransactionEnd.DECIDE:
+    if (
+        output.shape not in (BodyShape.ARRAY, BodyShape.CSV, BodyShape.GEOJSON)
+        or plan.end is TransactionEnd.DECIDE
+    ):
         return False
     if isinstance(plan, CallPlan) and plan.call.function.returns is Returns.VOID:
         return False

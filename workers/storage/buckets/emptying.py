@@ -8,8 +8,8 @@ changed or moved in after the request stay. Source: docs/reference/storage.md, s
 from msgspec import Struct
 
 from schemas.http import Request
-from workers.database.transactions.interactive import Transaction
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 from workers.storage.requests.identity import SERVICE, SessionSettings, settings_for
 

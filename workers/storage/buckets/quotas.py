@@ -7,8 +7,8 @@ learns its remaining bytes with the rules of its bucket (`rows.py`), before its 
 All functions raise DatabaseError, Disconnected, PoolTimeout.
 """
 
-from workers.database.transactions.interactive import statement
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.sql.files import read_statements
 from workers.storage.requests.context import StorageContext

@@ -6,8 +6,8 @@ All functions raise DatabaseError, Disconnected, PoolTimeout.
 import msgspec
 from msgspec import Struct
 
-from workers.database.transactions.interactive import decode_first, statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import decode_first, statement
 from workers.sql.files import read_statements
 from workers.storage.buckets import quotas
 from workers.storage.buckets.emptying import BATCH, empty_batch, finish_emptying, start_emptying

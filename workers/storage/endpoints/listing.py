@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from schemas.http import Response
-from workers.database.transactions.interactive import statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import Statement
 from workers.storage.model.cursors import COLUMNS, ORDERS, ListingCursor, parse_cursor
 from workers.storage.model.names_and_sizes import parse_prefix

@@ -14,9 +14,9 @@ from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.storage_events import StorageEvent
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.transactions.interactive import Transaction
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.storage.events import outbox
 from workers.storage.events.observations import StorageEventDropped, StorageEventsDelayed
 from workers.storage.events.outbox import OutboxDepth, OutboxRow, UnreadableRow, read_event

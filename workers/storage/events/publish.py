@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from broker.jetstream import durable_consumer
+from broker.jetstream.streams import ensure_stream
 from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong
 from broker.observability.observe import observe
@@ -52,7 +53,7 @@ class PublishResult(Struct, frozen=True):
 
 async def ensure_events(connection: NatsConnection, limits: EventStreamLimits) -> None:
     """Create the stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
-    await durable_consumer.ensure_stream(
+    await ensure_stream(
         connection,
         STREAM,
         [STORAGE_EVENTS, canary(STREAM).name],

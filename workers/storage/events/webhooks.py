@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from broker.jetstream import durable_consumer
-from broker.jetstream.durable_consumer import DurableConsumer, ConsumerPull
+from broker.jetstream.durable_consumer import ConsumerPull, DurableConsumer
 from broker.jetstream.nats_py import ConnectionClosed
 from broker.nats.connection import NatsConnection
 from broker.observability.observations import EventUnreadable
@@ -35,7 +35,9 @@ from workers.storage.events.observations import (
 from workers.storage.events.publish import STREAM
 from workers.storage.events.webhook_body import WebhookTenant, body_of
 
-CONSUMER = DurableConsumer(STREAM, "storage-webhook", STORAGE_EVENTS, ack_wait_s=15.0, only_new=True, batch=32)
+CONSUMER = DurableConsumer(
+    STREAM, "storage-webhook", STORAGE_EVENTS, ack_wait_s=15.0, only_new=True, batch=32
+)
 """Starts with events after its creation. A webhook that was switched off continues where it stopped."""
 _AT_A_TIME = 4
 _TIMEOUT_S = 10.0
@@ -94,7 +96,7 @@ class WebhookPoster:
                     if again_s is None:
                         await pull.acknowledge()
                     else:
-                        await pull.again(again_s)
+                        await pull.postpone(again_s)
 
     async def _hand_on(self, subject: str, data: bytes, tries: int, kept_at: float) -> float | None:
         """Post a message once. Return the seconds until its redelivery, or None if it is done."""

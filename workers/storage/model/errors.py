@@ -10,7 +10,7 @@ that keep their status are in `_SPOKEN`. Source: docs/reference/storage.md, sect
 
 from enum import StrEnum
 
-from schemas.caller import TokenFault, RejectedCaller
+from schemas.caller import RejectedCaller, TokenFault
 from schemas.errors import ApiError
 from schemas.http import Headers
 

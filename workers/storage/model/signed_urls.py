@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
-from schemas.caller import TokenFault, RejectedCaller
+from schemas.caller import RejectedCaller, TokenFault
 from schemas.keys.signing import SigningKey, sign
 from schemas.keys.token_keys import Key, KeySet
 from schemas.keys.tokens import Verifier

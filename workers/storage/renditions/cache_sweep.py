@@ -108,7 +108,9 @@ def oldest_beyond(by_minute: Counter[int], most: int) -> tuple[int, int] | None:
     return max(by_minute), surplus
 
 
-async def _older(blobs: BlobStore, than: datetime, is_meant: Callable[[BlobInfo], bool]) -> AsyncIterator[BlobInfo]:
+async def _older(
+    blobs: BlobStore, than: datetime, is_meant: Callable[[BlobInfo], bool]
+) -> AsyncIterator[BlobInfo]:
     async for stat in blobs.list(TRANSFORMS, older_than=than):
         if is_meant(stat):
             yield stat

@@ -11,10 +11,10 @@ from schemas.images.reading import SideLimits
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
-from workers.database.transactions.interactive import statement
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.transactions.model import TransactionEnd, Statement, TransactionSpec
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import statement
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.storage.model.s3_keyring import S3Keyring
 from workers.storage.model.signed_urls import UrlSigner
 from workers.storage.model.upload_tickets import TicketSealer

@@ -33,19 +33,19 @@ _WORDS = {
 
 def grant_body(request: S3Request, granted: Response) -> Response:
     """Add to a grant how the body is signed. Raises: S3Error."""
-    assert granted.wanted is not None  # every grant has one
+    assert granted.grant is not None  # every grant has one
     payload = request.payload
     if payload in _SIGNED_CHUNKS and request.has("X-Amz-Signature"):
         raise S3Error("InvalidRequest", "A presigned URL cannot sign chunks")
     if payload in _SIGNED_CHUNKS:
-        signed_grant = msgspec.structs.replace(granted.wanted, is_chunked=True, chunk_key=request.signing_key)
+        signed_grant = msgspec.structs.replace(granted.grant, is_chunked=True, chunk_key=request.signing_key)
     elif payload == _PLAIN_CHUNKS:
-        signed_grant = msgspec.structs.replace(granted.wanted, is_chunked=True)
+        signed_grant = msgspec.structs.replace(granted.grant, is_chunked=True)
     elif payload == UNSIGNED or _HASH.fullmatch(payload):
-        signed_grant = granted.wanted
+        signed_grant = granted.grant
     else:
         raise S3Error("InvalidRequest", "x-amz-content-sha256 is none of those that are supported")
-    return msgspec.structs.replace(granted, wanted=signed_grant)
+    return msgspec.structs.replace(granted, grant=signed_grant)
 
 
 def check_stored(stored: StoredBody) -> None:

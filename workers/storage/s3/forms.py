@@ -145,9 +145,9 @@ async def post(context: StorageContext, request: S3Request) -> Response:
     _redirect(fields)
     if stored is None:
         granted = await grant(context, request.storage_request, upload)
-        assert granted.wanted is not None  # every grant has one
-        most = granted.wanted.most if policy.most is None else max(0, min(policy.most, granted.wanted.most))
-        return msgspec.structs.replace(granted, wanted=msgspec.structs.replace(granted.wanted, most=most))
+        assert granted.grant is not None  # every grant has one
+        most = granted.grant.most if policy.most is None else max(0, min(policy.most, granted.grant.most))
+        return msgspec.structs.replace(granted, grant=msgspec.structs.replace(granted.grant, most=most))
     check_stored(stored)
     if stored.size < policy.least:
         raise S3Error("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")

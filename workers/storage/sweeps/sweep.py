@@ -32,8 +32,8 @@ from broker.blobs.model import BlobInfo
 from broker.blobs.store import BlobStore
 from broker.observability.observe import gauge, observe
 from schemas.settings.storage import Storage
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sql.files import read_statements
 from workers.storage.buckets.emptying import sweep_emptyings
 from workers.storage.buckets.quotas import set_quota_in_all
@@ -145,7 +145,7 @@ class StagingSweep:
                 size += stat.size
         await self._blobs.delete(ended)
         self._size = size
-        count = len(ended) + await self._blobs.abort_begun(before)
+        count = len(ended) + await self._blobs.abort_unfinished(before)
         if count:
             observe(StagingSwept(count))
         return count

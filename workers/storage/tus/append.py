@@ -69,7 +69,7 @@ async def _lease(
         raise
     declared = -1 if length is None else length
     return Response(
-        200, wanted=UploadGrant(row.blob, limit, lease_ticket(row.version, writer), offset, length=declared)
+        200, grant=UploadGrant(row.blob, limit, lease_ticket(row.version, writer), offset, length=declared)
     )
 
 

@@ -45,8 +45,8 @@ async def create(context: StorageContext, request: StorageRequest) -> Response:
         return creation_response(request, row)
     ticket = lease_ticket(row.version, writer)
     if upload.length is None:
-        return Response(200, wanted=UploadGrant(row.blob, int(limit_by_quota(rules, most)), ticket, 0))
-    return Response(200, wanted=UploadGrant(row.blob, upload.length, ticket, 0, length=upload.length))
+        return Response(200, grant=UploadGrant(row.blob, int(limit_by_quota(rules, most)), ticket, 0))
+    return Response(200, grant=UploadGrant(row.blob, upload.length, ticket, 0, length=upload.length))
 
 
 def creation_response(request: StorageRequest, row: ResumableUpload, offset: int = 0) -> Response:

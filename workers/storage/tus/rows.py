@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from schemas.blobs import BlobReference
 from schemas.resumable_uploads import LEASE_S, WAIT_S
-from workers.database.transactions.interactive import Value, decode_first, statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Value, decode_first, statement
 from workers.sql.files import read_statements
 from workers.storage.requests.context import StorageContext
 from workers.storage.tus.errors import expired, lease_lost, lease_timeout, no_such_upload

@@ -78,7 +78,7 @@ async def grant(context: StorageContext, request: StorageRequest, upload: Upload
         rules.key,
     )
     upload_grant = UploadGrant(BlobReference(upload.bucket, version), int(most), context.tickets.seal(ticket))
-    return Response(200, wanted=upload_grant)
+    return Response(200, grant=upload_grant)
 
 
 async def _try_policies(

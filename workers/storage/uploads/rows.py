@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from workers.database.transactions.interactive import Transaction, statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
 from workers.storage.model.errors import (
     StorageErrorCode,

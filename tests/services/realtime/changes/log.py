@@ -5,7 +5,7 @@ import msgspec
 from broker import subjects
 from broker.codec import encode
 from broker.jetstream.durable_consumer import publish
-from broker.jetstream.streams import StreamLimits, delete_stream, create_stream
+from broker.jetstream.streams import StreamLimits, create_stream, delete_stream
 from broker.nats.connection import NatsConnection
 from schemas.changes import ChangeBatch, ChangeColumn, ChangeKind, Gap, Position, RowChange, Tick
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from broker.observability.observations import Observation
-from schemas.settings.auth_delivery import Email, Notification, Notifications, Template, EmailTemplates
+from schemas.settings.auth_delivery import Email, EmailTemplates, Notification, Notifications, Template
 from tests.workers.auth.house import PASSWORD, Clock, House, address
 from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates

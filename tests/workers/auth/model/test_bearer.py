@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.caller import AnonymousCaller, Caller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from workers.auth.model.bearer import (
     bearer_claims,
     parse_bearer,

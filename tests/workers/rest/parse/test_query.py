@@ -323,4 +323,6 @@ def test_any_query_string_is_a_query_or_refused(text: str) -> None:
 
         assert isinstance(found, RestQuery | BadQuery | RangeNotSatisfiable)
         if isinstance(found, RestQuery):
-            assert len([1 for _, each in found.filters if isinstance(each.operand, ParameterSlot)]) == len(values)
+            assert len([1 for _, each in found.filters if isinstance(each.operand, ParameterSlot)]) == len(
+                values
+            )

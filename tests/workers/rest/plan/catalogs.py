@@ -2,7 +2,22 @@
 
 from collections import defaultdict
 
-from workers.database.schema_cache.catalog import CatalogArgument, Cardinality, Catalog, CatalogColumn, ComputedField, ComputedRelationship, CatalogFunction, Junction, MediaHandler, Name, CatalogRelation, Relationship, Representations, Returns
+from workers.database.schema_cache.catalog import (
+    Cardinality,
+    Catalog,
+    CatalogArgument,
+    CatalogColumn,
+    CatalogFunction,
+    CatalogRelation,
+    ComputedField,
+    ComputedRelationship,
+    Junction,
+    MediaHandler,
+    Name,
+    Relationship,
+    Representations,
+    Returns,
+)
 
 _RANK = [Cardinality.ONE_TO_MANY, Cardinality.MANY_TO_ONE, Cardinality.ONE_TO_ONE, Cardinality.MANY_TO_MANY]
 _VIEWS = frozenset({"project_list"})
@@ -26,7 +41,9 @@ def _table(name: str, key: str, *columns: str | CatalogColumn, kind: str = "r") 
     listed = [each if isinstance(each, CatalogColumn) else _column(each) for each in columns]
     by_name = {each.name: each for each in listed}
     keys = tuple(key.split(",")) if key else ()
-    return CatalogRelation("public", name, kind, by_name, keys, insertable=True, updatable=True, deletable=True)
+    return CatalogRelation(
+        "public", name, kind, by_name, keys, insertable=True, updatable=True, deletable=True
+    )
 
 
 RELATIONS = (

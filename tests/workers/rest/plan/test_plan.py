@@ -100,7 +100,13 @@ def test_the_end_of_the_transaction(tx_end: str, prefer: str, end: TransactionEn
 @pytest.mark.parametrize(
     ("method", "target", "body", "headers", "end"),
     [
-        ("DELETE", "/clients", None, {"accept": OBJECT, "prefer": "return=representation"}, TransactionEnd.DECIDE),
+        (
+            "DELETE",
+            "/clients",
+            None,
+            {"accept": OBJECT, "prefer": "return=representation"},
+            TransactionEnd.DECIDE,
+        ),
         ("GET", "/clients", None, {"accept": OBJECT}, TransactionEnd.COMMIT),
         ("PUT", "/clients?id=eq.1", '{"id":1}', {}, TransactionEnd.DECIDE),
         ("DELETE", "/clients", None, {"prefer": "handling=strict,max-affected=1"}, TransactionEnd.DECIDE),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.workers.rest.plan.catalogs import CATALOG
 from tests.workers.rest.query.requests import Sent
-from workers.database.schema_cache.catalog import ComputedRelationship, CatalogRelation
+from workers.database.schema_cache.catalog import CatalogRelation, ComputedRelationship
 
 _TEXTS, _NUMBERS = ("text", "character varying"), ("integer", "bigint", "numeric")
 _ROOT_EMBED = re.compile(r"e0\d=")

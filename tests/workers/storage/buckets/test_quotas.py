@@ -79,7 +79,7 @@ async def test_what_is_only_tried_is_not_counted(house: House) -> None:
 
     response = await house.ask(request_of("POST", f"/object/{name}/a", content_length="5"))
 
-    assert response.wanted is not None
+    assert response.grant is not None
     assert await held(house, name) == (0, 0)
 
 
@@ -154,7 +154,7 @@ async def test_upload_that_has_no_room_is_refused_before_its_bytes(house: House)
 
     response = await house.ask(request_of("POST", f"/object/{name}/b", content_length="3"))
 
-    assert response.wanted is None
+    assert response.grant is None
     assert response.status == 400
     assert refusal(response) == FULL
     assert await house.uploaded(f"/object/{name}/b", b"12")
@@ -164,7 +164,7 @@ async def test_bytes_without_a_declared_length_end_at_the_quota(house: House) ->
     name = await house.bucket(quota=10)
     request = request_of("POST", f"/object/{name}/a")
 
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
 
     assert wanted is not None
     assert wanted.most == 10
@@ -225,7 +225,7 @@ async def test_uploads_at_the_same_time_do_not_pass_the_quota_together(house: Ho
 
     async def upload(number: int) -> int:
         request = request_of("POST", f"/object/{name}/{number}", content_length="10")
-        wanted = (await house.ask(request)).wanted
+        wanted = (await house.ask(request)).grant
         assert wanted is not None
         granted.append(wanted)
         if len(granted) == 16:
@@ -312,8 +312,8 @@ async def test_parts_end_where_the_quota_does(house: House) -> None:
     await upload.part(1, b"1234")
     query = f"partNumber=2&uploadId={upload.id}"
 
-    second = (await parts.put(house.store, upload.s3_request("PUT", query))).wanted
-    again = (await parts.put(house.store, upload.s3_request("PUT", query.replace("2", "1", 1)))).wanted
+    second = (await parts.put(house.store, upload.s3_request("PUT", query))).grant
+    again = (await parts.put(house.store, upload.s3_request("PUT", query.replace("2", "1", 1)))).grant
 
     assert second is not None
     assert again is not None

@@ -14,8 +14,8 @@ from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.processes.lifecycle import ManagedProcess
 from broker.requests.call import Calls
-from broker.subjects import STORAGE
 from broker.subject_rights import authorization
+from broker.subjects import STORAGE
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Broker, Db, Settings

@@ -58,7 +58,9 @@ async def write(house: House, bucket: str, names: list[str]) -> None:
     )
 
 
-async def test_the_life_of_an_object_is_told(quiet: House, connection: NatsConnection, stream: Stream) -> None:
+async def test_the_life_of_an_object_is_told(
+    quiet: House, connection: NatsConnection, stream: Stream
+) -> None:
     bucket = await quiet.bucket()
     await quiet.policy(bucket, "all")
     await quiet.uploaded(f"/object/{bucket}/a b.txt", b"hello", ALICE)
@@ -111,7 +113,9 @@ async def test_rows_changed_by_plain_sql_are_told_by_themselves(
     assert (bytes(event.metadata), event.request_id) == (b"[7]", None)
 
 
-async def test_what_is_rolled_back_is_not_told(quiet: House, connection: NatsConnection, stream: Stream) -> None:
+async def test_what_is_rolled_back_is_not_told(
+    quiet: House, connection: NatsConnection, stream: Stream
+) -> None:
     bucket = await quiet.bucket()
     transaction = quiet.admin.transaction()
     await transaction.start()

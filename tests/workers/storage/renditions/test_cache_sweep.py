@@ -46,7 +46,9 @@ def aged(monkeypatch: pytest.MonkeyPatch, blobs: BlobStore, ages_s: dict[blob_na
 
     async def told(folder: blob_names.BlobFolder) -> AsyncIterator[BlobInfo]:
         async for each in listed(folder):
-            yield BlobInfo(each.place, each.size, each.modified - timedelta(seconds=ages_s.get(each.place, 0.0)))
+            yield BlobInfo(
+                each.place, each.size, each.modified - timedelta(seconds=ages_s.get(each.place, 0.0))
+            )
 
     monkeypatch.setattr(backend, "list", told)
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from schemas.caller import AnonymousCaller, TokenFault, RejectedCaller, ServiceCaller, UserCaller
+from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.http import Request
 from workers.storage.model.errors import StorageError
 from workers.storage.requests.identity import has_credential, identity_of, settings_for
@@ -12,7 +12,10 @@ ID = "a11ce000-0000-4000-8000-000000000001"
 
 
 def test_keys_are_the_roles_of_the_platform() -> None:
-    assert (identity_of(AnonymousCaller(), []).role, identity_of(ServiceCaller(), []).role) == ("anon", "service_role")
+    assert (identity_of(AnonymousCaller(), []).role, identity_of(ServiceCaller(), []).role) == (
+        "anon",
+        "service_role",
+    )
 
 
 @pytest.mark.parametrize(

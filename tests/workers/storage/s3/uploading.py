@@ -54,7 +54,7 @@ class Upload:
     async def part(self, number: int, data: bytes) -> None:
         """Send a part, as the edge does."""
         query = f"partNumber={number}&uploadId={self.id}"
-        wanted = (await parts.put(self.store, self.s3_request("PUT", query))).wanted
+        wanted = (await parts.put(self.store, self.s3_request("PUT", query))).grant
         assert wanted is not None
         place = blob_names.part(wanted.blob.upload, number, wanted.blob.version)
         staged = await self.store.blobs.put_small(place, data)

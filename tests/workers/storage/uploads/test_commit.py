@@ -254,7 +254,7 @@ async def test_bad_robots_are_refused(house: House) -> None:
 async def test_body_that_broke_off_leaves_nothing(house: House) -> None:
     bucket = await house.bucket()
     request = request_of("POST", f"/object/{bucket}/a")
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
 
     stored = StoredBody(wanted.ticket, 3, is_complete=False)
@@ -384,7 +384,7 @@ async def test_writer_that_waits_too_long_finds_the_object_locked(house: House) 
 
 async def granted(house: House, bucket: str, key: str = "a", **more: Any) -> tuple[Request, bytes]:
     request = request_of("POST", f"/object/{bucket}/{key}", None, ALICE, content_type="text/plain", **more)
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
     return request, wanted.ticket
 
@@ -433,7 +433,7 @@ async def test_policy_that_changed_meanwhile_holds(house: House) -> None:
         f"create policy {name} on storage.objects for insert to authenticated with check (bucket_id = '{bucket}')"
     )
     request = request_of("POST", f"/object/{bucket}/a", None, ALICE, content_type="text/plain")
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
     staged, stored = await house.stored(wanted, b"data", {})
     assert staged is not None
@@ -450,7 +450,7 @@ async def test_policy_that_changed_meanwhile_holds(house: House) -> None:
 async def test_rules_that_changed_meanwhile_hold(house: House) -> None:
     bucket = await house.bucket()
     request = request_of("POST", f"/object/{bucket}/a", content_type="text/plain")
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
 
     await house.ok("PUT", f"/bucket/{bucket}", {"file_size_limit": 2})
@@ -465,7 +465,7 @@ async def test_rules_that_changed_meanwhile_hold(house: House) -> None:
 async def test_bucket_that_went_meanwhile_is_missed(house: House) -> None:
     bucket = await house.bucket()
     request = request_of("POST", f"/object/{bucket}/a", content_type="text/plain")
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
 
     await house.ok("DELETE", f"/bucket/{bucket}")
@@ -479,7 +479,7 @@ async def test_bucket_that_went_meanwhile_is_missed(house: House) -> None:
 async def test_commit_is_finished_though_the_client_left(house: House) -> None:
     bucket = await house.bucket()
     request = request_of("POST", f"/object/{bucket}/a", content_type="text/plain")
-    wanted = (await house.ask(request)).wanted
+    wanted = (await house.ask(request)).grant
     assert wanted is not None
     _, stored = await house.stored(wanted, b"data", {})
 

@@ -25,8 +25,8 @@ from workers.auth.accounts.codes.networks import network_of
 from workers.auth.model import rejections
 from workers.auth.model.errors import INVALID_TEXT
 from workers.database.errors import DatabaseError
-from workers.database.transactions.interactive import Transaction, statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 

@@ -20,8 +20,8 @@ from workers.auth.model.request import Device
 from workers.auth.model.rows import AuthSession, AuthUser
 from workers.auth.model.vault import CannotOpen, Vault
 from workers.database.errors import DatabaseError
-from workers.database.transactions.interactive import Transaction, decode_first, statement
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction, decode_first, statement
 from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 

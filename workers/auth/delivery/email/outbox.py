@@ -33,8 +33,8 @@ from workers.auth.delivery.transport import DirectTransport, MailTransport
 from workers.auth.model import rate_limits, rejections
 from workers.auth.model.addresses import reject_reserved, reject_unauthorized
 from workers.auth.model.rows import AuthUser
-from workers.database.transactions.interactive import Transaction
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import Transaction
 
 _SETTINGS = (("search_path", "auth"),)
 _RETRY_AFTER_S = 5

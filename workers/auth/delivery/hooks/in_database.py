@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from workers.auth.delivery.hooks.over_http import MOST_BYTES
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError, ProjectSqlError, error_from_database
-from workers.database.errors import DatabaseError
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.sql import compose
 
 TIMEOUT_S = 2.0

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from schemas.settings.auth import Hook
 from schemas.settings.auth import AuthHooks as Settings
+from schemas.settings.auth import Hook
 from schemas.settings.tree import SettingsError
 from workers.auth.delivery.hooks.in_database import DatabaseHook
 from workers.auth.delivery.hooks.over_http import HttpHook, RetryLimits

@@ -90,7 +90,9 @@ class ProviderClient:
         key = f"{'public' if self.only_public else 'any'} {url}"
         return await self.documents.get(key, self.clock(), get, lasts_s=lasts_s)
 
-    async def _with_token(self, url: str, access_token: str, headers: Mapping[str, str] | None) -> FetchedResponse:
+    async def _with_token(
+        self, url: str, access_token: str, headers: Mapping[str, str] | None
+    ) -> FetchedResponse:
         all_headers = {"authorization": f"Bearer {access_token}", **(headers or {})}
         return await self.fetch("GET", url, headers=all_headers)
 

@@ -58,7 +58,7 @@ async def _grant(
     version = str(uuid4())
     ticket = context.tickets.seal(_ticket(request, pending, number, version))
     named = BlobReference(request.bucket, version, upload=pending.id, part=number)
-    return grant_body(request, Response(200, wanted=UploadGrant(named, most, ticket)))
+    return grant_body(request, Response(200, grant=UploadGrant(named, most, ticket)))
 
 
 def _ticket(request: S3Request, pending: PendingUpload, number: int, version: str) -> UploadTicket:
@@ -162,7 +162,9 @@ async def _copied(
     return staged
 
 
-async def _streamed(context: StorageContext, source: BlobPath, place: BlobPath, start: int, stop: int) -> StagedBlob:
+async def _streamed(
+    context: StorageContext, source: BlobPath, place: BlobPath, start: int, stop: int
+) -> StagedBlob:
     async with context.blobs.stage(place, limit=stop - start) as staging:
         async with context.blobs.read(source, start, stop) as reading:
             async for chunk in reading.chunks:

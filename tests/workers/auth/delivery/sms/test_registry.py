@@ -3,7 +3,15 @@
 import aiohttp
 import pytest
 
-from schemas.settings.auth_delivery import SENDERS, Messagebird, Sms, TextlocalSettings, TwilioSettings, TwilioVerifySettings, VonageSettings
+from schemas.settings.auth_delivery import (
+    SENDERS,
+    Messagebird,
+    Sms,
+    TextlocalSettings,
+    TwilioSettings,
+    TwilioVerifySettings,
+    VonageSettings,
+)
 from workers.auth.delivery.sms.registry import PROVIDERS, make_sender
 
 

@@ -100,7 +100,9 @@ class Rerouted(HttpClient):
         super().__init__()
         self._network = network
 
-    async def fetch(self, method: str, url: str, *, only_public: bool = False, **more: Any) -> FetchedResponse:
+    async def fetch(
+        self, method: str, url: str, *, only_public: bool = False, **more: Any
+    ) -> FetchedResponse:
         if not only_public:
             parts = urlsplit(url)
             query = f"?{parts.query}" if parts.query else ""

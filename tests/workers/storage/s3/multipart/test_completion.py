@@ -81,7 +81,9 @@ async def test_two_at_once_that_have_both_joined_make_one_object(
     for blobs in (first, second):
         join = blobs.join
 
-        async def joined(parts: list[BlobPath], place: BlobPath, join: Callable[..., object] = join) -> StagedBlob:
+        async def joined(
+            parts: list[BlobPath], place: BlobPath, join: Callable[..., object] = join
+        ) -> StagedBlob:
             staged: StagedBlob = await join(parts, place)  # type: ignore[misc]  # a method, bound above
             await together.wait()
             return staged
@@ -130,7 +132,9 @@ async def test_who_loses_the_parts_while_he_reads_them_takes_nothing_away(
     begins, may_go_on, count = asyncio.Event(), asyncio.Event(), 0
     read = second.read
 
-    def slowly(place: BlobPath, start: int = 0, stop: int | None = None) -> AbstractAsyncContextManager[OpenBlob]:
+    def slowly(
+        place: BlobPath, start: int = 0, stop: int | None = None
+    ) -> AbstractAsyncContextManager[OpenBlob]:
         return Slow(read(place, start, stop))
 
     class Slow(AbstractAsyncContextManager[OpenBlob]):
