@@ -49,7 +49,7 @@ class _Queue(FairQueue[float]):
         for caller in self._turns:
             if caller.waiting and self._may_take(caller):
                 entry = next(reversed(caller.waiting))
-                self._hold(caller, now)
+                self._assign(caller, now)
                 self._remove(entry)
                 return entry
         return None

@@ -24,7 +24,7 @@ from broker.nats.connection import NatsConnection
 from broker.nats.protocol import headers
 from broker.requests.call import Calls
 from schemas.changes import Position
-from schemas.realtime import ChangeEntry, ClaimRule, Rule, SqlRule
+from schemas.realtime import ChangeSubscription, ClaimRule, Rule, SqlRule
 from schemas.settings.realtime import RealtimeSettings
 from services.realtime.changes.feed import ChangeFeed, open_feed
 from services.realtime.changes.intake import admit, order
@@ -73,7 +73,7 @@ async def _measure(
     feed = await open_feed(connection, Calls(connection), RealtimeSettings())
     people = [_Counter(None if case == _SQL else users[number]) for number in range(count)]
     for person, user in zip(people, users, strict=False):
-        entry = ChangeEntry("*", "public", "items", f"user_id=eq.{user}") if case == _FILTERED else ALL
+        entry = ChangeSubscription("*", "public", "items", f"user_id=eq.{user}") if case == _FILTERED else ALL
         await feed.subscribe(person, [entry], [1], None)
     await _judged(feed, people, case, payloads)
     resumer = _Counter(None if case == _SQL else users[0])

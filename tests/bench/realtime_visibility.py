@@ -15,14 +15,14 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import psutil
 
-from schemas.realtime import TableQuery, VisibleQuery
+from schemas.realtime import TableQuery, VisibilityQuery
 from schemas.realtime_rules import may_see, read_claims
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
 from workers.realtime.metrics import RealtimeMetrics
-from workers.realtime.recognition import PolicyScope, recognise
+from workers.realtime.recognition import PolicyColumn, PolicyScope, recognise
 from workers.realtime.tables import describe_table
 from workers.realtime.visibility import find_visible
 
@@ -66,7 +66,7 @@ async def _measure(
         [b"%d" % number, b'"%b"' % users[number % groups].encode(), b'"x"'] for number in range(rows)
     ]
     callers = [("authenticated", one) for one in claims]
-    asked = VisibleQuery("public", table, ["id"], logged, callers, ["owner", "title"])
+    asked = VisibilityQuery("public", table, ["id"], logged, callers, ["owner", "title"])
     found = await find_visible(pool, asked, RealtimeMetrics())
     best = await _timed(server, lambda: find_visible(pool, asked, RealtimeMetrics()))
     described = await describe_table(pool, TableQuery("authenticated", "public", table), RealtimeMetrics())

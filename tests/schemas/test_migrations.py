@@ -8,14 +8,15 @@ from schemas.settings.tree import Settings
 from tests.schemas.callers import API_ROLES, become, refused
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database
-from workers.database.migrations.migrate import Migration, migrate, read_migrations
+from workers.database.migrations.files import SystemMigration
+from workers.database.migrations.migrate import migrate, read_migrations
 from workers.database.schema_cache.database_options import _OPTIONS, _SPELLINGS
 
 # The files
 
 
 @pytest.mark.parametrize("migration", read_migrations(), ids=str)
-def test_a_file_begins_with_a_line_that_explains_it(migration: Migration):
+def test_a_file_begins_with_a_line_that_explains_it(migration: SystemMigration):
     first, *_ = migration.sql.splitlines()
 
     assert first.startswith("-- ")
@@ -23,7 +24,7 @@ def test_a_file_begins_with_a_line_that_explains_it(migration: Migration):
 
 
 @pytest.mark.parametrize("migration", read_migrations(), ids=str)
-def test_a_file_says_as_whom_it_runs(migration: Migration):
+def test_a_file_says_as_whom_it_runs(migration: SystemMigration):
     assert migration.parts
 
 

@@ -126,7 +126,7 @@ class House:
         seq = 1
         while True:
             asked = msgspec.json.encode({"seq": seq, "next_by_subj": ">"})
-            reply = await self.broker.ask(f"$JS.API.STREAM.MSG.GET.{CHANGES_STREAM}", asked)
+            reply = await self.broker.request(f"$JS.API.STREAM.MSG.GET.{CHANGES_STREAM}", asked)
             message = msgspec.json.decode(reply.payload, type=_Found).message
             if message is None:
                 return found

@@ -14,7 +14,7 @@ from graphql.language import OperationDefinitionNode
 from broker.requests.handler import StreamedResponse
 from schemas import subscriptions
 from schemas.http import Response
-from schemas.subscriptions import LiveQueryPlan, RowsAnswer, RowsQuery, SubscriptionPlan
+from schemas.subscriptions import LiveQueryPlan, OperationErrors, RowsAnswer, RowsQuery, SubscriptionPlan
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
 from workers.database.transactions.model import TransactionSpec

@@ -54,7 +54,7 @@ class Log:
     async def empty(self, keep: int = 0) -> None:
         """Let everything, but the last so many, leave the stream."""
         asked = b'{"keep":%d}' % keep if keep else b""
-        await self.connection.ask(f"$JS.API.STREAM.PURGE.{subjects.CHANGES_STREAM}", asked)
+        await self.connection.request(f"$JS.API.STREAM.PURGE.{subjects.CHANGES_STREAM}", asked)
 
     def batch(
         self, *changes: RowChange, table: str = "items", schema: str = "public", identity: str = "d"

@@ -17,7 +17,7 @@ from schemas.subscriptions import (
     ROWS,
     RUN,
     LiveQueryPlan,
-    RejectedPlan,
+    OperationErrors,
     RowChangesPlan,
     RowsAnswer,
     RowsQuery,
@@ -63,7 +63,7 @@ class Edge:
 
     async def plan(
         self, query: str, variables: Mapping[str, object] | None = None, caller: Caller | None = None
-    ) -> RejectedPlan | LiveQueryPlan | RowChangesPlan:
+    ) -> OperationErrors | LiveQueryPlan | RowChangesPlan:
         answer = await self.ask(PLAN, operation(query, variables), caller)
         assert header(answer.headers, "content-type") == MEDIA_TYPE, answer
         return _read.decode(answer.body)
@@ -127,7 +127,7 @@ async def test_a_live_query_follows_the_tables_it_reads(edge: Edge, query: str, 
 async def test_what_cannot_be_followed_is_refused(edge: Edge, query: str, message: str) -> None:
     followed = await edge.plan("subscription " + query)
 
-    assert isinstance(followed, RejectedPlan), followed
+    assert isinstance(followed, OperationErrors), followed
     assert message in json.loads(followed.errors)[0]["message"]
 
 

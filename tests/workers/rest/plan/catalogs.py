@@ -145,7 +145,6 @@ def _function(
         _public(relation) if relation else type_name,
         _public(relation) if relation else None,
         volatility=volatility,
-        has_variadic=any(each.is_variadic for each in arguments),
         isolation=dict(settings).get("default_transaction_isolation"),
         settings=settings,
     )  # fmt: skip

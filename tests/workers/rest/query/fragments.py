@@ -1,11 +1,25 @@
 """Fragments of a statement, for tests that look at one part of it."""
 
+from collections.abc import Sequence
+
 from tests.workers.rest.plan.asking import Asked, ask
 from workers.rest.model import WritePlan
 from workers.rest.query.query import query_for
 from workers.rest.query.read import read_sql
 from workers.rest.query.write import write_sql
-from workers.sql.compose import Sql, bind, render
+from workers.sql.compose import Param, ParameterSlot, Sql, render
+
+
+def bind(params: Sequence[Param], values: Sequence[str]) -> list[bytes | None]:
+    """Return the parameters of a rendered statement with the values of one request in its slots."""
+    bound: list[bytes | None] = []
+    for param in params:
+        if isinstance(param, ParameterSlot):
+            value = values[param.index]
+            bound.append(param.convert(value) if param.convert else value.encode())
+        else:
+            bound.append(param)
+    return bound
 
 
 def shown(sql: Sql, values: tuple[str, ...] = ()) -> tuple[str, list[str | None]]:

@@ -15,13 +15,14 @@ from tests.workers.database.own_server import OwnServer
 from tests.workers.rest.parse.anything import outcome
 from tests.workers.rest.plan.asking import ask
 from tests.workers.rest.plan.test_catalogs import SCHEMA
+from tests.workers.rest.query.fragments import bind
 from tests.workers.rest.query.making import requests
 from tests.workers.rest.query.requests import REQUESTS, Sent
 from workers.rest.errors.base import RestError
 from workers.rest.model import PAYLOAD, OutputColumn, RestStatement
 from workers.rest.query.query import query_for
 from workers.rest.query.rows import rows_query_for
-from workers.sql.compose import ParameterSlot, bind
+from workers.sql.compose import ParameterSlot
 
 _PLACEHOLDER = re.compile(r"\$\d+")
 
