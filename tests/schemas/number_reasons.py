@@ -16,29 +16,6 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/blobs/watch.py": {
         "float(not self.reason)": NUMBER,
     },
-    "broker/nats/connection.py": {
-        "int(port)": BROKER,
-    },
-    "broker/processes/control_groups.py": {
-        "int(octal[1], 8)": PATTERN,
-    },
-    "broker/processes/fork_server.py": {
-        "int(os.environ.pop(FORK_FD))": OWN,
-        "int(os.environ.pop(READY_FD))": OWN,
-    },
-    "broker/processes/inherited_sockets.py": {
-        "int(number)": OWN,
-    },
-    "broker/observability/metrics.py": {
-        "int(is_up)": NUMBER,
-    },
-    "broker/processes/lifecycle.py": {
-        "int(number)": OWN,
-    },
-    "broker/processes/title.py": {
-        "int(fields[_ARG_END])": OWN,
-        "int(fields[_ARG_START])": OWN,
-    },
     "broker/jetstream/ordered_reader.py": {
         "int(_EXPIRES_S * _NS)": NUMBER,
         "int(_HEARTBEAT_S * _NS)": NUMBER,
@@ -50,18 +27,41 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/jetstream/stream_watch.py": {
         "float(not self._reason)": NUMBER,
     },
-    "broker/token_buckets.py": {
-        "float(max(burst, 1))": NUMBER,
+    "broker/nats/connection.py": {
+        "int(port)": BROKER,
+    },
+    "broker/nats/protocol.py": {
+        "int(digits)": BROKER,
+        "int(words[-1])": BROKER,
+        "int(words[-2])": BROKER,
+    },
+    "broker/observability/metrics.py": {
+        "int(is_up)": NUMBER,
     },
     "broker/processes/confinement.py": {
         "int(answer)": NUMBER,
         "int(count)": OWN,
         "int(start)": OWN,
     },
-    "broker/nats/protocol.py": {
-        "int(digits)": BROKER,
-        "int(words[-1])": BROKER,
-        "int(words[-2])": BROKER,
+    "broker/processes/control_groups.py": {
+        "int(octal[1], 8)": PATTERN,
+    },
+    "broker/processes/fork_server.py": {
+        "int(os.environ.pop(FORK_FD))": OWN,
+        "int(os.environ.pop(READY_FD))": OWN,
+    },
+    "broker/processes/inherited_sockets.py": {
+        "int(number)": OWN,
+    },
+    "broker/processes/lifecycle.py": {
+        "int(number)": OWN,
+    },
+    "broker/processes/title.py": {
+        "int(fields[_ARG_END])": OWN,
+        "int(fields[_ARG_START])": OWN,
+    },
+    "broker/token_buckets.py": {
+        "float(max(burst, 1))": NUMBER,
     },
     "schemas/changes.py": {
         "int(part, 16)": PATTERN,
@@ -71,8 +71,8 @@ REASONS: dict[str, dict[str, str]] = {
         "int(value)": NUMBER,
     },
     "schemas/realtime_rules.py": {
-        "Decimal(value.decode())": DATABASE,
         "Decimal(expected)": DATABASE,
+        "Decimal(value.decode())": DATABASE,
     },
     "schemas/schedules.py": {
         "int(match[1])": SETTING,
@@ -88,62 +88,72 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
-    "services/mail_catcher/edge.py": {
-        "int(self._runner.addresses[0][1])": NUMBER,
-    },
-    "services/mail_catcher/smtp.py": {
-        "int(self._server.sockets[0].getsockname()[1])": NUMBER,
-    },
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
     "services/gateway/resumable/uploads.py": {
         "int(most)": NUMBER,
     },
+    "services/mail_catcher/edge.py": {
+        "int(self._runner.addresses[0][1])": NUMBER,
+    },
+    "services/mail_catcher/smtp.py": {
+        "int(self._server.sockets[0].getsockname()[1])": NUMBER,
+    },
     "services/realtime/changes/filters.py": {
         "Decimal(text)": PRINTED,
-    },
-    "services/realtime/protocol/frames.py": {
-        "int(is_json)": NUMBER,
     },
     "services/realtime/limits.py": {
         "int(self._left)": NUMBER,
     },
+    "services/realtime/protocol/frames.py": {
+        "int(is_json)": NUMBER,
+    },
     "services/realtime/tokens.py": {
         "int(now - until)": NUMBER,
     },
-    "services/supervisor/project/buckets.py": {
-        "int(bucket.file_size_limit)": OWN,
-        "int(bucket.quota)": OWN,
-    },
-    "services/supervisor/processes/forks.py": {
-        "int(await _line(born))": OWN,
-        "int(pid)": OWN,
-    },
-    "services/supervisor/processes/identity.py": {
-        "int(entry.name)": OWN,
-    },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
-    },
-    "services/supervisor/postgres/server.py": {
-        "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
-        "map(int, numbers.groups())": PATTERN,
     },
     "services/supervisor/postgres/database_home.py": {
         "float(mark.read_text())": OWN,
         "int((home / 'data' / 'postmaster.pid').read_text().split('\\n', 1)[0])": OWN,
     },
-    "workers/auth/cleanup.py": {
-        "float(max(own.email.otp_expiry, own.sms.otp_expiry))": NUMBER,
+    "services/supervisor/postgres/server.py": {
+        "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
+        "map(int, numbers.groups())": PATTERN,
     },
-    "workers/auth/model/rate_limits.py": {
-        "float(least_s)": NUMBER,
-        "float(quota.most)": NUMBER,
-        "int(limit.burst)": NUMBER,
+    "services/supervisor/processes/forks.py": {
+        "int(await _read_all(pid_pipe))": OWN,
+        "int(pid)": OWN,
     },
-    "workers/auth/context.py": {
+    "services/supervisor/processes/identity.py": {
+        "int(entry.name)": OWN,
+    },
+    "services/supervisor/project/buckets.py": {
+        "int(bucket.file_size_limit)": OWN,
+        "int(bucket.quota)": OWN,
+    },
+    "workers/auth/accounts/codes/code_messages.py": {
+        "float(settings.email.max_frequency if '@' in address else settings.sms.max_frequency)": NUMBER,
+    },
+    "workers/auth/accounts/context.py": {
         "float(duration)": NUMBER,
+    },
+    "workers/auth/accounts/passwords/passwords.py": {
+        "int(match['cost'])": PATTERN,
+        "int(match['m'])": PATTERN,
+        "int(match['n'])": PATTERN,
+        "int(match['p'])": PATTERN,
+        "int(match['r'])": PATTERN,
+        "int(match['t'])": PATTERN,
+        "int(match['version'])": PATTERN,
+    },
+    "workers/auth/cleanup.py": {
+        "float(max(settings.email.otp_expiry, settings.sms.otp_expiry))": NUMBER,
+    },
+    "workers/auth/delivery/email/mail_services.py": {
+        "float(auth_settings.email.otp_expiry)": NUMBER,
     },
     "workers/auth/delivery/gotext/functions.py": {
         "int(precision)": TEMPLATE,
@@ -155,52 +165,42 @@ REASONS: dict[str, dict[str, str]] = {
         "int(text)": TEMPLATE,
     },
     "workers/auth/delivery/sms/form_requests.py": {
-        "int(shown or reply.status)": PATTERN,
-    },
-    "workers/auth/delivery/email/letters.py": {
-        "float(own.email.max_frequency if '@' in address else own.sms.max_frequency)": NUMBER,
+        "int(digits_of_code or reply.status)": PATTERN,
     },
     "workers/auth/factors/totp.py": {
         "int(at)": NUMBER,
-    },
-    "workers/auth/accounts/passwords/passwords.py": {
-        "int(found['cost'])": PATTERN,
-        "int(found['m'])": PATTERN,
-        "int(found['n'])": PATTERN,
-        "int(found['p'])": PATTERN,
-        "int(found['r'])": PATTERN,
-        "int(found['t'])": PATTERN,
-        "int(found['version'])": PATTERN,
     },
     "workers/auth/federation/providers/oauth1.py": {
         "int(now)": NUMBER,
     },
     "workers/auth/federation/saml/xml_times.py": {
-        "int((found[7] or '')[:6].ljust(6, '0'))": PATTERN,
-        "int(each)": PATTERN,
+        "int((match[7] or '')[:6].ljust(6, '0'))": PATTERN,
         "int(found[10])": PATTERN,
         "int(found[11])": PATTERN,
-        "int(found[at] or 0)": PATTERN,
+        "int(group)": PATTERN,
+        "int(match[at] or 0)": PATTERN,
     },
     "workers/auth/federation/social/browsers.py": {
-        "float(own.saml.relay_state_validity_period if kind == SAML else own.flow_state_expiry_duration)": NUMBER,
+        "float(settings.saml.relay_state_validity_period if kind == SAML else settings.flow_state_expiry_duration)": NUMBER,
     },
     "workers/auth/federation/wallets/ethereum.py": {
         "int(nibble, 16)": PATTERN,
     },
-    "workers/request_context/claims_path.py": {
-        "int(groups['index'])": SETTING,
-    },
-    "workers/database/assertions.py": {
-        "int(iterations)": DATABASE,
-    },
-    "workers/database/sessions/superuser.py": {
-        "int(login.rpartition('_')[2][:8], 16)": OWN,
+    "workers/auth/model/rate_limits.py": {
+        "float(least_s)": NUMBER,
+        "float(quota.most)": NUMBER,
+        "int(limit.burst)": NUMBER,
     },
     "workers/database/schema_cache/view_columns.py": {
         "int(column)": DATABASE,
         "int(number)": DATABASE,
         "int(relation)": DATABASE,
+    },
+    "workers/database/sessions/passwords.py": {
+        "int(iterations)": DATABASE,
+    },
+    "workers/database/sessions/superuser.py": {
+        "int(login.rpartition('_')[2][:8], 16)": OWN,
     },
     "workers/functions/control_groups.py": {
         "int(pair[1])": OWN,
@@ -253,6 +253,9 @@ REASONS: dict[str, dict[str, str]] = {
         "Decimal(repr(float(number)))": DATABASE,
         "float(number)": DATABASE,
     },
+    "workers/http_client/address_guard.py": {
+        "int(address)": NUMBER,
+    },
     "workers/idempotency/statements.py": {
         "float(keep_s)": NUMBER,
     },
@@ -260,17 +263,18 @@ REASONS: dict[str, dict[str, str]] = {
         "int(keys or 0)": DATABASE,
         "int(size or 0)": DATABASE,
     },
+    "workers/images/pool.py": {
+        "float(image_settings.process_idle_timeout)": NUMBER,
+    },
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
-    },
-    "workers/http_client/address_guard.py": {
-        "int(address)": NUMBER,
     },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },
-    "workers/replication/term_start.py": {
-        "int(state.notes.get(_TIMELINE, server.timeline))": DATABASE,
+    "workers/replication/commit_visibility.py": {
+        "int(end)": DATABASE,
+        "map(int, running.split(','))": DATABASE,
     },
     "workers/replication/failover.py": {
         "int(timeline)": DATABASE,
@@ -283,18 +287,20 @@ REASONS: dict[str, dict[str, str]] = {
         "int(high, 16)": DATABASE,
         "int(low, 16)": DATABASE,
     },
-    "workers/replication/values.py": {
-        "Decimal(text.decode())": DATABASE,
-    },
-    "workers/replication/commit_visibility.py": {
-        "int(end)": DATABASE,
-        "map(int, running.split(','))": DATABASE,
-    },
     "workers/replication/slot_monitor.py": {
         "float(self.confirmed())": NUMBER,
         "float(self.held_bytes)": NUMBER,
         "float(self.is_leader)": NUMBER,
         "float(self.unconfirmed())": NUMBER,
+    },
+    "workers/replication/term_start.py": {
+        "int(state.notes.get(_TIMELINE, server.timeline))": DATABASE,
+    },
+    "workers/replication/values.py": {
+        "Decimal(text.decode())": DATABASE,
+    },
+    "workers/request_context/claims_path.py": {
+        "int(groups['index'])": SETTING,
     },
     "workers/rest/execute.py": {
         "int(count)": DATABASE,
@@ -315,12 +321,14 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/storage/buckets/emptying.py": {
         "int(count or 0)": DATABASE,
     },
+    "workers/storage/events/delivery.py": {
+        "float(storage_settings.events_max_age)": NUMBER,
+        "float(storage_settings.webhook_give_up)": NUMBER,
+        "int(storage_settings.events_max_size)": NUMBER,
+    },
     "workers/storage/events/outbox.py": {
         "int(id or b'0')": DATABASE,
         "int(row[0] or b'0')": DATABASE,
-    },
-    "workers/storage/moving.py": {
-        "int(count or 0)": DATABASE,
     },
     "workers/storage/requests/body_reader.py": {
         "int(value)": NUMBER,
@@ -328,13 +336,16 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/storage/sweeps/sweep.py": {
         "float(cache.cache_max_age)": NUMBER,
     },
-    "workers/storage/tus/creating.py": {
-        "int(room_in(rules, most))": NUMBER,
+    "workers/storage/tus/append.py": {
+        "int(limit_by_quota(rules, most))": NUMBER,
     },
-    "workers/storage/tus/writing.py": {
-        "int(room_in(rules, most))": NUMBER,
+    "workers/storage/tus/creation.py": {
+        "int(limit_by_quota(rules, most))": NUMBER,
     },
-    "workers/storage/uploads.py": {
+    "workers/storage/uploads/commit.py": {
         "int(most)": NUMBER,
+    },
+    "workers/storage/uploads/move_and_copy.py": {
+        "int(count or 0)": DATABASE,
     },
 }
