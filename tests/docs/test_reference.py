@@ -154,7 +154,10 @@ def test_every_endpoint_is_on_its_page(name: str, routes: list[Endpoint]) -> Non
         ('Source: reference page "storage", section 6.1; RFC 7578, 4.', [("storage", ["6.1"])]),
         ('"""Cursors. Source: reference page "storage", 6.6."""', [("storage", ["6.6"])]),
         ('# reference page "rest", sections 1 (precedence), 4, 12.\n', [("rest", ["1", "4", "12"])]),
-        ('reference page "storage", sections 2, 5 to 7 and 12.4', [("storage", ["2", "5", "6", "7", "12.4"])]),
+        (
+            'reference page "storage", sections 2, 5 to 7 and 12.4',
+            [("storage", ["2", "5", "6", "7", "12.4"])],
+        ),
         ('reference page "graphql", sections 4, 7-9; the rest', [("graphql", ["4", "7", "8", "9"])]),
         ('reference page "rest", section 22, rules 2 and 3', [("rest", ["22"])]),
         ("See docs/reference/auth.md, sections 6.1 to 6.3.", [("auth", ["6.1", "6.2", "6.3"])]),
