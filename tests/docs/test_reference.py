@@ -1,6 +1,6 @@
 """The reference pages (docs/reference) hold what the code says of them.
 
-    citations    a section that a comment or a docstring cites is a heading of its page
+    citations    a section that a comment or a docstring cites is a heading of its page, or a rule in a numbered list of it
     endpoints    every line of a route table, as data, is a method and a path on its page
 
 Citations are spelled `docs/reference/storage.md, section 6.1`; older ones `reference page "storage", section 6.1`. Several
@@ -32,6 +32,7 @@ _NEXT = re.compile(
     rf"(?:\s+\([^)]*\))?(?P<between>\s*,\s*(?:and\s+)?|\s+and\s+|\s+to\s+|-)(?P<number>{_NUMBER})\b"
 )
 _HEADING = re.compile(rf"^#{{2,4}}\s+({_NUMBER})\.?(?:\s|$)", re.MULTILINE)
+_ITEM = re.compile(r"^\s*(\d+)\.\s", re.MULTILINE)
 
 _METHOD = r"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\b"
 _PATH = r"/[\w./{}<>:-]*"
@@ -93,6 +94,19 @@ def citations() -> dict[str, dict[str, list[str]]]:
     return found
 
 
+def sections_of(text: str) -> set[str]:
+    """Return the numbers of a page's headings, and of the rules in numbered lists below headings such as 8.3 (8.3.8)."""
+    _, *parts = _HEADING.split(text)
+    numbers, bodies = parts[::2], parts[1::2]
+    rules = {
+        f"{number}.{rule}"
+        for number, body in zip(numbers, bodies, strict=True)
+        if "." in number
+        for rule in _ITEM.findall(body)
+    }
+    return {*numbers, *rules}
+
+
 def endpoints_on(text: str) -> set[Endpoint]:
     """Return the endpoints that a page names: methods, and the paths that follow them."""
     return {
@@ -118,9 +132,9 @@ def test_only_known_pages_are_cited() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_cited_section_is_a_heading_of_its_page(name: str) -> None:
-    headings = set(_HEADING.findall(written(name)))
+    sections = sections_of(written(name))
 
-    missing = {section: places for section, places in citations()[name].items() if section not in headings}
+    missing = {section: places for section, places in citations()[name].items() if section not in sections}
 
     assert missing == {}
 
@@ -168,6 +182,12 @@ def test_every_endpoint_is_on_its_page(name: str, routes: list[Endpoint]) -> Non
 )
 def test_citations_are_read(text: str, expected: list[tuple[str, list[str]]]) -> None:
     assert list(cited_sections(text)) == expected
+
+
+def test_rules_of_a_numbered_list_are_sections() -> None:
+    text = "# Page\n\n## 8. Sessions\n\n1. One\n\n### 8.3 Refresh\n\n1. First\n2. Second\n"
+
+    assert sections_of(text) == {"8", "8.3", "8.3.1", "8.3.2"}
 
 
 @pytest.mark.parametrize(
