@@ -12,10 +12,9 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from broker.processes.secret_files import with_file_values
-
 from broker.observability.observe import configure
 from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
+from broker.processes.secret_files import with_file_values
 from schemas.settings.tree import Settings, SettingsError
 
 POOLS = {

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from broker.processes.setting_files import find_file
 
+from broker.processes.setting_files import find_file
 from schemas.functions.deployments import (
     FUNCTION_NAME,
     MANIFEST,

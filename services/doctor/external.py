@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from broker.processes.setting_files import find_file
-
 from schemas.settings.tree import Settings, SettingsError
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.gateway.certificate import Certificate

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from broker.processes.setting_files import find_file, setting_folders
-
 from broker.file_watch import FileWatch
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from broker.processes.setting_files import find_file, setting_folders
 from schemas.settings.tree import SettingsError, Tls
 
 

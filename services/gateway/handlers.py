@@ -214,6 +214,9 @@ class StorageHandler(ForwardHandler):
             answer = await self._objects.receive(request.http, self._message(request))
         else:
             answer = await self._forward(request, request.query)
+            if answer.chunks is None and answer.response.grant is not None:
+                # An answer of 200 would confirm an object whose bytes were never read.
+                raise RuntimeError("the storage pool granted an upload on a path that carries no object")
         return await self._send_object(request, answer)
 
     def _message(self, request: GatewayRequest, form: S3Form | None = None) -> Request:

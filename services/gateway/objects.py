@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
@@ -35,24 +36,33 @@ from services.gateway.upload_body import UploadBody, open_upload_body
 
 T = TypeVar("T")
 
-_NO_BYTES = frozenset({"list", "list-v2", "move", "copy", "sign", "public", "authenticated", "info"})
-"""What may follow `/object/` in the path of a POST or PUT that carries no object."""
-
 
 def carries_object(method: str, path: str) -> bool:
-    """Return whether the body of a request to storage is the bytes of an object. `path` is below the area's prefix. Pure."""
+    """Return whether the body of a request to storage is the bytes of an object. `path` is below the area's prefix. Pure.
+
+    This must agree with the routes of the pool (`workers/storage/routes.py`; a test compares them): the pool answers a path
+    that it routes to an upload with a grant, and without the body the object would never be stored. Like the pool's
+    router it splits the path first and decodes its segments afterwards.
+    """
     if is_resumable(path):  # any method may carry a body, and the gateway makes `Location` absolute
         return True
     if method not in ("POST", "PUT"):
         return False
-    _, area, *rest = path.split("/")
+    area, *rest = (unquote(segment) for segment in path[1:].split("/"))
     if area == "s3":
         return method == "PUT" and bool("/".join(rest[1:]))
-    if area != "object" or not rest:
+    if area != "object" or len(rest) < 2:
         return False
-    if rest[0] == "upload":
-        return method == "PUT" and rest[1:2] == ["sign"]
-    return rest[0] not in _NO_BYTES and len(rest) > 1
+    if method == "PUT":
+        return True
+    match rest:
+        case ["sign", bucket, *_]:
+            return not bucket
+        case ["list" | "list-v2", bucket]:
+            return not bucket
+        case ["upload", "sign", bucket, *key]:
+            return not (bucket and "/".join(key))
+    return True
 
 
 class ObjectTransfers:

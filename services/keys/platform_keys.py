@@ -3,12 +3,11 @@
 The file is watched: it changes with each step of a rotation (`headwater keys rotate`). A file that cannot be used changes nothing.
 """
 
-from broker.processes.key_file import read_key_file, verifying_keys
-from broker.processes.setting_files import find_file, setting_folders
-
 from broker.file_watch import FileWatch
 from broker.observability.observations import SigningKeysRead, SigningKeysRefused
 from broker.observability.observe import observe
+from broker.processes.key_file import read_key_file, verifying_keys
+from broker.processes.setting_files import find_file, setting_folders
 from schemas.keys.token_keys import KeySet, read_keys
 from schemas.settings.tree import Auth, SettingsError
 

@@ -1,7 +1,6 @@
 """Environment of the platform's Python children, and the passwords that only some of them get."""
 
 from broker.processes.setting_files import find_file
-
 from schemas.database_logins import configured_passwords, password_variables
 from services.supervisor.api_keys import ApiKeys
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords

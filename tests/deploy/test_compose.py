@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from broker.processes.secret_files import SUFFIX, with_file_values
 
+from broker.processes.secret_files import SUFFIX, with_file_values
 from schemas.settings.environment import environment_names
 from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+
 from broker.processes.key_file import read_key_file
 from broker.processes.setting_files import find_file, setting_folders
-
 from schemas.keys.signing import SigningKey, public_keys, read_signing_key
 from schemas.settings.auth import Auth
 from schemas.settings.tree import SettingsError

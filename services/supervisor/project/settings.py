@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker.processes.secret_files import with_file_values
-
 from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.environment import is_setting
 from schemas.settings.reading import load_settings

@@ -18,8 +18,8 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from schemas.keys.jws import BadSignature, verified_payload
 
+from schemas.keys.jws import BadSignature, verified_payload
 from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
 from workers.auth.federation.document_cache import LASTS_S, Published
