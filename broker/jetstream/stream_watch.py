@@ -30,6 +30,7 @@ import msgspec
 
 from broker.jetstream.api import decode_ack, jetstream_request
 from broker.jetstream.errors import JetStreamError
+from broker.jetstream.replica_watch import ReplicaWatch
 from broker.jetstream.streams import stream_state
 from broker.nats.connection import NatsConnection, NoResponders
 from broker.nats.protocol import NatsMessage, headers
@@ -79,6 +80,7 @@ class StreamWatch:
         self._silent_since: float | None = None
         self._step_down_at = -_STEP_DOWN_EVERY_S
         self._running: asyncio.Task[None] | None = None
+        self._replicas: ReplicaWatch | None = None
         self._stepping: asyncio.Task[None] | None = None
         self._remove_gauge = gauge(
             "headwater_stream_stores",
@@ -134,7 +136,10 @@ class StreamWatch:
                 self._ask_to_step_down()
 
     def start(self) -> Callable[[], Awaitable[None]]:
-        """Start to publish canaries; return the function that stops it."""
+        """Start to publish canaries, and to look at the replicas; return the function that stops both."""
+        if self._connection.replicas > 1:
+            self._replicas = ReplicaWatch(self._connection, self._stream)
+            self._replicas.start()
         self._running = asyncio.get_running_loop().create_task(self.run(), name=f"watch of {self._stream}")
         return self.close
 
@@ -167,6 +172,8 @@ class StreamWatch:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._replicas is not None:
+            await self._replicas.close()
 
     def _record(self, reply: NatsMessage) -> None:
         try:

@@ -24,11 +24,11 @@ def require_cases(folder: Path) -> None:
 
 
 def compare(failing: set[str], total: int, record: Path, output: str) -> None:
-    """Compare the ids that fail with those in `record`: a line each, `#` starts a comment, `total N` is the number of cases.
+    """Compare the ids that fail with those in `record`: a line each, two blanks and `#` start a comment, `total N` is the number of cases.
 
     Raises AssertionError for an id that fails and is not recorded, for one that is recorded and passes, and for fewer cases.
     """
-    lines = [line.partition("#")[0].strip() for line in record.read_text().splitlines()]
+    lines = [line.partition("  #")[0].strip() for line in record.read_text().splitlines()]
     recorded = {line for line in lines if line and not line.startswith("total ")}
     fewest = next(int(line.removeprefix("total ")) for line in lines if line.startswith("total "))
     assert failing - recorded == set(), f"these passed before:\n{output}"

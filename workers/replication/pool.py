@@ -6,6 +6,7 @@ import zlib
 from contextlib import suppress
 
 from broker.jetstream.errors import JetStreamError
+from broker.jetstream.replica_watch import ReplicaWatch
 from broker.jetstream.stream_watch import SWITCHED_OFF, StreamWatch
 from broker.nats.connection import NatsConnection, NoResponders
 from broker.nats.protocol import MessageTooLong
@@ -72,6 +73,7 @@ class Replication:
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._monitor = SlotMonitor(settings.slot_name)
         self._stream_watch = StreamWatch(connection, CHANGES_STREAM, may_move=True)
+        self._replica_watch = ReplicaWatch(connection, CHANGES_STREAM)
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
         self._reported = ""
@@ -83,12 +85,15 @@ class Replication:
 
     def start(self) -> None:
         """Start the task."""
+        if self._connection.replicas > 1:
+            self._replica_watch.start()
         self._task = asyncio.get_running_loop().create_task(self._run(), name="replication")
 
     async def close(self) -> None:
         """Stop. What is not confirmed is published again by the next leader; the stream stores it once."""
         self._monitor.close()
         await self._stream_watch.close()
+        await self._replica_watch.close()
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

@@ -25,7 +25,7 @@ from workers.rest.model import Bound, CallPlan, ReadPlan, RequestAction, RestPla
 _BODILESS = (204, 304)
 _VARY = ("vary", "Accept, Prefer, Range")
 _header_list = msgspec.json.Decoder(list[dict[str, str]])
-_STATUS = re.compile(r"[1-9][0-9]{2}")
+_STATUS = re.compile(r"[2-5][0-9]{2}")
 
 
 def respond(
