@@ -83,7 +83,7 @@ def test_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
 def test_functions_without_a_wall_are_an_error(
     monkeypatch: pytest.MonkeyPatch, holds: bool, accepted: str, level: FindingLevel
 ) -> None:
-    monkeypatch.setattr(machine, "holds_functions", lambda: holds)
+    monkeypatch.setattr(machine, "can_confine_functions", lambda: holds)
     monkeypatch.setattr(machine, "landlock_abi", lambda: 7 if holds else 0)
 
     found, *bounds = machine.look_at_functions(

@@ -14,7 +14,7 @@ from schemas.keys.secret import Secret
 from schemas.keys.signing import read_signing_key, sign
 from schemas.settings.auth_providers import Clerk, ThirdParty, WorkOs
 from schemas.settings.tree import Api, Auth, Broker, Settings
-from services.keys import foreign
+from services.keys import third_party_keys
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, Watched, running_door, start
 from tests.services.gateway.pool import Pool
@@ -56,7 +56,7 @@ async def test_an_issuer_that_is_silent_does_not_keep_the_gateway_from_starting(
     nats: NatsServer, pool: Pool, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer.gate = asyncio.Event()
-    monkeypatch.setattr(foreign, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(third_party_keys, "WAIT_S", 0.02)
     trusted = {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
     async with running_door(nats.url, auth=trusted) as door:
         own = sign({"exp": int(time.time()) + 60}, read_signing_key(new_list()))

@@ -97,7 +97,7 @@ def held(request: pytest.FixtureRequest):
     """Keep bodies in memory, or put almost all of them into files."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "in a file":
-            patch.setattr(row_body, "HOLD", 8)
+            patch.setattr(row_body, "MAX_IN_MEMORY", 8)
         yield request.param
 
 
@@ -223,7 +223,7 @@ async def test_an_answer_beyond_a_bound_is_an_error_in_clear_words(
 ) -> None:
     by_rows, _ = both
     space = by_rows.pool._connections._body_space
-    monkeypatch.setattr(row_body, "HOLD", 8)
+    monkeypatch.setattr(row_body, "MAX_IN_MEMORY", 8)
     monkeypatch.setattr(space, limit, 100)
 
     read = await answer(by_rows, "GET", "/rivers")

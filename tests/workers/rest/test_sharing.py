@@ -25,7 +25,7 @@ class Shared:
 @pytest.fixture
 async def shared(house: House, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Shared]:
     """Return the works that would share a connection, and those that did, while others use two."""
-    monkeypatch.setattr("workers.database.groups._QUICK_S", 60.0)
+    monkeypatch.setattr("workers.database.connection_pool.shared_reads._QUICK_S", 60.0)
     seen = Shared()
     run = SharedReads.run
 
