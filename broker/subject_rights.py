@@ -35,6 +35,8 @@ from broker.subjects import (
     EMAILS,
     EMAILS_STREAM,
     FAULTS,
+    FORMER_EMAILS,
+    FORMER_EMAILS_STREAM,
     FUNCTION_LOGS,
     FUNCTION_LOGS_SUBJECTS,
     METRICS_COLLECT,
@@ -111,6 +113,7 @@ def _pool_rights(inbox: str) -> _Rights:
             ALIVE,
             "events.>",
             EMAILS.name,
+            FORMER_EMAILS.name,
             FUNCTION_LOGS_SUBJECTS,
             *(
                 right
@@ -154,7 +157,7 @@ def _changes_rights(inbox: str) -> _Rights:
 _BROADCASTS = ("rooms.>", "presence.>", EDGES.name)
 _SERVING = (ALIVE, "member.>", "events.>", METRICS_COLLECT)
 """What every worker subscribes to beside its requests."""
-_POOL_STREAMS = (EMAILS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
+_POOL_STREAMS = (EMAILS_STREAM, FORMER_EMAILS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
 
 
 def _stream_keeping(stream: str) -> list[str]:

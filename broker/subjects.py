@@ -71,9 +71,12 @@ FUNCTIONS_WAKE = Subject("health.functions.wanted")
 """For a functions worker that waits for the first function (workers/functions/waiting.py): a message without a reply
 subject wakes it, one with a reply subject is answered by an empty message."""
 
-EMAILS_STREAM = "LETTERS"
-EMAILS = Subject("mail.letters")
-"""schemas.events.QueuedEmail, stored in the stream LETTERS until a mail server has accepted it."""
+EMAILS_STREAM = "EMAILS"
+EMAILS = Subject("mail.emails")
+"""schemas.events.QueuedEmail, stored in the stream EMAILS until a mail server has accepted it."""
+FORMER_EMAILS_STREAM = "LETTERS"
+FORMER_EMAILS = Subject("mail.letters")
+"""The stream of versions before 2026-12, which dropped the oldest email beyond its limit; it is only emptied."""
 
 GAPS = Subject("gaps.changes")
 """schemas.changes.ChangeGap"""

@@ -52,6 +52,8 @@ SWITCHED_OFF = "JetStream is switched off"
 _NO_ANSWER = "no answer"
 _LITTLE_SPACE = 16 * 1024 * 1024
 _NO_SPACE = "no space left on device"
+_FULL = "maximum bytes exceeded"
+"""A work queue at its limit answers with the code of a failed write, too; it needs no restart."""
 
 
 class StreamLeaderAsked(Observation, frozen=True):
@@ -113,7 +115,7 @@ class StreamWatch:
 
     def rejected(self, code: int, description: str) -> None:
         """Note that the stream has refused a message, with JetStream's number and words."""
-        if code == _STORE_FAILED:
+        if code == _STORE_FAILED and _FULL not in description:
             self._fail(f"does not store: {public_reason(description)}", is_sticky=True)
             self._ask_to_step_down()
         elif code in _SWITCHED_OFF_CODES:
@@ -244,4 +246,6 @@ def public_reason(description: str) -> str:
     """Return JetStream's reason without file paths of its server (pure)."""
     if _NO_SPACE in description:
         return _NO_SPACE
+    if _FULL in description:
+        return "it is full"
     return description.rpartition(": ")[2].strip() or "without a reason"

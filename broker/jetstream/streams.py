@@ -46,6 +46,9 @@ class StreamLimits(Struct, frozen=True):
     max_bytes: int
     duplicate_window_s: float = 120.0
     is_in_memory: bool = False
+    is_work_queue: bool = False
+    """A message is removed once its consumer has acknowledged it, and a full stream rejects new messages. Otherwise the oldest
+    messages are removed, read or not."""
 
 
 class StreamState(Struct, frozen=True):
@@ -103,13 +106,14 @@ async def ensure_stream(
     max_bytes: int = -1,
     duplicate_window_s: float = 120,
     in_memory: bool = False,
+    is_work_queue: bool = False,
 ) -> None:
     """Create a stream that stores what is published on some subjects, or update it to these limits.
 
-    Beyond a limit the oldest messages are removed; 0 seconds and -1 bytes mean unlimited. Raises: Unavailable,
-    JetStreamError.
+    Beyond a limit the oldest messages are removed, or with `is_work_queue` new ones rejected; 0 seconds and -1 bytes mean
+    unlimited. Raises: Unavailable, JetStreamError.
     """
-    limits = StreamLimits(name, subjects, max_age_s, max_bytes, duplicate_window_s, in_memory)
+    limits = StreamLimits(name, subjects, max_age_s, max_bytes, duplicate_window_s, in_memory, is_work_queue)
     connection.linked(EnsuredStreams).limits[name] = limits
     await _create_or_update(connection, limits)
 
@@ -247,8 +251,8 @@ def _config(limits: StreamLimits, notes: dict[str, str], replicas: int) -> dict[
     return {
         "name": limits.name,
         "subjects": list(limits.subjects),
-        "retention": "limits",
-        "discard": "old",
+        "retention": "workqueue" if limits.is_work_queue else "limits",
+        "discard": "new" if limits.is_work_queue else "old",
         "storage": "memory" if limits.is_in_memory else "file",
         "num_replicas": replicas,
         "max_age": int(limits.max_age_s * 1e9),

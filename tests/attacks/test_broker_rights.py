@@ -13,7 +13,7 @@ from tests.platform import Platform
 
 _DESTRUCTIVE = ("DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN", "PEER.REMOVE")
 _FORGED = ("changes.public.forged", "messages.pub.forged", "gaps.forged")
-_STREAMS = ("CHANGES", "LETTERS", "STORAGE_EVENTS", "FUNCTION_LOGS")
+_STREAMS = ("CHANGES", "EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS")
 
 
 async def _open(target: Platform, user: str) -> NatsConnection:
@@ -38,7 +38,7 @@ async def test_streams_are_neither_deleted_nor_emptied_nor_changed(target: Platf
         orders += ["$JS.API.STREAM.UPDATE.CHANGES", "$JS.API.STREAM.CREATE.MINE", "$JS.API.ACCOUNT.PURGE.$G"]
         answered = await asyncio.gather(*(_is_answered(connection, order) for order in orders))
         assert [order for order, is_answered in zip(orders, answered, strict=True) if is_answered] == []
-        assert user == "door" or await _is_answered(connection, "$JS.API.STREAM.INFO.LETTERS", 20)
+        assert user == "door" or await _is_answered(connection, "$JS.API.STREAM.INFO.EMAILS", 20)
     finally:
         await connection.close()
 

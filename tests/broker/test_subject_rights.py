@@ -81,7 +81,7 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
             await member.stop()
 
 
-_STREAMS = ("LETTERS", "STORAGE_EVENTS", "FUNCTION_LOGS", "CHANGES")
+_STREAMS = ("EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "CHANGES")
 _MAY_MAKE = {"door": (), "pool": _STREAMS[:3], "changes": _STREAMS[3:], "platform": _STREAMS}
 _MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[3:], "platform": _STREAMS}
 

@@ -20,7 +20,7 @@ from broker import subjects
 from broker.events import EventSubscription, RetryLater, consume_events, store_event
 from broker.jetstream.errors import JetStreamError
 from broker.jetstream.stream_watch import StreamWatch, public_reason
-from broker.jetstream.streams import ensure_stream
+from broker.jetstream.streams import ensure_stream, stream_state
 from broker.nats.connection import NatsConnection
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
@@ -63,24 +63,22 @@ class MailQueue:
     clock: Callable[[], float] = time.time
     watch: StreamWatch | None = None
 
-    async def open(self) -> EventSubscription:
-        """Create the stream and start to send emails from it. Raises: Unavailable."""
+    async def open(self) -> list[EventSubscription]:
+        """Create the stream and start to send emails from it, and from the stream of older versions. Raises: Unavailable."""
         await ensure_mail_stream(self.connection)
-        return await consume_events(
-            self.connection,
-            subjects.EMAILS,
-            QueuedEmail,
-            self._send,
-            stream=STREAM,
-            durable=_DURABLE,
-            batch=4,
-        )
+        sources = [(STREAM, subjects.EMAILS)]
+        if await stream_state(self.connection, subjects.FORMER_EMAILS_STREAM) is not None:
+            sources.append((subjects.FORMER_EMAILS_STREAM, subjects.FORMER_EMAILS))
+        return [
+            await consume_events(
+                self.connection, subject, QueuedEmail, self._send, stream=stream, durable=_DURABLE, batch=4
+            )
+            for stream, subject in sources
+        ]
 
     async def deliver(self, message: EmailMessage) -> None:
         """Store an email until it is sent. Raises: DeliveryFailed if the stream does not store it."""
-        id = uuid4()
-        sealed = self.vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id)
-        queued = QueuedEmail(str(id), self.clock() + self.lasts_s, sealed)
+        queued = sealed_email(self.vault, message, self.clock() + self.lasts_s)
         if self.watch is not None and self.watch.reason:
             raise _not_stored(self.watch.reason)
         try:
@@ -120,10 +118,23 @@ class MailQueue:
             raise RetryLater from None
 
 
+def sealed_email(vault: Vault, message: EmailMessage, until: float) -> QueuedEmail:
+    """Return an email as the stream stores it: encrypted, and useless after `until` (seconds since 1970)."""
+    id = uuid4()
+    sealed = vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id)
+    return QueuedEmail(str(id), until, sealed)
+
+
 async def ensure_mail_stream(connection: NatsConnection) -> None:
-    """Create the stream of emails, or change its limits. Raises: Unavailable, JetStreamRefused."""
+    """Create the stream of emails, or change its limits. Raises: Unavailable, JetStreamError.
+
+    It is a work queue: an email leaves it when the mail server has accepted it, and a full one rejects the next email, so the
+    client learns that it was not accepted. By age only emails go whose codes have expired long ago.
+    """
     stored_subjects = [subjects.EMAILS.name, subjects.canary(STREAM).name]
-    await ensure_stream(connection, STREAM, stored_subjects, max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES)
+    await ensure_stream(
+        connection, STREAM, stored_subjects, max_age_s=_OLDEST_S, max_bytes=_MOST_BYTES, is_work_queue=True
+    )
 
 
 def _not_stored(why: str) -> DeliveryFailed:

@@ -7,15 +7,17 @@ from email.policy import SMTPUTF8
 
 import pytest
 
-from broker.jetstream.streams import delete_stream
+from broker.events import EventSubscription, store_event
+from broker.jetstream.streams import delete_stream, ensure_stream, stream_state
 from broker.nats.connection import NatsConnection
-from broker.subjects import EMAILS, EMAILS_STREAM
+from broker.subjects import EMAILS, EMAILS_STREAM, FORMER_EMAILS, FORMER_EMAILS_STREAM
 from schemas.settings.auth import Auth
 from services.mail_catcher.emails import CaughtEmail as Caught
 from services.mail_catcher.smtp import SmtpServer
 from tests.broker.server import NatsServer, running_server
+from workers.auth.delivery import queue as module
 from workers.auth.delivery.failures import DeliveryFailed
-from workers.auth.delivery.queue import MailQueue
+from workers.auth.delivery.queue import MailQueue, sealed_email
 from workers.auth.delivery.smtp import Mailer, SmtpEndpoint, SmtpSecurity
 from workers.auth.model.vault import read_vault
 
@@ -47,6 +49,11 @@ class Mailbox:
         return letter.subject
 
 
+async def close_all(consumers: list[EventSubscription]) -> None:
+    for consumer in consumers:
+        await consumer.close()
+
+
 @asynccontextmanager
 async def queue_to(
     mailbox: Mailbox, broker: NatsServer, *, lasts_s: float = 3600, is_open: bool = True
@@ -54,13 +61,13 @@ async def queue_to(
     connection = await NatsConnection.open(broker.url, name="test")
     server = SmtpEndpoint("127.0.0.1", mailbox.port, security=SmtpSecurity.NONE)
     queue = MailQueue(connection, Mailer(server), VAULT, lasts_s)
-    following = await queue.open()
+    consumers = await queue.open()
     if not is_open:
-        await following.close()
+        await close_all(consumers)
     try:
         yield queue
     finally:
-        await following.close()
+        await close_all(consumers)
         await queue.mailer.close()
         await connection.close()
 
@@ -158,3 +165,49 @@ async def test_a_queue_that_vanished_is_made_again(mailbox: Mailbox, broker: Nat
         await queue.deliver(letter("after"))
 
         assert await mailbox.next_subject() == "after"
+
+
+async def accepted_until_full(queue: MailQueue) -> list[str]:
+    accepted: list[str] = []
+    while len(accepted) < 100:
+        try:
+            await queue.deliver(letter(f"email {len(accepted)}"))
+        except DeliveryFailed as error:
+            assert "it is full" in str(error)
+            break
+        accepted.append(f"email {len(accepted)}")
+    return accepted
+
+
+async def test_a_full_queue_rejects_the_next_email_and_loses_none_that_it_accepted(
+    mailbox: Mailbox, broker: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_BYTES", 20_000)
+    mailbox.smtp.stop()
+    async with queue_to(mailbox, broker) as queue:
+        accepted = await accepted_until_full(queue)
+        assert 3 < len(accepted) < 100
+
+        await mailbox.start()
+        received = [await mailbox.next_subject() for _ in accepted]
+
+        assert sorted(received) == sorted(accepted)
+        async with asyncio.timeout(PATIENCE_S):
+            while (state := await stream_state(queue.connection, EMAILS_STREAM)) and state.last_id:
+                await asyncio.sleep(0.02)
+        await queue.deliver(letter("after"))
+        assert await mailbox.next_subject() == "after"
+    monkeypatch.undo()
+    async with queue_to(mailbox, broker):
+        """The next test finds the stream with its own limits."""
+
+
+async def test_emails_that_an_older_version_stored_are_sent(mailbox: Mailbox, broker: NatsServer) -> None:
+    connection = await NatsConnection.open(broker.url, name="older")
+    await ensure_stream(connection, FORMER_EMAILS_STREAM, [FORMER_EMAILS.name], max_age_s=3600)
+    await store_event(connection, FORMER_EMAILS, sealed_email(VAULT, letter("from before"), 2**40), id="x")
+    await connection.close()
+
+    async with queue_to(mailbox, broker) as queue:
+        assert await mailbox.next_subject() == "from before"
+        await delete_stream(queue.connection, FORMER_EMAILS_STREAM)

@@ -54,8 +54,8 @@ async def open_mail_services(resources: Resources) -> MailServices:
         float(auth_settings.email.otp_expiry),
         watch=watch,
     )
-    following = await queue.open()
-    resources.process.on_drain(following.close)
+    for consumer in await queue.open():
+        resources.process.on_drain(consumer.close)
     resources.process.on_drain(watch.start())
     caught = settings.inbucket
     sender = MailSender(caught.admin_email, caught.sender_name) if server is inbox else None
