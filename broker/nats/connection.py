@@ -168,7 +168,7 @@ class NatsConnection:
     @property
     def max_payload(self) -> int:
         """The largest size of a message in bytes."""
-        return self._link.info.max_payload if self._link else protocol.ServerInfo().max_payload
+        return self._link.info.max_payload if self._link else protocol.NatsServerInfo().max_payload
 
     def publish(self, subject: str, payload: bytes, reply: str = "", head: bytes = b"") -> None:
         """Send a message now or not at all; `head` holds its NATS headers (`protocol.headers`).

@@ -85,7 +85,7 @@ class ConnectRejected(Exception):
         self.reason = reason
 
 
-class ServerInfo(Struct, frozen=True):
+class NatsServerInfo(Struct, frozen=True):
     """The members of a server's INFO that are used here."""
 
     max_payload: int = 1024 * 1024
@@ -138,8 +138,8 @@ class NatsLink(asyncio.Protocol):
         self, callbacks: dict[bytes, Callback], on_lost: LostCallback, on_error: Callable[[str], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.greeted: asyncio.Future[ServerInfo] = self._loop.create_future()
-        self.info = ServerInfo()
+        self.greeted: asyncio.Future[NatsServerInfo] = self._loop.create_future()
+        self.info = NatsServerInfo()
         self.is_ready = False
         self.on_leaving: Callable[[], None] | None = None
         """Called once, when the server enters lame-duck mode."""
@@ -355,7 +355,7 @@ class NatsLink(asyncio.Protocol):
 
     def _greeting(self, detail: bytes) -> None:
         try:
-            self.info = msgspec.json.decode(detail, type=ServerInfo)
+            self.info = msgspec.json.decode(detail, type=NatsServerInfo)
         except msgspec.DecodeError:
             self._end_reason = "the peer is not a nats-server"
             self.abort()

@@ -57,7 +57,7 @@ class Template(Struct, frozen=True):
     """Path of the link on the external URL. Empty: `/verify`."""
 
 
-class EmailTemplates(Struct, frozen=True):
+class EmailTemplateSettings(Struct, frozen=True):
     """[auth.email.template]."""
 
     invite: Template = field(default_factory=Template)
@@ -126,7 +126,7 @@ class Email(Struct, frozen=True):
     validation_extended: bool = False
     """Reject addresses of reserved domains and of domains that accept no email."""
     smtp: Smtp = field(default_factory=Smtp)
-    template: EmailTemplates = field(default_factory=EmailTemplates)
+    template: EmailTemplateSettings = field(default_factory=EmailTemplateSettings)
     notification: Notifications = field(default_factory=Notifications)
 
 

@@ -7,7 +7,7 @@ A self-hoster's environment is read unchanged. The names are those of docs/refer
 from typing import NamedTuple
 
 from schemas.settings.auth import AuthHooks
-from schemas.settings.auth_delivery import SENDERS, EmailTemplates, Notifications
+from schemas.settings.auth_delivery import SENDERS, EmailTemplateSettings, Notifications
 from schemas.settings.auth_providers import External
 
 GOTRUE_PREFIX = "GOTRUE_"
@@ -206,7 +206,7 @@ def _dotted(key: str) -> tuple[str, ...]:
 def _mail_names() -> dict[str, Alias]:
     names = {}
     for title, key in _MAIL_KEYS.items():
-        for name in EmailTemplates.__struct_fields__:
+        for name in EmailTemplateSettings.__struct_fields__:
             names[f"MAILER_{title}_{name}"] = Alias(_dotted(f"email.template.{name}.{key}"))
         if key != "url_path":
             for name in Notifications.__struct_fields__:

@@ -16,7 +16,7 @@ class ColumnNode:
 
 
 @dataclass(frozen=True, slots=True)
-class TextNode:
+class ExpressionText:
     """The text of a quoted constant, or of a number (`is_number`: it had no quotes)."""
 
     value: str
@@ -109,7 +109,7 @@ class OrNode:
 
 
 ExpressionNode = (
-    UnknownNode | ColumnNode | TextNode | BoolNode | CallNode | CastNode | MemberNode | EqualNode | EqualAnyNode | ArrayNode | IsNode | NotNode | AndNode | OrNode
+    UnknownNode | ColumnNode | ExpressionText | BoolNode | CallNode | CastNode | MemberNode | EqualNode | EqualAnyNode | ArrayNode | IsNode | NotNode | AndNode | OrNode
 )  # fmt: skip
 
 UNKNOWN = UnknownNode()

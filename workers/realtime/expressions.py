@@ -20,11 +20,11 @@ from workers.realtime.expression_nodes import (
     EqualAnyNode,
     EqualNode,
     ExpressionNode,
+    ExpressionText,
     IsNode,
     MemberNode,
     NotNode,
     OrNode,
-    TextNode,
 )
 
 MOST_CHARACTERS = 10_000
@@ -142,9 +142,9 @@ class _Reader:
         self._at += 1
         match kind:
             case "string":
-                return TextNode(text[1:-1].replace("''", "'"))
+                return ExpressionText(text[1:-1].replace("''", "'"))
             case "number":
-                return TextNode(text, is_number=True)
+                return ExpressionText(text, is_number=True)
             case "name":
                 return self._named(text)
             case "keyword" if text == "ARRAY":

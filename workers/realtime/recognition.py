@@ -28,11 +28,11 @@ from workers.realtime.expression_nodes import (
     EqualAnyNode,
     EqualNode,
     ExpressionNode,
+    ExpressionText,
     IsNode,
     MemberNode,
     NotNode,
     OrNode,
-    TextNode,
 )
 from workers.realtime.expressions import parse_expression
 
@@ -243,13 +243,13 @@ def _value(node: ExpressionNode, scope: PolicyScope) -> _Value | None:
     match node:
         case ColumnNode(name):
             return _column(name, scope)
-        case TextNode(value, is_number):
+        case ExpressionText(value, is_number):
             if not is_number:
                 return None  # Postgres always prints a text with its type
             return _Value("numeric" if "." in value or len(value) > 9 else "integer", constant=value)
         case BoolNode(value):
             return _Value("boolean", constant="true" if value else "false")
-        case CastNode(TextNode(value), type):
+        case CastNode(ExpressionText(value), type):
             return _constant(value, type, scope)
         case CastNode(of, type):
             return _cast(_claims(node, scope) or _value(of, scope), type, scope)
@@ -281,7 +281,7 @@ def _claims(node: ExpressionNode, scope: PolicyScope) -> _Value | None:
                 case "jwt":
                     return _Value("jsonb", path=())
             return _Value("text", path=(name,))
-        case MemberNode(of, CastNode(TextNode(key), "text"), as_text):
+        case MemberNode(of, CastNode(ExpressionText(key), "text"), as_text):
             whole = _claims(of, scope)
             if whole is None or whole.type not in ("json", "jsonb") or whole.path is None:
                 return None
@@ -294,12 +294,13 @@ def _claims(node: ExpressionNode, scope: PolicyScope) -> _Value | None:
 def _is_setting(node: ExpressionNode) -> bool:
     """Return whether this is the text of the claims, with `NULLIF(..., '')` around it or not."""
     match node:
-        case CallNode("", "NULLIF", (of, CastNode(TextNode(""), "text"))):
+        case CallNode("", "NULLIF", (of, CastNode(ExpressionText(""), "text"))):
             return _is_setting(of)
         case CallNode(
             "",
             "current_setting",
-            (CastNode(TextNode(name), "text"),) | (CastNode(TextNode(name), "text"), BoolNode(True)),
+            (CastNode(ExpressionText(name), "text"),)
+            | (CastNode(ExpressionText(name), "text"), BoolNode(True)),
         ):
             return name == _SETTING
     return False

@@ -39,7 +39,7 @@ _PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.1
 
 
-class CatalogColumn(Struct, frozen=True):
+class DescribedColumn(Struct, frozen=True):
     """A column as the catalog has it."""
 
     name: str
@@ -56,7 +56,7 @@ class CatalogTable(Struct, frozen=True):
     is_published: bool
     is_bypassed: bool
     row_security: bool
-    columns: list[CatalogColumn]
+    columns: list[DescribedColumn]
     key: list[str]
     policies: list[RowPolicy]
     functions: list[AuthFunction]

@@ -27,7 +27,7 @@ from workers.replication.pgoutput import MalformedMessage
 from workers.replication.session import SESSION, StreamLost
 from workers.replication.slot import ReplicationImpossible
 from workers.replication.slot_monitor import SlotMonitor
-from workers.replication.term import LeaderTerm
+from workers.replication.term import ReplicationTerm
 from workers.resources import Resources
 
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 5.0
@@ -134,7 +134,7 @@ class Replication:
     async def _run_leader(self, leadership: Leadership) -> None:
         self._monitor.is_leader = True
         conversions = Conversions(self._values_url)
-        term = LeaderTerm(
+        term = ReplicationTerm(
             self._connection, leadership.ask, conversions.ask, self._url, self._settings, self._stream_watch
         )
         self._monitor.confirmed = lambda: term.confirmed

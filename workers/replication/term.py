@@ -38,7 +38,7 @@ from workers.replication.slot import (
 from workers.replication.stream import Keepalive, LogStream
 from workers.replication.tables import Ask, TableCatalog
 from workers.replication.term_start import ChangeStream, TermStart, start_term
-from workers.replication.transactions import TableDraft, TransactionAssembler, TransactionEnd
+from workers.replication.transactions import LoggedTransactionEnd, TableDraft, TransactionAssembler
 
 _NO_PUBLICATION = "42704"
 _IN_USE = "55006"
@@ -46,7 +46,7 @@ _TICK_S = 60.0
 """Seconds between ticks at most; a quarter of the retention if that is shorter."""
 
 
-class LeaderTerm:
+class ReplicationTerm:
     """Publishes changes as long as the process leads. `url` names a role that may replicate, `convert` converts values of a
     project's own types (conversions.py)."""
 
@@ -193,7 +193,7 @@ class LeaderTerm:
                     if part.is_marked and is_partial:
                         return
 
-    def _end_transaction(self, transaction: TransactionEnd) -> None:
+    def _end_transaction(self, transaction: LoggedTransactionEnd) -> None:
         assert self._ordered is not None
         self._reached = transaction.end
         self._ordered.advance(transaction.end)

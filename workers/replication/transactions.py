@@ -56,7 +56,7 @@ class TableDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionEnd:
+class LoggedTransactionEnd:
     """The end of a transaction: `end` may be confirmed once everything before it is published. `is_marked`: the transaction
     changed the schema."""
 
@@ -81,7 +81,7 @@ class TransactionAssembler:
         """Whether a transaction has started and not ended."""
         return self._begin is not None
 
-    def take(self, message: Decoded, size: int) -> Iterator[TableDraft | TransactionEnd]:
+    def take(self, message: Decoded, size: int) -> Iterator[TableDraft | LoggedTransactionEnd]:
         """Add the next message, of `size` bytes; yield what is complete with it."""
         match message:
             case BeginMessage():
@@ -134,12 +134,12 @@ class TransactionAssembler:
             )
             yield draft
 
-    def _end(self, commit: CommitMessage) -> Iterator[TableDraft | TransactionEnd]:
+    def _end(self, commit: CommitMessage) -> Iterator[TableDraft | LoggedTransactionEnd]:
         if self._is_marked:
             self._schema_lsn = commit.lsn
         yield from self._cut(self._schema_lsn)
         self._begin = None
-        yield TransactionEnd(commit.end, self._is_marked)
+        yield LoggedTransactionEnd(commit.end, self._is_marked)
 
 
 def _change(

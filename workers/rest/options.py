@@ -2,7 +2,7 @@
 
 from schemas.http import Headers, Response
 from workers.database.schema_cache.catalog import Catalog, CatalogRelation
-from workers.rest.errors.plan import FunctionNotFound
+from workers.rest.errors.plan import DatabaseFunctionNotFound
 from workers.rest.model import ApiRequest, RestOptions
 from workers.rest.plan.plan import find_relation
 
@@ -38,7 +38,7 @@ def _of_function(request: ApiRequest, catalog: Catalog) -> str:
     overloads = catalog.functions.get((request.schema, request.target))
     if not overloads:
         full = f"{request.schema}.{request.target}"
-        raise FunctionNotFound(f"Could not find the function {full} in the schema cache")
+        raise DatabaseFunctionNotFound(f"Could not find the function {full} in the schema cache")
     return (
         "OPTIONS,POST"
         if all(overload.volatility == "v" for overload in overloads)

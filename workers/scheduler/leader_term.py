@@ -33,7 +33,7 @@ _SWEEP_S = 3600.0
 _SHARE_OF_DRAIN = 0.5
 
 
-class LeaderTerm:
+class SchedulerTerm:
     """The work of a leader; `stop` ends it gracefully."""
 
     def __init__(

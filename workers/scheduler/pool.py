@@ -15,7 +15,7 @@ from workers.database.errors import DatabaseError, Disconnected
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
 from workers.http_client.client import HttpClient
 from workers.resources import Resources
-from workers.scheduler.leader_term import LeaderTerm
+from workers.scheduler.leader_term import SchedulerTerm
 from workers.scheduler.net_requests import guard_of
 from workers.scheduler.observations import SchedulerLost, SchedulerWaits
 
@@ -57,7 +57,7 @@ class SchedulerCandidate:
             raise SettingsError(f"scheduler.timezone: {error}") from None
         self._url, self._settings, self._clock = url, settings, clock
         self._connection, self._calls = connection, calls
-        self._term: LeaderTerm | None = None
+        self._term: SchedulerTerm | None = None
         self._task: asyncio.Task[None] | None = None
         self._pause_s = _FIRST_PAUSE_S
         self._complaint = ""
@@ -100,7 +100,7 @@ class SchedulerCandidate:
             self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
 
     async def _lead(self, leadership: Leadership) -> None:
-        self._term = LeaderTerm(
+        self._term = SchedulerTerm(
             leadership,
             self._url,
             self._connection,

@@ -13,9 +13,9 @@ from workers.replication.pgoutput import (
 from workers.replication.transactions import (
     MAX_BYTES,
     MAX_CHANGES,
+    LoggedTransactionEnd,
     TableDraft,
     TransactionAssembler,
-    TransactionEnd,
 )
 
 TABLES = [
@@ -23,7 +23,7 @@ TABLES = [
 ]
 
 
-def made(messages, schema_lsn=0) -> list[TableDraft | TransactionEnd]:
+def made(messages, schema_lsn=0) -> list[TableDraft | LoggedTransactionEnd]:
     rows = TransactionAssembler(schema_lsn)
     learned = [(table, 10) for table in TABLES]
     return [each for message, size in [*learned, *messages] for each in rows.take(message, size)]
@@ -61,7 +61,7 @@ def test_many_changes_are_cut_by_their_number():
     *drafts, ended = made(messages)
 
     assert [len(each.changes) for each in drafts] == [MAX_CHANGES, 1]
-    assert ended == TransactionEnd(120, False)
+    assert ended == LoggedTransactionEnd(120, False)
 
 
 def test_a_mark_counts_for_its_transaction_and_all_after_it():
@@ -78,7 +78,11 @@ def test_a_mark_counts_for_its_transaction_and_all_after_it():
     found = made([*plain, *marked, *later], schema_lsn=50)
 
     assert [each.schema_lsn for each in found if isinstance(each, TableDraft)] == [50, 200, 200]
-    assert [each.is_marked for each in found if isinstance(each, TransactionEnd)] == [False, True, False]
+    assert [each.is_marked for each in found if isinstance(each, LoggedTransactionEnd)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @given(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1)))

@@ -7,7 +7,7 @@ import pytest
 from schemas.http import Response, header
 from tests.workers.rest.plan.asking import OPTIONS
 from tests.workers.rest.plan.catalogs import CATALOG
-from workers.rest.errors.plan import FunctionNotFound, RelationNotFound
+from workers.rest.errors.plan import DatabaseFunctionNotFound, RelationNotFound
 from workers.rest.options import allowed_methods
 from workers.rest.parse.request import PlanHeaders, is_call_path, parse_request
 
@@ -58,6 +58,6 @@ def test_a_relation_takes_what_can_be_written(changes: dict[str, bool], methods:
 def test_unknown_resources_are_refused() -> None:
     with pytest.raises(RelationNotFound):
         answer("/nothing_here")
-    with pytest.raises(FunctionNotFound) as caught:
+    with pytest.raises(DatabaseFunctionNotFound) as caught:
         answer("/rpc/nothing_here")
     assert caught.value.message == "Could not find the function public.nothing_here in the schema cache"

@@ -121,7 +121,7 @@ class AmbiguousRelationship(RestError):
         )
 
 
-class FunctionNotFound(RestError):
+class DatabaseFunctionNotFound(RestError):
     """No function has this name and these parameters."""
 
     code, status = "PGRST202", 404

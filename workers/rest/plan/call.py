@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from workers.database.schema_cache.catalog import Catalog, CatalogFunction
-from workers.rest.errors.plan import AmbiguousFunction, FunctionNotFound
+from workers.rest.errors.plan import AmbiguousFunction, DatabaseFunctionNotFound
 from workers.rest.model import ApiRequest, FunctionCall, Operand, Payload, RestOptions
 
 _UNNAMED = {
@@ -87,7 +87,7 @@ def _no_function(
     overloads: tuple[CatalogFunction, ...],
     catalog: Catalog,
     options: RestOptions,
-) -> FunctionNotFound:
+) -> DatabaseFunctionNotFound:
     full = f"{request.schema}.{request.target}"
     is_raw = request.method == "POST" and request.content_type in _RAW_TYPES
     listed = ", ".join(names)
@@ -98,7 +98,7 @@ def _no_function(
     else:
         message = f"Could not find the function {full} without parameters in the schema cache"
     details = f"Searched for the function {full}{_searched(request, names, is_raw)}, but no matches were found in the schema cache."
-    return FunctionNotFound(
+    return DatabaseFunctionNotFound(
         message, details, None if is_raw else _hint(request, names, overloads, catalog, options)
     )
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from broker.observability.observations import Observation
-from schemas.settings.auth_delivery import Email, EmailTemplates, Notification, Notifications, Template
+from schemas.settings.auth_delivery import Email, EmailTemplateSettings, Notification, Notifications, Template
 from tests.workers.auth.house import PASSWORD, Clock, House, address
 from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates
@@ -219,7 +219,7 @@ async def test_at_the_end_nothing_is_fetched_any_more(remote: RemoteTemplates, s
 
 def test_addresses_are_those_of_the_settings_and_paths_lie_on_the_site():
     email = Email(
-        template=EmailTemplates(
+        template=EmailTemplateSettings(
             invite=Template(url="https://cdn.example/invite.html"),
             recovery=Template(url="/mails/recovery.html"),
         ),

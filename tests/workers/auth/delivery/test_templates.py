@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.settings.auth_delivery import Email, Notification, Notifications, Template
-from schemas.settings.auth_delivery import EmailTemplates as Sections
+from schemas.settings.auth_delivery import EmailTemplateSettings as Sections
 from schemas.settings.tree import SettingsError
 from workers.auth.delivery.templates import (
     EmailKind,

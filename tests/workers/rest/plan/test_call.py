@@ -4,7 +4,7 @@ import pytest
 
 from tests.workers.rest.plan.asking import ask, plan
 from workers.database.transactions.model import TransactionEnd
-from workers.rest.errors.plan import AmbiguousFunction, FunctionNotFound, MaxAffectedNeedsSet
+from workers.rest.errors.plan import AmbiguousFunction, DatabaseFunctionNotFound, MaxAffectedNeedsSet
 from workers.rest.model import FunctionCall, Operand, RowRange
 from workers.sql.compose import ParameterSlot
 
@@ -132,7 +132,7 @@ def test_no_function_is_refused_with_what_was_searched(
     searched: str,
     hint: str | None,
 ) -> None:
-    with pytest.raises(FunctionNotFound) as caught:
+    with pytest.raises(DatabaseFunctionNotFound) as caught:
         plan(method, target, body, **headers)
 
     assert caught.value.body() == {

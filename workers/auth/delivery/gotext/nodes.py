@@ -78,7 +78,7 @@ class TemplatePipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class TextNode:
+class TemplateText:
     """Text that is written unchanged."""
 
     text: str
@@ -111,4 +111,4 @@ class RangeNode:
     otherwise: tuple["Node", ...]
 
 
-Node = TextNode | OutputNode | IfNode | RangeNode
+Node = TemplateText | OutputNode | IfNode | RangeNode

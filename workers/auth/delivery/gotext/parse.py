@@ -20,8 +20,8 @@ from workers.auth.delivery.gotext.nodes import (
     RangeNode,
     TemplateError,
     TemplatePipeline,
+    TemplateText,
     Term,
-    TextNode,
 )
 
 LONGEST = 1024 * 1024
@@ -58,7 +58,7 @@ class _BlockReader:
             line = piece.line
             if piece.text:
                 self._tracker.read(piece.text)
-                nodes.append(TextNode(piece.text))
+                nodes.append(TemplateText(piece.text))
             if piece.tokens is None:
                 break
             words = _ActionReader(piece.tokens, piece.line)

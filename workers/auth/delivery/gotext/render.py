@@ -21,8 +21,8 @@ from workers.auth.delivery.gotext.nodes import (
     OutputNode,
     RangeNode,
     TemplatePipeline,
+    TemplateText,
     Term,
-    TextNode,
 )
 
 _MOST_STEPS = 20_000
@@ -83,7 +83,7 @@ class _Writer:
             if self._steps < 0:
                 raise ResultTooLong
             match node:
-                case TextNode(text):
+                case TemplateText(text):
                     self._put(text)
                 case OutputNode(pipe, place):
                     value = self._value(pipe, dot, scope)

@@ -28,7 +28,7 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class WalletChain:
+class SignInChain:
     """The address format and the signatures of one blockchain."""
 
     title: str
@@ -39,11 +39,11 @@ class WalletChain:
     is_network: Callable[[str], bool]
 
 
-CHAINS: Mapping[str, WalletChain] = {
-    "ethereum": WalletChain(
+CHAINS: Mapping[str, SignInChain] = {
+    "ethereum": SignInChain(
         "Ethereum", ethereum.is_address, ethereum.is_signed_by, str.lower, ethereum.is_chain_id
     ),
-    "solana": WalletChain("Solana", solana.is_address, solana.is_signed_by, str, lambda _: True),
+    "solana": SignInChain("Solana", solana.is_address, solana.is_signed_by, str, lambda _: True),
 }
 """The supported chains by name."""
 
@@ -93,7 +93,7 @@ async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
     return TokenResponse(await context.session_json(entry.user, grant), grant)
 
 
-def _signed(chain: WalletChain, body: Web3GrantBody) -> WalletMessage:
+def _signed(chain: SignInChain, body: Web3GrantBody) -> WalletMessage:
     """Parse the message, and verify that the account it names signed it. Raises: OAuthError."""
     try:
         message = parse_message(body.message, chain.title)
@@ -133,7 +133,7 @@ def _refuse_other_times(message: WalletMessage, lasts: timedelta, now: datetime)
         raise _bad("Signed message was issued too far in the future")
 
 
-def _person(name: str, chain: WalletChain, message: WalletMessage) -> ProviderUser:
+def _person(name: str, chain: SignInChain, message: WalletMessage) -> ProviderUser:
     claims = {
         "address": message.address,
         "chain": name,

@@ -9,7 +9,7 @@ from workers.auth.delivery.gotext.nodes import (
     OutputNode,
     TemplateError,
     TemplatePipeline,
-    TextNode,
+    TemplateText,
 )
 from workers.auth.delivery.gotext.parse import LONGEST, parse
 
@@ -18,7 +18,7 @@ def test_tree_of_a_condition() -> None:
     assert parse("{{ if .A }}x{{ else }}{{ .B }}{{ end }}") == (
         IfNode(
             TemplatePipeline((FieldTerm(None, ("A",)),)),
-            (TextNode("x"),),
+            (TemplateText("x"),),
             (OutputNode(TemplatePipeline((FieldTerm(None, ("B",)),)), HtmlContext.TEXT),),
         ),
     )
