@@ -35,7 +35,7 @@ class CachedPlan:
     """The statement that returns the body row by row, where there is one: for answers that may be long."""
 
 
-class ShapeCache(Generic[K, V]):
+class RequestShapeCache(Generic[K, V]):
     """A cache of at most 4096 entries. The oldest entry is dropped first; an entry with a long key is not stored."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class RestState:
         self.defaults = TransactionDefaults(
             tuple(api.extra_search_path), tuple(api.app_settings.items()), api.pre_request or None
         )
-        self.requests = ShapeCache[RequestKey, ApiRequest]()
-        self.plans = ShapeCache[tuple[object, ...], CachedPlan]()
+        self.requests = RequestShapeCache[RequestKey, ApiRequest]()
+        self.plans = RequestShapeCache[tuple[object, ...], CachedPlan]()
 
     def role(self, name: str) -> Role:
         """Return a role's settings. A role that the login role cannot become is left to the database to reject."""
