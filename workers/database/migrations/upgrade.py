@@ -46,7 +46,7 @@ class DatabaseTooNew(Exception):
 
     def __init__(self, series: str, there: int, here: int) -> None:
         super().__init__(
-            f"The database is newer than this headwater: it has {series}/{there:04}, and the last one all_migrations here is "
+            f"The database is newer than this headwater: it has {series}/{there:04}, and the last one known here is "
             f"{series}/{here:04}. Install that version of headwater or a newer one; nothing was changed."
         )
 

@@ -283,7 +283,7 @@ class BackendReader:
         return True
 
     def _start_long_value(self, remaining: bytes, stop: int) -> bool:
-        """Begin to pass on a long value in long_pieces, if the row that ends at `stop` ends in one."""
+        """Begin to pass on a long value in pieces, if the row that ends at `stop` ends in one."""
         before_last = read_before_last(remaining, 5, stop)
         if before_last is None:
             if len(remaining) < _MAX_BEFORE_LAST:

@@ -77,7 +77,7 @@ def test_a_gap_in_the_numbers_is_refused(files, tmp_path, monkeypatch):
         (tmp_path / "migrations" / series).mkdir(parents=True)
     for file in files:
         (tmp_path / "migrations" / "storage" / file).write_text("select 1")
-    monkeypatch.setattr(files.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(migration_files.resources, "files", lambda _: tmp_path)
 
     with pytest.raises(MigrationError, match=f"storage/{files[-1]} should have the number"):
         read_migrations()
