@@ -14,6 +14,7 @@ from schemas.database_logins import password_variables
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.workers.database.server import OUTSIDE, TRUSTING, connected, fresh_database, temporary_server
+from workers.database.migrations import files as migration_files
 from workers.database.migrations.migrate import (
     SERIES,
     MigrationError,
