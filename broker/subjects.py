@@ -68,7 +68,7 @@ FUNCTIONS_CHANGED = Subject("events.functions")
 FAULTS = Subject("events.faults")
 """schemas.faults.FaultReport"""
 FUNCTIONS_WAKE = Subject("health.functions.wanted")
-"""For a functions worker that waits for the first function (workers/functions/waiting.py): a message without a reply
+"""For a functions worker that waits for the first function (workers/functions/placeholder.py): a message without a reply
 subject wakes it, one with a reply subject is answered by an empty message."""
 
 EMAILS_STREAM = "EMAILS"

@@ -5,14 +5,8 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_GRAPHQL = "the GraphQL package has not been renamed yet"
 SHARED = {
-    "Asking": _GRAPHQL,
     "BadRequest": "the errors of two interfaces for the same HTTP status, each in its shape",
-    "Function": _GRAPHQL,
-    "Kind": _GRAPHQL,
-    "Limits": _GRAPHQL,
-    "Prepared": _GRAPHQL,
 }
 """Names that two modules define, and why."""
 

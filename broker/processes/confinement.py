@@ -1,6 +1,6 @@
 """Find out what this machine offers to confine a function: used by the functions pool, `start` and `doctor`.
 
-The kernel reports whether it has Landlock (`workers/functions/landlock.py` explains the call). Running functions as
+The kernel reports whether it has Landlock (`workers/functions/sandbox/landlock.py` explains the call). Running functions as
 separate users requires root, and user ids that are mapped in this user namespace.
 """
 

@@ -1,8 +1,7 @@
-"""Define the bundle of a function, the responses about deployments, and their limits.
+"""Deployed functions: what the command line sends and receives, and its limits.
 
-A bundle is a `.tar.gz` whose first member is `manifest.json` (`BundleManifest`). All others are files below the
-folder of `config.toml`: `functions/<name>/...`, files that functions share, static files. It must not contain links,
-`.env` or absolute paths.
+A bundle is a `.tar.gz` whose first member is `manifest.json` (`BundleManifest`). All other members are files below the folder of
+`config.toml`: `functions/<name>/...`, shared files, static files. Links, `.env` files and absolute paths are not allowed.
 """
 
 import re
@@ -25,29 +24,29 @@ SECRET_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.]{{0,{LONGEST_SECRET_NAME - 1}}
 
 
 class BundleManifest(Struct, frozen=True):
-    """The manifest of a bundle. `settings` contains no variables, because the server has those."""
+    """What a bundle says about its function. `settings` contains no variables: those are set on the server."""
 
     name: str
     settings: FunctionSettings = field(default_factory=FunctionSettings)
 
 
-class FunctionVersion(Struct, frozen=True):
+class Version(Struct, frozen=True):
     """A deployed version of a function."""
 
     number: int
     sha256: str
     size: int
     at: float
-    """Epoch seconds of its deployment."""
+    """Time of its deployment in epoch seconds."""
     is_active: bool = False
 
 
-class FunctionSummary(Struct, frozen=True):
+class ListedFunction(Struct, frozen=True):
     """A function as `headwater functions list` shows it."""
 
     name: str
     status: str
-    """deployed, local (in the project's folder) or off."""
+    """`deployed`, `local` (in the project's folder) or `off`."""
     version: int | None = None
     at: float | None = None
     verify_jwt: bool = True
@@ -57,31 +56,31 @@ class FunctionSummary(Struct, frozen=True):
 
 
 class DeployResult(Struct, frozen=True):
-    """The result of a deployment; `version` is the active one."""
+    """The result of a deployment: `version` is the one that runs now."""
 
     name: str
-    version: FunctionVersion | None
+    version: Version | None
     warnings: list[str] = []
 
 
-class SecretSummary(Struct, frozen=True):
+class SecretDigest(Struct, frozen=True):
     """A secret without its value."""
 
     name: str
     digest: str
-    """SHA-256 of the value with a key of the platform: it shows which values are equal, without revealing them."""
+    """HMAC-SHA-256 of the value with a key of the platform: equal values have equal digests, no value is revealed."""
     at: float
 
 
 class ServeSession(Struct, frozen=True):
-    """The options of a running `headwater functions serve`, which apply to all functions."""
+    """What all functions run with while `headwater functions serve` is connected."""
 
     env: dict[str, str] = {}
     verify_jwt: bool | None = None
 
 
 def secret_fault(name: str, value: str) -> str | None:
-    """Return what is wrong with a secret; None if it is valid. Source: docs/reference/functions.md, section 2."""
+    """Return why a secret is not acceptable, or None. Source: docs/reference/functions.md, section 2."""
     if not SECRET_NAME.fullmatch(name):
         return (
             f"{name[:60]!r} is no name for a variable: letters, digits and _, at most {LONGEST_SECRET_NAME}"

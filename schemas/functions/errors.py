@@ -1,9 +1,9 @@
-"""Define the errors that the platform answers with instead of a function.
+"""Errors that the functions pool answers with when a function itself does not answer.
 
     FunctionError
-    ├── NameMissing 400          ├── TokenRefused 401         ├── NoFunction 404
-    ├── FunctionFailed 500       ├── BootFailed 503           ├── TooBusy 503       ├── SandboxMissing 503
-    ├── NoAnswer 504             └── LimitReached 546
+    ├── FunctionNameMissing 400  ├── FunctionTokenRejected 401    ├── FunctionNotFound 404
+    ├── FunctionCrashed 500      ├── BootFailed 503               ├── TooBusy 503       ├── SandboxMissing 503
+    ├── FunctionTimeout 504      └── LimitReached 546
 
 All but `FunctionNameMissing` have the body `{code, message}`. Source: docs/reference/functions.md, section 1.
 """
@@ -13,7 +13,7 @@ from schemas.http import Headers
 
 
 class FunctionError(ApiError):
-    """An error of the platform, not a response of a function."""
+    """An error of the platform, as opposed to a response of a function."""
 
     code = "Internal Server Error"
     message = "Request failed due to an internal server error"
@@ -36,7 +36,7 @@ class FunctionNameMissing(FunctionError):
 
 
 class FunctionTokenRejected(FunctionError):
-    """The function requires a token, and the request lacks a valid one. Client libraries detect it by a header."""
+    """The function requires a token; the request's token is missing or invalid. Client libraries recognize it by a header."""
 
     status = 401
 
@@ -52,7 +52,7 @@ class FunctionTokenRejected(FunctionError):
 
 
 class SandboxMissing(FunctionError):
-    """This machine cannot confine the function, and the settings do not accept that."""
+    """This machine cannot confine functions, and the settings do not accept that."""
 
     status = 503
     code = "SANDBOX_MISSING"
@@ -63,7 +63,7 @@ class SandboxMissing(FunctionError):
 
 
 class FunctionNotFound(FunctionError):
-    """The function does not exist, or is switched off."""
+    """The function does not exist, or it is disabled."""
 
     status = 404
     code = "NOT_FOUND"
@@ -71,7 +71,7 @@ class FunctionNotFound(FunctionError):
 
 
 class FunctionCrashed(FunctionError):
-    """The function's process exited before it had answered, or its answer was not valid HTTP."""
+    """The process of the function exited before it answered, or answered with invalid HTTP."""
 
     status = 500
     code = "WORKER_ERROR"
@@ -79,15 +79,15 @@ class FunctionCrashed(FunctionError):
 
 
 class BootFailed(FunctionError):
-    """The function does not start."""
+    """The function did not start."""
 
     status = 503
     code = "BOOT_ERROR"
     message = "Worker failed to boot (please check logs)"
 
 
-class FunctionBusy(FunctionError):
-    """All processes of the function are busy, and the queue is full."""
+class TooBusy(FunctionError):
+    """All processes of the function are at their limit of requests, and the queue is full."""
 
     status = 503
     code = "WORKER_BUSY"
@@ -97,8 +97,8 @@ class FunctionBusy(FunctionError):
         return [("retry-after", "1")]
 
 
-class FunctionTimedOut(FunctionError):
-    """The function did not start to answer in time."""
+class FunctionTimeout(FunctionError):
+    """The function did not begin to answer in time."""
 
     status = 504
     code = "IDLE_TIMEOUT"
@@ -106,7 +106,7 @@ class FunctionTimedOut(FunctionError):
 
 
 class LimitReached(FunctionError):
-    """The function used up its processor time, its memory or its time."""
+    """The function exceeded its processor time, its memory or its time."""
 
     status = 546
     code = "WORKER_LIMIT"

@@ -1,7 +1,7 @@
-"""Find the entry point of each function in a folder, and the files that functions share.
+"""Layout of the functions folder: which file is a function's entrypoint, and what functions share.
 
     functions/<name>/index.ts        a function
-    functions/_shared, lib, x.ts     shared: folders without an entry point, and single source files
+    functions/_shared, lib, x.ts     shared: folders without an entrypoint, and source files beside them
 
 Source: docs/reference/functions.md, section 4.
 """
@@ -14,18 +14,18 @@ ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx"
 LEFT_OUT = frozenset({"node_modules", "__pycache__"})
 """Folders that are never part of a function."""
 SOURCES = (".ts", ".js", ".mjs", ".cjs", ".jsx", ".tsx")
-"""Endings of files that can be imported."""
+"""File name endings of sources that can be imported."""
 
 
 def entrypoint_in(folder: Path) -> Path | None:
-    """Return the entry point in the folder of a function; None if it lacks one."""
+    """Return the entrypoint of the function in a folder, or None."""
     return next((path for name in ENTRYPOINTS if (path := folder / name).is_file()), None)
 
 
 def shared_in(root: Path, named: Container[str]) -> Iterator[Path]:
-    """Yield the shared folders and single source files, such as `database.types.ts`.
+    """Yield what functions share: folders that are not functions, and single sources such as `database.types.ts`.
 
-    `named`: the functions in the settings. Their folders are not shared, even if their entry point is elsewhere.
+    `named` are functions that the settings name: their folders belong to them, wherever their entrypoints are.
     """
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)

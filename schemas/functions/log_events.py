@@ -1,4 +1,4 @@
-"""Define the log lines of functions: their output, and the events of their processes."""
+"""Log events of functions: the lines they print, and what happens to their processes."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 class LogLine(Struct, frozen=True):
     """One line of a function, or one event of its process, on `logs.functions.<name>`.
 
-    `event` is `log` for what it printed, else `boot`, `boot_error`, `imports`, `shutdown`, `limit` or `dropped`.
+    `event` is `log` for printed lines, else `boot`, `boot_error`, `imports`, `shutdown`, `limit` or `dropped`.
     """
 
     at: float
@@ -14,7 +14,7 @@ class LogLine(Struct, frozen=True):
     function: str
     version: str
     execution: str
-    """Id of the process, as the function sees it in SB_EXECUTION_ID."""
+    """Id of the process; the function sees it in SB_EXECUTION_ID."""
     level: str
     """debug, info, warning or error."""
     text: str

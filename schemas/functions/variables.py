@@ -1,14 +1,14 @@
-"""Reject environment variables that the runtime below a function's sandbox would obey.
+"""Environment variables that functions do not get, because native code below Deno's permissions obeys them.
 
-The permissions of a function are set by the command line of its runtime, and apply to its JavaScript only. The
-loader, the C library and the native parts of the runtime read the environment independently of them:
+The permissions on the runtime's command line bind only JavaScript. The loader, the C library and the native parts of the runtime
+read the environment before these permissions apply, or regardless of them:
 
-    LD_PRELOAD=/.../own.so            native code from the function's folder, not subject to permissions
+    LD_PRELOAD=/.../own.so            loads native code from the function's folder, which no permission binds
     OTEL_DENO=true                    an exporter that connects to OTEL_EXPORTER_OTLP_ENDPOINT, whatever `--deny-net` says
-    DENO_PERMISSION_BROKER_PATH       another program answers for the permissions
-    ALL_PROXY=socks5://name:port      a proxy that is not compared with `--deny-net`; only HTTP proxies are
+    DENO_PERMISSION_BROKER_PATH       another program decides about the permissions
+    ALL_PROXY=socks5://name:port      connects to what the name resolves to: only HTTP proxies are compared with `--deny-net`
 
-The names of the C library are those that it removes itself for setuid programs (unsecvars.h of glibc).
+The names of the C library are those that it drops itself for setuid programs (unsecvars.h of glibc).
 """
 
 import re
@@ -23,11 +23,11 @@ _OBEYED = re.compile(
     re.DOTALL,
 )
 _HARMLESS = frozenset({"DENO_ENV", "DENO_REGION"})
-"""Variables that frameworks read and the runtime does not."""
+"""Names that frameworks read but the runtime does not."""
 
 
 def variable_fault(name: str, value: str) -> str | None:
-    """Return why a variable must not be passed to functions; None if it may (pure)."""
+    """Return why a variable is not passed to functions; None if it is passed (pure)."""
     if name.startswith(RESERVED):
         return f"names must not begin with {RESERVED}"
     if _OBEYED.fullmatch(name) and name not in _HARMLESS:

@@ -28,7 +28,7 @@ from services.middleware.errors import JSON
 
 PREFIX = "/functions/v1"
 _ADMIN = "/_internal/"
-"""Prefix of the administration of functions (workers/functions/admin.py)."""
+"""Prefix of the administration of functions (workers/functions/deployments/endpoints.py)."""
 _HEALTH = "/_internal/health"
 _GRACE_S = 10.0
 """Seconds that the gateway waits longer than the pool."""

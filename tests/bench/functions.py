@@ -48,7 +48,7 @@ async def parts() -> None:
         for number in range(_FUNCTIONS):
             place.write(f"hello{number}/index.ts", HELLO)
         place.write("events/index.ts", EVENTS)
-        await place.shelf.look()
+        await place.catalog.look()
         cold = [await _took(place, f"/hello{number}") for number in range(_FUNCTIONS)]
         show("first call, p50 / p99", f"{_at(cold, 50):.0f} / {_at(cold, 99):.0f} ms")
         pids = [each.pid for each in place.worker.instances]
@@ -74,7 +74,7 @@ async def _again(place: Site, number: int) -> float:
     """Give the time of a call that starts a process of a version which ran before."""
     for each in [each for each in place.worker.instances if each.function.name == f"hello{number}"]:
         os.kill(each.pid, signal.SIGKILL)
-        await each.gone.wait()
+        await each.exited.wait()
     return await _took(place, f"/hello{number}")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.broker.server import running_server
 from tests.workers.functions.bundling import bundle, hello
-from tests.workers.functions.test_deployments import Worker, worker
+from tests.workers.functions.deployments.test_deployments import Worker, worker
 
 _TIMES = 20
 _CLIENT = """import { createClient } from "https://esm.sh/@supabase/supabase-js@2"; const n = %d;
@@ -55,7 +55,7 @@ async def bench() -> None:
 
 
 def _number(each: Worker, function: str) -> int:
-    laid = each.deployments.laid.get(function)
+    laid = each.deployments.unpacked.get(function)
     return laid.number if laid else 0
 
 

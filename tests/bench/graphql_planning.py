@@ -10,23 +10,23 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from workers.graphql.compiled import Prepared
+from workers.graphql.compilation import StatementTemplate
 from workers.graphql.model import (
-    Column,
     Entity,
+    EntityColumn,
     Name,
-    Relation,
+    RelationField,
+    RoleSchema,
     RootField,
     RootKind,
-    Schema,
     ValueType,
 )
-from workers.graphql.parse.document import operation_of, parse_document
-from workers.graphql.parse.limits import Limits
+from workers.graphql.parse.document import choose_operation, parse_document
+from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.role import RoleState
 
 _BUDGET_US, _CACHED_BUDGET_US = 2000, 10
-_LIMITS = Limits()
+_LIMITS = OperationLimits()
 _TYPES = [ValueType("String", "text"), ValueType("Int", "integer"), ValueType("Datetime", "timestamp")]
 
 DOCUMENTS: dict[str, tuple[str, dict[str, object]]] = {
@@ -57,19 +57,19 @@ def main() -> int:
     for name, (text, variables) in DOCUMENTS.items():
         parse = _best(lambda text=text: parse_document(text, _LIMITS))  # type: ignore[misc]  # bound at once
         document = parse_document(text, _LIMITS)
-        operation_of(document, None)
+        choose_operation(document, None)
 
         def compile_it(text: str = text, variables: Mapping[str, object] = variables) -> object:
             role = RoleState(schema, _LIMITS, lambda text: parse_document(text, _LIMITS))
-            return role.compiled(role.operation(text, None), variables)
+            return role.compile(role.operation(text, None), variables)
 
         uncached = _best(compile_it)
         kept = RoleState(schema, _LIMITS, lambda text: parse_document(text, _LIMITS))
-        kept.compiled(kept.operation(text, None), variables)
+        kept.compile(kept.operation(text, None), variables)
 
         def look_up(text: str = text, variables: Mapping[str, object] = variables) -> None:
-            for one in kept.compiled(kept.operation(text, None), variables).fields:  # noqa: B023 - called at once
-                assert isinstance(one.work, Prepared)
+            for one in kept.compile(kept.operation(text, None), variables).fields:  # noqa: B023 - called at once
+                assert isinstance(one.work, StatementTemplate)
                 one.work.statement(variables)
 
         cached = _best(look_up, 300)
@@ -92,25 +92,27 @@ def _best(work: Callable[[], object], rounds: int = 30) -> float:
     return min(times) * 1e6
 
 
-def _schema() -> Schema:
+def _schema() -> RoleSchema:
     """Make a schema of 20 tables, each the parent of the next."""
     entities: dict[Name, Entity] = {}
     query: dict[str, RootField] = {}
     mutation: dict[str, RootField] = {}
     for n in range(20):
         name = ("public", f"t{n}")
-        columns = {"id": Column("id", "id", _TYPES[1], is_nullable=False, is_insertable=True)}
+        columns = {"id": EntityColumn("id", "id", _TYPES[1], is_nullable=False, is_insertable=True)}
         columns |= {
-            f"f{m}": Column(f"f{m}", f"f{m}", _TYPES[m % 3], True, True, True, True) for m in range(8)
+            f"f{m}": EntityColumn(f"f{m}", f"f{m}", _TYPES[m % 3], True, True, True, True) for m in range(8)
         }
-        child = Relation(f"t{n + 1}Collection", ("public", f"t{(n + 1) % 20}"), (("id", "f1"),), is_many=True)
+        child = RelationField(
+            f"t{n + 1}Collection", ("public", f"t{(n + 1) % 20}"), (("id", "f1"),), is_many=True
+        )
         entities[name] = Entity(
             f"T{n}", name, "r", columns, ("id",), relations={child.name: child}, has_key_lookup=True
         )
         query[f"t{n}Collection"] = RootField(f"t{n}Collection", RootKind.COLLECTION, name)
         query[f"t{n}ByPk"] = RootField(f"t{n}ByPk", RootKind.BY_KEY, name)
         mutation[f"insertIntoT{n}Collection"] = RootField(f"insertIntoT{n}Collection", RootKind.INSERT, name)
-    return Schema("anyone", 1, entities, query, mutation)
+    return RoleSchema("anyone", 1, entities, query, mutation)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def test_a_platform_without_functions_is_well(served: Platform) -> None:
     key = {"Authorization": f"Bearer {served.values['SERVICE_ROLE_KEY']}"}
     assert served.get("/functions/v1/_internal/health", key) == (200, b'{"message":"ok"}')
     command = psutil.Process(pid_of(served, "functions")).cmdline()
-    assert "workers.functions.waiting" in command  # who asks whether it is well does not start it
+    assert "workers.functions.placeholder" in command  # who asks whether it is well does not start it
 
 
 def test_the_first_deployment_wakes_the_worker_and_versions_follow(

@@ -24,6 +24,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(parts[at + 3])": BROKER,
         "int(parts[at])": BROKER,
     },
+    "broker/jetstream/replica_watch.py": {
+        "float(len(self._reported))": NUMBER,
+    },
     "broker/jetstream/stream_watch.py": {
         "float(not self._reason)": NUMBER,
     },
@@ -202,52 +205,52 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/database/sessions/superuser.py": {
         "int(login.rpartition('_')[2][:8], 16)": OWN,
     },
-    "workers/functions/control_groups.py": {
-        "int(pair[1])": OWN,
+    "workers/functions/deployments/store.py": {
+        "int(match[1])": PATTERN,
     },
-    "workers/functions/fetch_proxy.py": {
+    "workers/functions/host/file_rules.py": {
+        "int(match[1])": PATTERN,
+    },
+    "workers/functions/host/host.py": {
+        "int(number)": OWN,
+    },
+    "workers/functions/imports/fetch_proxy.py": {
         "int(parts[3])": PATTERN,
         "int(server.server_address[1])": NUMBER,
     },
-    "workers/functions/filter.py": {
-        "int(_LIBC.syscall(self._number, _SET_MODE_FILTER, ctypes.c_uint(self._flags), ctypes.byref(self._program)))": NUMBER,
+    "workers/functions/imports/reachable_hosts.py": {
+        "int(answer.status)": NUMBER,
     },
-    "workers/functions/http_wire.py": {
-        "int(found[1])": PATTERN,
+    "workers/functions/imports/specifiers.py": {
+        "int(code, 16)": PATTERN,
     },
-    "workers/functions/landlock.py": {
-        "int(_LIBC.syscall(number, *arguments))": NUMBER,
+    "workers/functions/placeholder.py": {
+        "int(number)": OWN,
     },
-    "workers/functions/limits.py": {
+    "workers/functions/processes/http_wire.py": {
+        "int(status[1])": PATTERN,
+    },
+    "workers/functions/processes/limits.py": {
         "int(fields[11])": OWN,
         "int(fields[12])": OWN,
         "int(file.read().split()[1])": OWN,
         "int(status[at + len(name):].split(None, 1)[0])": OWN,
     },
-    "workers/functions/places.py": {
-        "int(number)": OWN,
+    "workers/functions/sandbox/control_groups.py": {
+        "int(pair[1])": OWN,
     },
-    "workers/functions/reach.py": {
-        "int(answer.status)": NUMBER,
+    "workers/functions/sandbox/features.py": {
+        "int(match[1])": OWN,
+        "int(match[2])": OWN,
     },
-    "workers/functions/readable.py": {
-        "int(each[1])": PATTERN,
+    "workers/functions/sandbox/landlock.py": {
+        "int(_LIBC.syscall(number, *arguments))": NUMBER,
     },
-    "workers/functions/specifiers.py": {
-        "int(code, 16)": PATTERN,
-    },
-    "workers/functions/store.py": {
-        "int(read[1])": PATTERN,
-    },
-    "workers/functions/waiting.py": {
-        "int(number)": OWN,
-    },
-    "workers/functions/walls.py": {
-        "int(found[1])": OWN,
-        "int(found[2])": OWN,
+    "workers/functions/sandbox/system_call_filter.py": {
+        "int(_LIBC.syscall(self._number, _SET_MODE_FILTER, ctypes.c_uint(self._flags), ctypes.byref(self._program)))": NUMBER,
     },
     "workers/graphql/plan/paging.py": {
-        "int(convert(size.look_into()))": NUMBER,
+        "int(convert(size.resolved()))": NUMBER,
     },
     "workers/graphql/reflect/functions.py": {
         "Decimal(repr(float(number)))": DATABASE,

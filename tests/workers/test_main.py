@@ -82,8 +82,7 @@ def test_help_says_what_can_be_started() -> None:
     code, out, errors = run("--help")
 
     assert (code, errors) == (0, "")
-    assert "Start Headwater's worker pools." in out
-    assert "pools to run, or: migrate" in out
+    assert "Start Headwater's worker pools, or run one of the workers' commands." in out
     assert all(name in out for name in (*module.POOLS, *module.ALONE, "migrate"))
 
 
@@ -187,7 +186,7 @@ async def test_a_pool_says_when_it_is_ready_and_ends_in_order_when_told(server: 
                 out, errors = await process.communicate()
 
     kinds = [json.loads(line)["kind"] for line in errors.decode().splitlines()]
-    assert ready == b"ready\n"
+    assert ready.startswith(b"ready\n")  # the first sign of life may come with it
     assert (process.returncode, out) == (0, b"")
     assert kinds == ["CatalogReloaded", "ProcessReady", "ProcessDraining", "ProcessEnded"]
     assert "tester:" not in errors.decode()

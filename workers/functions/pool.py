@@ -1,6 +1,6 @@
-"""The functions pool of a process: a broker connection, the folder of the functions, their processes; no database.
+"""The functions pool: one process with a NATS connection, the catalog of functions and their Deno processes; no database.
 
-It stands in a process of its own, `python -P -m workers functions`.
+Started as `python -P -m workers functions`, alone in its process.
 """
 
 import asyncio
@@ -31,31 +31,31 @@ from schemas.http import Request, Response
 from schemas.keys.signing import public_keys
 from schemas.settings.auth_keys import named_keys
 from schemas.settings.tree import Settings, SettingsError
-from workers.functions.admin import Admin
-from workers.functions.assembling import deployments_of
-from workers.functions.environment import database_url, keys_of, platform_of
-from workers.functions.inner import inner_places
-from workers.functions.log_reading import LogReading
-from workers.functions.logs import Journal
-from workers.functions.places import leave, settle
-from workers.functions.process import Surroundings
-from workers.functions.shelf import Shelf
+from workers.functions.catalog.catalog import FunctionCatalog
+from workers.functions.deployments.endpoints import AdminEndpoints
+from workers.functions.deployments.setup import deployments_of
+from workers.functions.host.denied_hosts import find_denied_hosts
+from workers.functions.host.host import close_host, open_host
+from workers.functions.logs.journal import Journal
+from workers.functions.logs.reading import LogReader
+from workers.functions.processes.environment import database_url, keys_of, platform_variables
+from workers.functions.processes.process import ProcessContext
 from workers.functions.worker import FunctionsWorker
 
 _HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
-_LOOK_FOR_LOGS_S, _LOOK_AGAIN_S = 5.0, 1.0
+_CHECK_STREAM_S, _RETRY_STREAM_S = 5.0, 1.0
 _LOG_WINDOW_S = 120.0
 
 
 class LogsNotKept(Observation, frozen=True):
-    """The lines of functions are not kept: they are seen only by who follows them now."""
+    """Log lines of functions are not stored; only clients that follow the log now receive them."""
 
     level: ClassVar[str] = "warning"
     reason: str
 
 
 class FunctionsNotHeld(Observation, frozen=True):
-    """There is no wall between functions and the platform's own files."""
+    """No kernel sandbox protects the platform's runtime files from functions."""
 
     level: ClassVar[str] = "error"
     reason: str
@@ -64,18 +64,18 @@ class FunctionsNotHeld(Observation, frozen=True):
 
 
 class FunctionLimits(Observation, frozen=True):
-    """What bounds the memory, threads and processor time of functions' processes."""
+    """The kernel limits of functions' processes: memory, threads and processor time."""
 
     level: ClassVar[str] = "info"
     control_groups: str
-    """The group below which each process has its own; empty: none."""
+    """The control group below which each process has its runtime group; empty if there is none."""
     controllers: str
     reason: str
-    """Why there are no groups: limits of the process and a look at it ten times a second hold alone."""
+    """Why control groups are not used. Then only rlimits and the samples taken ten times a second apply."""
 
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
-    """Answer for the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
+    """Serve the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
     answer_collect(connection)
     reporter = FaultReporter(connection)
@@ -83,43 +83,55 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     reporter.start()
     watch = StreamWatch(connection, subjects.FUNCTION_LOGS)
     process.on_drain(watch.close)
-    keeping = asyncio.get_running_loop().create_task(_keep_logs(connection, settings, watch))
-    process.on_drain(lambda: _cancel(keeping))
+    stream_task = asyncio.get_running_loop().create_task(_maintain_stream(connection, settings, watch))
+    process.on_drain(lambda: _cancel(stream_task))
+    context = await _open_context(process, settings, connection)
+    catalog = FunctionCatalog(functions_folder(settings), settings.functions, settings.edge_runtime)
+    worker = FunctionsWorker(catalog, keys_of(settings), settings.edge_runtime, context)
+    await catalog.start()
+    process.on_drain(catalog.stop)
+    blobs = BlobStore.open(settings.storage, data_folder())
+    process.on_drain(blobs.close)
+    deployments = deployments_of(settings, blobs, context.host, catalog, connection)
+    process.on_drain(deployments.stop)
+    await deployments.start()
+    worker.admin = AdminEndpoints(deployments, LogReader(connection))
+    worker.start()
+    process.on_drain(worker.close)
+    _register_gauges(worker)
+    await _serve(process, settings, connection, worker)
+    deployments.announce()
+    process.ready()
+    await process.stopped()
+
+
+async def _open_context(
+    process: ManagedProcess, settings: Settings, connection: NatsConnection
+) -> ProcessContext:
+    """Prepare the machine for functions, and log how they are confined. Raises: SettingsError."""
     runtime = settings.edge_runtime
-    places = settle(data_folder())
-    process.on_drain(lambda: asyncio.to_thread(leave, places))
-    if not places.walls.is_enough:
+    host = open_host(data_folder())
+    process.on_drain(lambda: asyncio.to_thread(close_host, host))
+    if not host.features.is_enough:
         observe(FunctionsNotHeld(NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, runtime.unsafe_without_sandbox))
-    groups = places.groups
+    groups = host.groups
     observe(
         FunctionLimits(
             str(groups.parent) if groups else "",
             " ".join(sorted(groups.controllers)) if groups else "",
-            places.groupless,
+            host.groupless,
         )
     )
-    inner = await asyncio.to_thread(inner_places, settings, database_url(settings))
-    places = replace(places, closed=(*inner.always, *inner.database))
-    around = Surroundings(
-        places,
-        platform_of(settings, _public_keys(settings), os.environ),
-        Journal(connection, runtime.log_lines),
-        inner,
-        runtime.offline,
-    )
-    shelf = Shelf(functions_folder(settings), settings.functions, runtime)
-    worker = FunctionsWorker(shelf, keys_of(settings), runtime, around)
-    await shelf.start()
-    process.on_drain(shelf.stop)
-    blobs = BlobStore.open(settings.storage, data_folder())
-    process.on_drain(blobs.close)
-    deployments = deployments_of(settings, blobs, places, shelf, connection)
-    process.on_drain(deployments.stop)
-    await deployments.start()
-    worker.admin = Admin(deployments, LogReading(connection))
-    worker.start()
-    process.on_drain(worker.close)
-    _show_numbers(worker)
+    denied = await asyncio.to_thread(find_denied_hosts, settings, database_url(settings))
+    host = replace(host, closed=(*denied.always, *denied.database))
+    variables = platform_variables(settings, _public_keys(settings), os.environ)
+    return ProcessContext(host, variables, Journal(connection, runtime.log_lines), denied, runtime.offline)
+
+
+async def _serve(
+    process: ManagedProcess, settings: Settings, connection: NatsConnection, worker: FunctionsWorker
+) -> None:
+    """Answer requests and health checks until the process drains; requests get half of the drain time to finish."""
     health = await serve(
         connection,
         subjects.health(subjects.FUNCTIONS.pool),
@@ -131,7 +143,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
         connection,
         subjects.FUNCTIONS,
         worker.answer,
-        concurrency=runtime.max_requests,
+        concurrency=settings.edge_runtime.max_requests,
         queue=settings.pools.queue,
         longest_wait=settings.pools.longest_wait,
     )
@@ -141,13 +153,10 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
         await health.stop()
 
     process.on_drain(drain)
-    deployments.announce()
-    process.ready()
-    await process.stopped()
 
 
 def functions_folder(settings: Settings) -> Path:
-    """Give the folder of the functions: that of the settings, else `functions` beside `config.toml`."""
+    """Return the folder of the functions: from the settings, else `functions` beside `config.toml`."""
     folders = setting_folders()
     if settings.edge_runtime.path:
         return find_file(settings.edge_runtime.path, folders)
@@ -166,7 +175,7 @@ async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnectio
             max_reconnect_wait=settings.broker.max_reconnect_wait,
             replicas=settings.broker.replicas,
         )
-    except ValueError:  # its words may hold a part of the password
+    except ValueError:  # its message may contain a part of the password
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
     return connection
@@ -177,37 +186,36 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def _keep_logs(connection: NatsConnection, settings: Settings, watch: StreamWatch) -> None:
-    """Make the stream that keeps the lines, or give it the limits of the settings; and again whenever it is gone.
+async def _maintain_stream(connection: NatsConnection, settings: Settings, watch: StreamWatch) -> None:
+    """Create the stream that stores log lines, or update its limits, and check for ever that it exists.
 
-    Lines are published without an answer, so nothing else would notice that no stream keeps them.
+    Lines are published without an acknowledgement, so nothing else would notice that the stream is missing.
     """
-    own = settings.edge_runtime
     limits = StreamLimits(
         subjects.FUNCTION_LOGS,
         [subjects.FUNCTION_LOGS_SUBJECTS, subjects.canary(subjects.FUNCTION_LOGS).name],
-        max_age_s=float(own.logs_max_age),
-        max_bytes=int(own.logs_max_size),
+        max_age_s=float(settings.edge_runtime.logs_max_age),
+        max_bytes=int(settings.edge_runtime.logs_max_size),
         duplicate_window_s=_LOG_WINDOW_S,
     )
-    has_limits, complaint = False, ""
+    has_limits, last_error = False, ""
     while True:
         try:
             if await streams.stream_state(connection, limits.name) is None:
                 await streams.create_stream(connection, limits, {})
             elif not has_limits:
                 await streams.update_stream(connection, limits, {})
-            has_limits, complaint = True, ""
+            has_limits, last_error = True, ""
             await watch.check()
         except (Unavailable, JetStreamError) as error:
-            if str(error) != complaint:
-                complaint = str(error)
-                observe(LogsNotKept(complaint))
-        await asyncio.sleep(_LOOK_AGAIN_S if watch.reason else _LOOK_FOR_LOGS_S)
+            if str(error) != last_error:
+                last_error = str(error)
+                observe(LogsNotKept(last_error))
+        await asyncio.sleep(_RETRY_STREAM_S if watch.reason else _CHECK_STREAM_S)
 
 
 def _public_keys(settings: Settings) -> list[dict[str, object]]:
-    """Give the public keys by which tokens are verified. Raises: SettingsError."""
+    """Return the public keys with which tokens are verified. Raises: SettingsError."""
     auth = settings.auth
     try:
         if auth.signing_keys_path:
@@ -218,16 +226,15 @@ def _public_keys(settings: Settings) -> list[dict[str, object]]:
         raise SettingsError(f"the JWT keys cannot be used: {error}") from None
 
 
-def _show_numbers(worker: FunctionsWorker) -> None:
+def _register_gauges(worker: FunctionsWorker) -> None:
     gauge("headwater_function_processes", "Processes of functions.", lambda: len(worker.instances))
     gauge(
         "headwater_function_memory_bytes",
-        "Memory of the processes of functions, as of the last look.",
-        lambda: sum(each.meter.memory_bytes for each in worker.instances),
+        "Memory of the processes of functions at the last sample.",
+        lambda: sum(instance.meter.memory_bytes for instance in worker.instances),
     )
 
 
-async def _health(request: Request, body: RequestBody) -> Response:
-    """Say that this process answers: functions are started when there is work for them."""
-    del request, body
+async def _health(_: Request, _body: RequestBody) -> Response:
+    """Answer that this process is alive; functions themselves are started on demand."""
     return Response(200, body=b'{"message":"ok"}')

@@ -1,8 +1,8 @@
-"""Whether a caller may run a function that wants a token, and what the function is told of it (pure).
+"""The token check of functions, and the headers that a function receives (pure).
 
-The edge has verified what was sent: `Request.caller` says what came of it. Here it is said who passes, in which words the
-others are refused, and that an opaque key (`sb_...`), which is no token, stands for the legacy key of its role.
-Source: reference page "functions", section 1 ("Token check").
+The gateway has verified the credentials; `Request.caller` holds its result. This module decides which callers may run a function
+that requires a token, chooses the error for the others, and replaces an opaque key (`sb_...`), which is not a JWT, by the legacy
+JWT of its role. Source: docs/reference/functions.md, section 1 ("Token check").
 """
 
 import base64
@@ -14,7 +14,7 @@ import msgspec
 from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller
 from schemas.functions.errors import FunctionTokenRejected
 from schemas.http import Headers, Request, header
-from workers.functions.environment import Keys
+from workers.functions.processes.environment import FunctionKeys
 
 _OPAQUE = "sb_"
 _ASYMMETRIC = ("ES", "RS", "PS", "Ed")
@@ -28,40 +28,40 @@ _decode = msgspec.json.Decoder(_Algorithm).decode
 
 
 def check_token(request: Request) -> None:
-    """Let a request pass, or refuse it. Raises: TokenRefused."""
+    """Raise FunctionTokenRejected unless the caller may run a function that requires a token."""
     authorization = header(request.headers, "authorization")
     match request.caller:
         case ServiceCaller():
             return
-        case AnonymousCaller() if _speaks_by_key(request, authorization):
+        case AnonymousCaller() if _has_api_key(request, authorization):
             return
         case AnonymousCaller():
             if authorization is None:
                 raise FunctionTokenRejected("UNAUTHORIZED_NO_AUTH_HEADER", "Missing authorization header")
             raise FunctionTokenRejected("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
         case RejectedCaller():
-            raise _refused(_token(authorization))
+            raise _rejection(_token(authorization))
 
 
-def with_token(request: Request, keys: Keys) -> Headers:
-    """Give the headers for the function: a caller with a key and no token gets the legacy key of its role."""
-    headers = [each for each in request.headers if each[0] != "sb-api-key"]
+def headers_for_function(request: Request, keys: FunctionKeys) -> Headers:
+    """Return the headers for the function: a caller with an API key and no token gets the legacy JWT of the key's role."""
+    headers = [field for field in request.headers if field[0] != "sb-api-key"]
     authorization = header(headers, "authorization")
     if authorization is not None and not _token(authorization).startswith(_OPAQUE):
         return headers
     match request.caller:
         case ServiceCaller():
             legacy = keys.service_role
-        case AnonymousCaller() if _speaks_by_key(request, authorization):
+        case AnonymousCaller() if _has_api_key(request, authorization):
             legacy = keys.anon
         case _:
             return headers
-    rest = [each for each in headers if each[0] != "authorization"]
+    rest = [field for field in headers if field[0] != "authorization"]
     return [*rest, ("authorization", f"Bearer {legacy}")]
 
 
-def _speaks_by_key(request: Request, authorization: str | None) -> bool:
-    """Tell whether an anonymous caller showed a key: the edge rejects one that it does not know."""
+def _has_api_key(request: Request, authorization: str | None) -> bool:
+    """Return whether an anonymous caller sent an API key; the gateway rejects unknown keys itself."""
     if authorization is not None:
         return _token(authorization).startswith(_OPAQUE)
     return bool(header(request.headers, "apikey") or parse_qs(request.query).get("apikey"))
@@ -72,7 +72,7 @@ def _token(authorization: str | None) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _refused(token: str) -> FunctionTokenRejected:
+def _rejection(token: str) -> FunctionTokenRejected:
     algorithm = _algorithm(token)
     if algorithm is None:
         return FunctionTokenRejected("UNAUTHORIZED_INVALID_JWT_FORMAT", "Invalid JWT format")
@@ -84,12 +84,17 @@ def _refused(token: str) -> FunctionTokenRejected:
 
 
 def _algorithm(token: str) -> str | None:
-    """Give the algorithm that the head of a token names; None if it is no token."""
+    """Return the algorithm in the header of a JWT; None if the text is not a JWT."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
     head = parts[0]
     try:
         return _decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4))).alg
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):  # the last: nested too deep
+    except (
+        binascii.Error,
+        ValueError,
+        msgspec.MsgspecError,
+        RecursionError,
+    ):  # RecursionError: JSON nested too deep
         return None

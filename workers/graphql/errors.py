@@ -1,17 +1,17 @@
-"""Every refusal of the GraphQL interface.
+"""Errors of the GraphQL interface.
 
     Exception
-    |- GraphQLFailure      a sentence for the `errors` list: of the whole request, or of one root field (status 200)
-    |  |- Invalid          the document breaks rules of the specification (only with `graphql.strict`)
-    |  |- TooMuch          it asks for more than the limits allow
-    |  `- SchemaError      the comments of the database hold directives that cannot be read
-    |- StaleSchema         what the schema tells of is gone; the request is tried once more with a new one
+    |- GraphQLFailure      an entry of the `errors` list: for the whole request, or for one root field (status 200)
+    |  |- InvalidDocument  the document breaks rules of the specification (only with `graphql.strict`)
+    |  |- QueryTooComplex  the request exceeds a limit
+    |  `- SchemaError      a comment directive in the database is invalid
+    |- StaleSchema         the database lacks something that the schema has; the request runs once more with a new schema
     `- ApiError
-       |- BadRequest       what was sent is no GraphQL request at all (status 400)
-       |- WrongMethod      neither GET nor POST, or a mutation by GET (status 405)
-       `- Refused          the token is refused (401), or the database cannot be reached (503, 504)
+       `- RejectedRequest  the token is invalid (401), or the database cannot be reached (503, 504)
+          |- MalformedRequest  the body or the query string is not a GraphQL request (status 400)
+          `- WrongMethod       neither GET nor POST, or a mutation by GET (status 405)
 
-The sentences are those of the reference page "graphql"; clients compare them.
+The messages are those of docs/reference/graphql.md; clients compare them.
 """
 
 from collections.abc import Sequence
@@ -29,25 +29,25 @@ class GraphQLFailure(Exception):
         self.message, self.code = message, code
 
     @property
-    def every(self) -> "list[GraphQLFailure]":
-        """Give the entries of `errors` that it makes."""
+    def entries(self) -> "list[GraphQLFailure]":
+        """Return the entries of `errors` for this failure."""
         return [self]
 
 
-class Invalid(GraphQLFailure):
-    """A document that breaks rules of the specification: a failure for each."""
+class InvalidDocument(GraphQLFailure):
+    """A document that breaks rules of the specification, with one failure for each broken rule."""
 
     def __init__(self, failures: Sequence[GraphQLFailure]) -> None:
         super().__init__(failures[0].message, failures[0].code)
         self._failures = list(failures)
 
     @property
-    def every(self) -> list[GraphQLFailure]:
+    def entries(self) -> list[GraphQLFailure]:
         return self._failures
 
 
-class TooMuch(GraphQLFailure):
-    """A request beyond its limits; `setting` names the one of the section [graphql] that says how much it may be."""
+class QueryTooComplex(GraphQLFailure):
+    """A request beyond a limit; `setting` names the limit in the section [graphql] of the settings."""
 
     def __init__(self, message: str, setting: str | None = None) -> None:
         super().__init__(
@@ -64,15 +64,18 @@ class SchemaError(GraphQLFailure):
 
 
 class StaleSchema(Exception):
-    """A statement names what the database does not have any more: a migration was faster than the schema cache."""
+    """A statement names something that a migration has dropped and the schema cache still has.
+
+    The worker waits for a new schema and runs the request once more.
+    """
 
     def __init__(self, failure: GraphQLFailure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-class Refused(ApiError):
-    """A request that is not looked at: its status, in the shape of every GraphQL answer."""
+class RejectedRequest(ApiError):
+    """A request that is rejected with an HTTP status; the body has the shape of every GraphQL answer."""
 
     def __init__(self, status: int, message: str, headers: Headers | None = None) -> None:
         super().__init__(message)
@@ -85,23 +88,23 @@ class Refused(ApiError):
         return {"data": None, "errors": [{"message": str(self)}]}
 
 
-def refused_token(rejected: RejectedCaller | None) -> Refused:
-    """Give the refusal of a token that the edge refused; of None, that a token is required."""
+def rejected_token(rejected: RejectedCaller | None) -> RejectedRequest:
+    """Return the error for a token that the gateway rejected; for None, that a token is required."""
     challenge: Headers = [("www-authenticate", "Bearer")]
     if rejected is None:
-        return Refused(401, "Anonymous access is disabled", challenge)
-    return Refused(500 if rejected.kind is TokenFault.NO_SECRET else 401, rejected.message, challenge)
+        return RejectedRequest(401, "Anonymous access is disabled", challenge)
+    return RejectedRequest(500 if rejected.kind is TokenFault.NO_SECRET else 401, rejected.message, challenge)
 
 
-class BadRequest(Refused):
-    """The body is no JSON object with a text `query`."""
+class MalformedRequest(RejectedRequest):
+    """The request is not a GraphQL request: the body must be a JSON object with a text `query`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(400, message)
 
 
-class WrongMethod(Refused):
-    """The method is not offered, or not for this operation."""
+class WrongMethod(RejectedRequest):
+    """The HTTP method is not allowed, or not for this operation."""
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(405, message, [("allow", allowed)])

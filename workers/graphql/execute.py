@@ -1,8 +1,13 @@
-"""Step four, the only one with I/O: one transaction as the caller, a statement for each root field.
+"""Step four, the only one with I/O: run one transaction as the caller, with a statement for each root field.
 
-The fields of a query that fail are left out, so a query that fails is done once more, field by field behind savepoints;
-a mutation is done whole or not at all. What a field leaves in the session besides its rows (settings, temporary tables,
-cursors, locks) is undone before the next one starts (`workers/database/transactions/session_reset.py`). Source: reference page "graphql", sections 1 and 2.
+A mutation runs whole or not at all. In a query only the fields that fail are left out of the answer. Fields are usually
+few and successful, so all of them are first sent at once in one read-only transaction. If one fails, Postgres has
+aborted that transaction: the failed field is recorded, and the others run again one after the other, each behind a
+savepoint (`_read_singly`).
+
+Root fields must not see each other's side effects: settings, temporary tables, cursors and locks that a field leaves in
+the session are undone before the next one starts (`workers/database/transactions/session_reset.py`).
+Source: docs/reference/graphql.md, sections 1 and 2.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -16,109 +21,117 @@ from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.session_reset import session_reset_statements
 from workers.database.transactions.settings_statement import UNLOCK
-from workers.graphql.compiled import Compiled, Prepared, Ready
+from workers.graphql.compilation import CompiledField, CompiledOperation, StatementTemplate
 from workers.graphql.errors import GraphQLFailure, StaleSchema
-from workers.graphql.query.writes import ALARM
+from workers.graphql.query.writes import RAISED_ERROR
 
 _MISSING = frozenset({"42P01", "42703", "42883", "42704", "3F000"})
-"""No such relation, column, function, type, schema."""
-_UNDO = (
+"""SQLSTATE of a missing relation, column, function, type, schema."""
+_UNDO_FIELD = (
     Statement("rollback to savepoint field"),
     Statement(f"select {UNLOCK}"),
 )
-"""Undo what a field that only reads has left: settings and cursors with the savepoint, session locks by themselves."""
+"""Undo what a reading field has left: the savepoint undoes settings and cursors; session locks are released explicitly."""
 Settings = Sequence[tuple[str, str]]
 Value = bytes | LongValue
-Bound = dict[int, tuple[Statement, ...]]
-"""Statements by the place of their field; the last of each answers, and a field of a query has but one."""
+BoundStatements = dict[int, tuple[Statement, ...]]
+"""Statements by the index of their field. The last one of a field answers; a field of a query has exactly one."""
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What became of an operation: values by the place of their field, and what failed in the order of the fields."""
+class OperationOutcome:
+    """Result of an operation: values and failures, both by the index of their root field."""
 
-    fields: Sequence[Ready]
+    fields: Sequence[CompiledField]
     values: dict[int, Value] = field(default_factory=dict)
     failures: dict[int, GraphQLFailure] = field(default_factory=dict)
 
     def abandon(self) -> None:
-        """Give back the connection of a value that nobody reads."""
+        """Release the database connection of a long value that will not be read."""
         for value in self.values.values():
             if isinstance(value, LongValue):
                 value.abandon()
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """The transaction: its settings, how it is isolated, and what is called in it before anything else."""
+class TransactionContext:
+    """How a transaction is opened: session settings, isolation level, and statements that run first."""
 
     settings: Settings
     isolation: str | None = None
-    before: Sequence[Statement] = ()
-    known_missing: Container[str] = ()
-    """Messages about missing names that a new look at the catalogs did not cure."""
+    preceding: Sequence[Statement] = ()
+    missing_names: Container[str] = ()
+    """Error messages about missing names that a reload of the catalogs has not resolved. They do not cause another reload."""
 
 
-def bind(operation: Compiled, outcome: Outcome, variables: Mapping[str, object]) -> Bound:
-    """Fill the statements of an operation with the values of a request; what cannot be filled is put into the outcome."""
-    bound: Bound = {}
-    for place, one in enumerate(operation.fields):
-        if isinstance(one.work, Prepared):
+def bind_statements(
+    operation: CompiledOperation, outcome: OperationOutcome, variables: Mapping[str, object]
+) -> BoundStatements:
+    """Fill the statements of an operation with the variables of a request; record fields that cannot be filled as failed."""
+    statements: BoundStatements = {}
+    for index, root_field in enumerate(operation.fields):
+        if isinstance(root_field.work, StatementTemplate):
             try:
-                bound[place] = one.work.statements(variables)
+                statements[index] = root_field.work.statements(variables)
             except GraphQLFailure as failure:
-                outcome.failures[place] = failure
-    return bound
+                outcome.failures[index] = failure
+    return statements
 
 
 async def execute(
-    operation: Compiled, bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool
+    operation: CompiledOperation,
+    bound: BoundStatements,
+    outcome: OperationOutcome,
+    context: TransactionContext,
+    pool: ConnectionPool,
 ) -> None:
-    """Run the statements of an operation and put what comes of them into the outcome.
+    """Run the statements of an operation and record values and failures in the outcome.
 
-    Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError when the transaction itself cannot be.
+    Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError when the transaction cannot be opened.
     """
     if not bound or (operation.is_mutation and outcome.failures):
         return
     if operation.is_mutation:
-        await _write(bound, outcome, around, pool)
+        await _write(bound, outcome, context, pool)
     else:
-        await _read(bound, outcome, around, pool)
+        await _read(bound, outcome, context, pool)
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """The fields of a mutation as one transaction: all of them happen, or none."""
+    """The fields of a mutation as one transaction: either all of them are committed, or none."""
 
     statements: "list[Statement]"
-    places: "list[_Place]"
-    around: Around
+    owners: "list[_StatementOwner]"
+    context: TransactionContext
 
     def work(self, end: TransactionEnd = TransactionEnd.COMMIT) -> TransactionSpec:
         """Return the transaction."""
         return TransactionSpec(
-            self.around.settings, self.statements, isolation=self.around.isolation, end=end
+            self.context.settings, self.statements, isolation=self.context.isolation, end=end
         )
 
-    def take(self, results: Sequence[Rows], outcome: Outcome) -> None:
-        """Put the values of the fields into the outcome; the last statement of a field gives its value."""
-        for place, rows in zip(self.places, results, strict=True):
-            if place.is_own:
-                outcome.values[place.number] = _value(rows[0][0])
+    def take(self, results: Sequence[Rows], outcome: OperationOutcome) -> None:
+        """Record the values of the fields; the last statement of a field returns its value."""
+        for owner, rows in zip(self.owners, results, strict=True):
+            if owner.is_of_field:
+                outcome.values[owner.number] = _value_or_null(rows[0][0])
 
-    def fail(self, error: DatabaseError, outcome: Outcome) -> None:
-        """Put an error into the outcome, at the field that failed. Raises: StaleSchema."""
-        _check_stale(error, self.around)
-        outcome.failures[self.places[error.statement_index or 0].number] = failure_of(error)
+    def fail(self, error: DatabaseError, outcome: OperationOutcome) -> None:
+        """Record an error at the field that failed. Raises: StaleSchema."""
+        _check_stale(error, self.context)
+        outcome.failures[self.owners[error.statement_index or 0].number] = failure_from(error)
 
 
-def mutation_of(bound: Bound, around: Around) -> Mutation:
+def mutation_from(bound: BoundStatements, context: TransactionContext) -> Mutation:
     """Return the transaction of a mutation's fields."""
-    return Mutation(*_separated(bound, around, may_write=True), around)
+    return Mutation(*_isolated_statements(bound, context, may_write=True), context)
 
 
-async def _write(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
-    mutation = mutation_of(bound, around)
+async def _write(
+    bound: BoundStatements, outcome: OperationOutcome, context: TransactionContext, pool: ConnectionPool
+) -> None:
+    mutation = mutation_from(bound, context)
     try:
         results = await pool.run(mutation.work())
     except DatabaseError as error:
@@ -127,89 +140,104 @@ async def _write(bound: Bound, outcome: Outcome, around: Around, pool: Connectio
     mutation.take(results, outcome)
 
 
-async def _read(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
-    """Run all fields in one write; a long value of the last one is read while it is sent."""
-    statements, places = _separated(bound, around, may_write=False)
-    may_share = not around.before
+async def _read(
+    bound: BoundStatements, outcome: OperationOutcome, context: TransactionContext, pool: ConnectionPool
+) -> None:
+    """Send all fields to the database at once. A long value of the last field is streamed to the client."""
+    statements, owners = _isolated_statements(bound, context, may_write=False)
+    may_share = not context.preceding
     work = TransactionSpec(
-        around.settings, statements, read_only=True, isolation=around.isolation, may_share=may_share
+        context.settings, statements, read_only=True, isolation=context.isolation, may_share=may_share
     )
     try:
         results, long = await pool.run_long(work)
     except DatabaseError as error:
-        failed = None if error.statement_index is None else places[error.statement_index]
-        if failed is None or not failed.is_own:
+        failed_owner = None if error.statement_index is None else owners[error.statement_index]
+        if failed_owner is None or not failed_owner.is_of_field:
             raise
-        _check_stale(error, around)
-        outcome.failures[failed.number] = failure_of(error)
-        del bound[failed.number]
+        _check_stale(error, context)
+        outcome.failures[failed_owner.number] = failure_from(error)
+        del bound[failed_owner.number]
         if bound:
-            await _read_singly(bound, outcome, around, pool)
+            await _read_singly(
+                bound, outcome, context, pool
+            )  # the transaction is aborted: run the others again
         return
-    for place, rows in zip(places, results, strict=True):
-        if place.is_own:
-            outcome.values[place.number] = _value(rows[0][0])
+    for owner, rows in zip(owners, results, strict=True):
+        if owner.is_of_field:
+            outcome.values[owner.number] = _value_or_null(rows[0][0])
     if long is not None:
         outcome.values[list(bound)[-1]] = long
 
 
-class _Place(NamedTuple):
-    """Which field a statement belongs to, and whether it is the field's own or one that prepares for it."""
+class _StatementOwner(NamedTuple):
+    """Index of the field that a statement runs for, and whether it is one of the field's statements or only prepares for it."""
 
     number: int
-    is_own: bool
+    is_of_field: bool
 
 
-def _separated(bound: Bound, around: Around, *, may_write: bool) -> tuple[list[Statement], list[_Place]]:
-    """Return the statements of all fields, each field as if it were alone, and the place of each statement.
+def _isolated_statements(
+    bound: BoundStatements, context: TransactionContext, *, may_write: bool
+) -> tuple[list[Statement], list[_StatementOwner]]:
+    """Return the statements of all fields, and for each statement the field it belongs to.
 
-    Between two fields the session is renewed and the pre-request function called again, for it makes settings.
+    Each field runs as if it were alone: before every field but the first, the session is reset and the pre-request
+    function called again, because its settings were reset too.
     """
     statements: list[Statement] = []
-    places: list[_Place] = []
-    again: list[Statement] | None = None
-    for number, own in bound.items():
-        if again is None:
-            before = [*around.before]
-            again = (
-                [*session_reset_statements(around.settings, may_write=may_write), *before]
+    owners: list[_StatementOwner] = []
+    preparation: list[Statement] | None = None
+    for number, field_statements in bound.items():
+        if preparation is None:
+            before = [*context.preceding]
+            preparation = (
+                [*session_reset_statements(context.settings, may_write=may_write), *before]
                 if len(bound) > 1
                 else []
             )
         else:
-            before = again
-        statements += (*before, *own)
-        places += [_Place(number, is_own=False)] * len(before) + [_Place(number, is_own=True)] * len(own)
-    return statements, places
+            before = preparation
+        statements += (*before, *field_statements)
+        owners += [_StatementOwner(number, is_of_field=False)] * len(before) + [
+            _StatementOwner(number, is_of_field=True)
+        ] * len(field_statements)
+    return statements, owners
 
 
-async def _read_singly(bound: Bound, outcome: Outcome, around: Around, pool: ConnectionPool) -> None:
-    """Run the fields one after the other, so that one that fails leaves the others, and none finds what another has set."""
-    settings = [*around.settings, ("transaction_read_only", "on")]
+async def _read_singly(
+    bound: BoundStatements, outcome: OperationOutcome, context: TransactionContext, pool: ConnectionPool
+) -> None:
+    """Run the fields one after the other, each undone by a savepoint, so that a failing field does not affect the others."""
+    settings = [*context.settings, ("transaction_read_only", "on")]
     async with pool.transaction(settings) as transaction:
-        await transaction.run(*around.before, Statement("savepoint field"))
-        for place, statements in bound.items():
+        await transaction.run(*context.preceding, Statement("savepoint field"))
+        for index, statements in bound.items():
             try:
                 rows = (await transaction.run(*statements))[-1]
             except DatabaseError as error:
-                _check_stale(error, around)
-                outcome.failures[place] = failure_of(error)
+                _check_stale(error, context)
+                outcome.failures[index] = failure_from(error)
             else:
-                outcome.values[place] = _value(rows[0][0])
-            await transaction.run(*_UNDO)
+                outcome.values[index] = _value_or_null(rows[0][0])
+            await transaction.run(*_UNDO_FIELD)
 
 
-def failure_of(error: DatabaseError) -> GraphQLFailure:
-    """Give the failure that an error of the database is for the caller: its own words."""
-    alarm = ALARM.search(error.message)
-    return GraphQLFailure(alarm[1]) if alarm else GraphQLFailure(error.message, error.code)
+def failure_from(error: DatabaseError) -> GraphQLFailure:
+    """Return a database error as an entry of `errors`, with the database's message or that of our failing cast."""
+    raised = RAISED_ERROR.search(error.message)
+    return GraphQLFailure(raised[1]) if raised else GraphQLFailure(error.message, error.code)
 
 
-def _check_stale(error: DatabaseError, around: Around) -> None:
-    """Raises: StaleSchema if a statement of ours, not a function it calls, misses a name that may have gone just now."""
-    if error.code in _MISSING and error.context is None and error.message not in around.known_missing:
-        raise StaleSchema(failure_of(error))
+def _check_stale(error: DatabaseError, context: TransactionContext) -> None:
+    """Check whether an error means that the schema cache is outdated.
+
+    Raises: StaleSchema if our statement (an error inside a function has a context) names something that does not exist,
+    and a reload has not already failed to resolve it.
+    """
+    if error.code in _MISSING and error.context is None and error.message not in context.missing_names:
+        raise StaleSchema(failure_from(error))
 
 
-def _value(data: bytes | None) -> bytes:
+def _value_or_null(data: bytes | None) -> bytes:
     return b"null" if data is None else data

@@ -1,8 +1,8 @@
-"""What a role sees of the database as GraphQL, as data: the value that passes from reflection to all other steps.
+"""The GraphQL schema of one role as data: which entities, columns, relations and functions it sees.
 
-`reflect/` makes a `Schema` for a role and a version of the catalog; `introspect.py` turns it into graphql-core's types,
-`plan/` reads documents against it. Pure: no connection, no GraphQL library. Names are final here: inflection and comment
-directives have been applied. Source: reference page "graphql", sections 3-13.
+`reflect/` builds a `RoleSchema` for a role and a version of the catalog; `introspection/` describes it to clients,
+`plan/` plans documents against it. Pure: no connection, no GraphQL library. Names are final here: inflection and comment
+directives have been applied. Source: docs/reference/graphql.md, sections 3-13.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
+class EnumType:
     """An enum type that the role may use."""
 
     name: str
@@ -28,35 +28,35 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """Type of a column, an argument or a result that is no row."""
+    """Type of the values of a column, an argument or a result (rows are entities)."""
 
     scalar: str
     """Int, BigInt, Float, BigFloat, Boolean, String, UUID, Date, Time, Datetime, JSON, Opaque; or the name of `enum`."""
     sql: str
-    """Type to cast operands to, as SQL spells it, quoted and qualified where needed; for a list that of the array."""
-    enum: Enum | None = None
+    """Type to cast operands to, as SQL text, quoted and qualified where needed; for a list the array type."""
+    enum: EnumType | None = None
     is_list: bool = False
     """An array; its elements are nullable."""
     max_length: int | None = None
     """Of `varchar(n)` and `char(n)`: characters an operand may have."""
     is_text: bool = False
-    """The value leaves as a JSON string although `to_jsonb` gives something else: int8, numeric, json, jsonb."""
+    """The value is answered as a JSON string although `to_jsonb` returns another JSON type: int8, numeric, json, jsonb."""
 
     @property
     def filter_type(self) -> str | None:
-        """Give the name of the input type of filters on such values; None where it cannot be filtered (section 9)."""
+        """Return the name of the filter input type for such values; None where they cannot be filtered (section 9)."""
         if self.scalar == "JSON" or (self.is_list and (self.enum is not None or self.scalar == "Opaque")):
             return None
         return f"{self.scalar}{'List' if self.is_list else ''}Filter"
 
     @property
     def is_orderable(self) -> bool:
-        """Tell whether rows may be ordered by such values (section 10)."""
+        """Return whether rows may be ordered by such values (section 10)."""
         return not self.is_list and self.scalar != "JSON"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class EntityColumn:
     """A column that the role may see or write, as a field of its row type."""
 
     name: str
@@ -72,8 +72,8 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """A field that leads over a foreign key (or a directive that stands for one) to rows of another entity."""
+class RelationField:
+    """A field with the rows of another entity, related by a foreign key or by a directive that declares one."""
 
     name: str
     target: Name
@@ -83,11 +83,11 @@ class Relation:
     """True: a connection; False: one row or null."""
     is_nullable: bool = True
     is_outgoing: bool = True
-    """The key lies on this side."""
+    """True: this entity has the foreign key columns."""
 
 
-class Shape(StrEnum):
-    """What a function gives."""
+class ResultShape(StrEnum):
+    """What a function returns."""
 
     VALUE = "value"
     """A scalar or an array of scalars."""
@@ -98,7 +98,7 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class FunctionArgument:
     """An argument of a function, called by its name."""
 
     name: str
@@ -112,14 +112,14 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionField:
     """A function as a field: of the query or mutation root, or (computed) of a row."""
 
     name: str
     sql: Name
-    arguments: tuple[Argument, ...]
-    """Without the row itself, for a computed field."""
-    shape: Shape
+    arguments: tuple[FunctionArgument, ...]
+    """For a computed field, without the row argument."""
+    shape: ResultShape
     type: ValueType | None = None
     """For VALUE."""
     target: Name | None = None
@@ -141,14 +141,14 @@ class Entity:
     sql: Name
     kind: str
     """r table, v view, m materialized view, f foreign table, as in pg_class.relkind."""
-    columns: dict[str, Column]
-    """By name of the field, in table order; also those which can only be written (`is_selectable` False), and key
-    columns whose name no document can spell."""
+    columns: dict[str, EntityColumn]
+    """By name of the field, in table order. Includes columns that can only be written (`is_selectable` False), and key
+    columns with names that are not valid in GraphQL."""
     primary_key: tuple[str, ...]
     """Names of columns in the database, real key or directive, in key order."""
-    relations: dict[str, Relation] = field(default_factory=dict)
+    relations: dict[str, RelationField] = field(default_factory=dict)
     """By name, outgoing before incoming; of two with one name the later."""
-    functions: dict[str, Function] = field(default_factory=dict)
+    functions: dict[str, FunctionField] = field(default_factory=dict)
     """Computed fields by name."""
     max_rows: int = 30
     has_total_count: bool = False
@@ -157,7 +157,7 @@ class Entity:
     is_updatable: bool = False
     is_deletable: bool = False
     has_key_lookup: bool = False
-    """Every key column is of a type and a privilege that `tByPk` takes."""
+    """`tByPk` is offered: the type of every key column allows a lookup, and the role may select it."""
     has_node_id: bool = True
     """The key columns are selectable: `nodeId` and `node(nodeId:)` are offered."""
     row_security: bool = False
@@ -167,12 +167,12 @@ class Entity:
     is_introspectable: bool = True
     """False: its schema keeps it out of introspection (section 15)."""
     shows_additions: bool = False
-    """Introspection tells of what the original has not; it works all the same."""
+    """Introspection shows our additions to the original's schema. They work whether it does or not."""
 
-    def field(self, name: str) -> "Column | Relation | Function | None":
-        """Give what a field of the row is; of those with one name a function wins, then a relation.
+    def field(self, name: str) -> "EntityColumn | RelationField | FunctionField | None":
+        """Return the field of the row with a name; a function takes precedence over a relation, and that over a column.
 
-        `nodeId` and `__typename` are no such fields, but a field named `nodeId` takes the place of the row's id.
+        `nodeId` and `__typename` are not included. A field named `nodeId` replaces the row's id.
         """
         column = self.columns.get(name)
         return (
@@ -182,11 +182,11 @@ class Entity:
         )
 
     @property
-    def key_columns(self) -> tuple[Column, ...]:
-        """Give the key's columns in key order; those which the role cannot see are left out."""
+    def key_columns(self) -> tuple[EntityColumn, ...]:
+        """Return the primary key's columns in key order, without those that the role cannot select."""
         by_sql = {column.sql: column for column in self.columns.values()}
-        found = (by_sql.get(name) for name in self.primary_key)
-        return tuple(column for column in found if column is not None and column.is_selectable)
+        columns = (by_sql.get(name) for name in self.primary_key)
+        return tuple(column for column in columns if column is not None and column.is_selectable)
 
 
 class RootKind(StrEnum):
@@ -208,26 +208,22 @@ class RootField:
     name: str
     kind: RootKind
     entity: Name | None = None
-    function: Function | None = None
+    function: FunctionField | None = None
     is_alias: bool = False
-    """A second spelling (section 17): executes, and is told in introspection as well."""
+    """A second name of the same field (section 17). It works, and introspection shows it as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
-    """All that one role sees."""
+class RoleSchema:
+    """The GraphQL schema of one role."""
 
     role: str
     version: int
-    """Version of the catalog it was made from."""
+    """Version of the catalog that it was built from."""
     entities: dict[Name, Entity]
     query: dict[str, RootField]
     mutation: dict[str, RootField]
-    """Empty: there is no Mutation type."""
-    enums: dict[str, Enum] = field(default_factory=dict)
+    """Empty when the role cannot write anything; then the schema has only the type Query."""
+    enums: dict[str, EnumType] = field(default_factory=dict)
     """By GraphQL name."""
     has_introspection: bool = True
-
-    def entity_of_type(self, name: str) -> Entity | None:
-        """Give the entity whose row type has that name."""
-        return next((entity for entity in self.entities.values() if entity.name == name), None)

@@ -1,4 +1,4 @@
-"""The GraphQL pool of a process: one worker on the shared resources, with a new state for every catalog and configuration."""
+"""The GraphQL pool of a process: one worker on the shared resources, and a new state for each catalog and configuration."""
 
 import asyncio
 import contextlib
@@ -7,11 +7,11 @@ from broker.observability.observe import observe
 from broker.subjects import GRAPHQL
 from schemas.settings.tree import SettingsError
 from workers.database.schema_cache.database_options import OptionsIgnored
-from workers.graphql.following.service import SubscribableWorker
-from workers.graphql.keyed import without_body
-from workers.graphql.parse.limits import limits_of
+from workers.graphql.idempotency import without_body
+from workers.graphql.parse.limits import limits_from
 from workers.graphql.parse.persisted import PersistedQueries
-from workers.graphql.state import Documents, State
+from workers.graphql.state import GraphQLState, ParsedDocuments
+from workers.graphql.subscriptions.service import SubscribableWorker
 from workers.graphql.worker import GraphQLWorker
 from workers.idempotency.startup import keyed_writes
 from workers.resources import Resources
@@ -20,50 +20,65 @@ _RENEWAL_S = 3.0
 """How long a request waits for the schema that it needs."""
 
 
+class _CurrentState:
+    """The state that requests use. Each new catalog and configuration replaces it."""
+
+    def __init__(self, resources: Resources) -> None:
+        """Create the first state. Raises: SettingsError."""
+        self._resources, self._settings = resources, resources.settings
+        self._documents = ParsedDocuments(limits_from(self._settings.graphql))
+        self._replaced = asyncio.Event()
+        try:
+            self._state = self._create()
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+
+    def get(self) -> GraphQLState:
+        """Return the current state."""
+        return self._state
+
+    def replace(self, _: object) -> None:
+        """Create a state for the present catalog and configuration; keep the old one if the configuration is invalid."""
+        try:
+            self._state = self._create()
+        except ValueError as error:
+            observe(OptionsIgnored(reasons=(str(error),)))
+        self._replaced.set()
+        self._replaced = asyncio.Event()
+
+    async def wait_for_newer(self, stale: GraphQLState) -> bool:
+        """Request a reload if `stale` is the current state, and wait up to `_RENEWAL_S`. Return whether a newer state came."""
+        if self._state is stale:
+            self._resources.cache.request_reload(options=False)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_RENEWAL_S):
+                while self._state is stale:
+                    await self._replaced.wait()
+        return self._state is not stale
+
+    def _create(self) -> GraphQLState:
+        resources = self._resources
+        return GraphQLState(
+            resources.api, self._settings, resources.cache.catalog, resources.database, self._documents
+        )
+
+
 async def serve_pool(resources: Resources) -> None:
     """Answer GraphQL requests until the process drains. Raises: SettingsError, Unavailable."""
     settings = resources.settings
-    documents = Documents(limits_of(settings.graphql))
-
-    def made() -> State:
-        return State(resources.api, settings, resources.cache.catalog, resources.database, documents)
-
-    try:
-        state = made()
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-    changed = asyncio.Event()
-
-    def renew(_: object) -> None:
-        nonlocal state, changed
-        try:
-            state = made()
-        except ValueError as error:
-            observe(OptionsIgnored(reasons=(str(error),)))
-        changed.set()
-        changed = asyncio.Event()
-
-    async def renewed(stale: State) -> bool:
-        """Wait for another state: the catalog is read soon after every change."""
-        if state is stale:
-            resources.cache.request_reload(options=False)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_RENEWAL_S):
-                while state is stale:
-                    await changed.wait()
-        return state is not stale
-
-    resources.cache.on_change(renew)
-    resources.cache.on_config(renew)
+    current = _CurrentState(resources)
+    resources.cache.on_change(current.replace)
+    resources.cache.on_config(current.replace)
     worker = GraphQLWorker(
         resources.database,
         settings.gateway.max_body,
-        lambda: state,
-        renewed,
+        current.get,
+        current.wait_for_newer,
         PersistedQueries(settings.graphql.persisted_queries),
         has_page=settings.graphql.page,
         keyed_writes=keyed_writes(resources, without_body),
     )
-    whole = SubscribableWorker(worker, resources.database, settings.gateway.max_body, lambda: state, renewed)
-    await resources.serve(GRAPHQL, whole.answer)
+    subscribable = SubscribableWorker(
+        worker, resources.database, settings.gateway.max_body, current.get, current.wait_for_newer
+    )
+    await resources.serve(GRAPHQL, subscribable.answer)

@@ -1,6 +1,8 @@
-"""What is known for one role and one catalog: its schema, its introspection, and the operations it has run.
+"""Cached state of one role and one catalog: schema, introspection, and the operations it has run with their plans.
 
-Plans are kept by document, name of the operation and shape of the variables (architecture, decision 11).
+A plan depends on the document, the name of the operation, and the *shape* of the variables, not on their values
+(`plan/inputs.py`). These three are the cache key, so an operation is planned once for all values (architecture,
+decision 11). Large documents are planned in threads, so caches are changed under a lock.
 """
 
 import threading
@@ -10,44 +12,44 @@ from typing import TypeVar
 
 from graphql.language import OperationDefinitionNode
 
-from workers.graphql.compiled import Compiled, compiled
+from workers.graphql.compilation import CompiledOperation, compile_operation
 from workers.graphql.definition import Definition
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.introspector import Introspector
-from workers.graphql.model import Schema
-from workers.graphql.parse.document import Document, operation_of
-from workers.graphql.parse.limits import Limits
-from workers.graphql.plan.inputs import ABSENT, SIMPLE, Lessons, shape
+from workers.graphql.model import RoleSchema
+from workers.graphql.parse.document import Document, choose_operation
+from workers.graphql.parse.limits import OperationLimits
+from workers.graphql.plan.inputs import ABSENT, SIMPLE, PlanDependencies, shape
 from workers.graphql.plan.operation import plan_operation
 
-_OPERATIONS_KEPT = 1000
-_SHAPES_KEPT = 50
+_MOST_OPERATIONS = 1000
+_MOST_SHAPES = 50
 """Plans of one operation."""
-_LONGEST_KEPT = 32 * 1024
-"""Characters of a document whose plans are kept."""
+_LONGEST_CACHED = 32 * 1024
+"""Characters of the longest document that is cached."""
 
-_keeping = threading.Lock()
-K = TypeVar("K")
-V = TypeVar("V")
+_store_lock = threading.Lock()
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
-class Known:
-    """One operation of one document with the plans made of it."""
+class CachedOperation:
+    """One operation of one document, and its compiled plans by shape of the variables."""
 
     document: Document
     operation: OperationDefinitionNode
-    lessons: Lessons = field(default_factory=Lessons)
-    plans: dict[object, Compiled] = field(default_factory=dict)
+    dependencies: PlanDependencies = field(default_factory=PlanDependencies)
+    plans: dict[object, CompiledOperation] = field(default_factory=dict)
 
 
 class RoleState:
-    """One role's view. `documents` parses a text, or finds it parsed."""
+    """Schema, introspection and operation cache of one role. `documents` returns the parsed document of a text."""
 
     def __init__(
         self,
-        schema: Schema,
-        limits: Limits,
+        schema: RoleSchema,
+        limits: OperationLimits,
         documents: Callable[[str], Document],
         *,
         is_strict: bool = False,
@@ -56,54 +58,63 @@ class RoleState:
         self.introspector = Introspector(schema)
         self.definition = Definition(schema)
         self._limits, self._documents = limits, documents
-        self._operations: dict[tuple[str, str | None], Known] = {}
+        self._operations: dict[tuple[str, str | None], CachedOperation] = {}
 
-    def operation(self, text: str, name: str | None) -> Known:
-        """Give an operation of a document. Raises: GraphQLFailure if it does not parse or has no such operation."""
-        known = self.known(text, name)
-        if known is None:
+    def operation(self, text: str, name: str | None) -> CachedOperation:
+        """Return an operation of a document, parsed if it is not cached.
+
+        Raises: GraphQLFailure if the document does not parse, or the operation is not in it.
+        """
+        cached = self.cached_operation(text, name)
+        if cached is None:
             document = self._documents(text)
             if self.is_strict:
                 self.definition.check(document)
-            known = Known(document, operation_of(document, name))
-            if len(text) <= _LONGEST_KEPT:
-                keep(self._operations, (text, name), known, _OPERATIONS_KEPT)
-        return known
+            cached = CachedOperation(document, choose_operation(document, name))
+            if len(text) <= _LONGEST_CACHED:
+                store_bounded(self._operations, (text, name), cached, _MOST_OPERATIONS)
+        return cached
 
-    def known(self, text: str, name: str | None) -> Known | None:
-        """Give an operation that is kept."""
+    def cached_operation(self, text: str, name: str | None) -> CachedOperation | None:
+        """Return an operation if it is cached."""
         return self._operations.get((text, name))
 
-    def compiled(self, known: Known, variables: Mapping[str, object]) -> Compiled:
-        """Give an operation ready to run with the variables of a request. Raises: GraphQLFailure."""
-        found = kept_plan(known, variables)
-        if found is None:
-            found = compiled(
+    def compile(self, cached: CachedOperation, variables: Mapping[str, object]) -> CompiledOperation:
+        """Return the compiled operation for the variables of a request, planned if it is not cached. Raises: GraphQLFailure."""
+        plan = cached_plan(cached, variables)
+        if plan is None:
+            plan = compile_operation(
                 plan_operation(
-                    known.document, known.operation, self.schema, variables, self._limits, known.lessons
+                    cached.document,
+                    cached.operation,
+                    self.schema,
+                    variables,
+                    self._limits,
+                    cached.dependencies,
                 )
             )
-            if not known.lessons.is_overfull and (key := _key(known, variables)) is not None:
-                keep(known.plans, key, found, _SHAPES_KEPT)
-        return found
+            # The key is computed after planning, because planning records the questions that are a part of it.
+            if not cached.dependencies.is_full and (key := _plan_key(cached, variables)) is not None:
+                store_bounded(cached.plans, key, plan, _MOST_SHAPES)
+        return plan
 
 
-def kept_plan(known: Known, variables: Mapping[str, object]) -> Compiled | None:
-    """Give the plan of an operation for the shape of its variables, if it is kept."""
-    return known.plans.get(_key(known, variables))
+def cached_plan(cached: CachedOperation, variables: Mapping[str, object]) -> CompiledOperation | None:
+    """Return the compiled operation for the shape of the variables, if it is cached."""
+    return cached.plans.get(_plan_key(cached, variables))
 
 
-def keep(kept: dict[K, V], key: K, value: V, most: int) -> None:
-    """Keep a value; the oldest makes room. Threads may do that at the same time."""
-    with _keeping:
-        while len(kept) >= most:
-            del kept[next(iter(kept))]
-        kept[key] = value
+def store_bounded(store: dict[Key, Value], key: Key, value: Value, limit: int) -> None:
+    """Store a value and drop the oldest entries beyond `limit`. Safe to call from several threads."""
+    with _store_lock:
+        while len(store) >= limit:
+            del store[next(iter(store))]
+        store[key] = value
 
 
-def _key(known: Known, variables: Mapping[str, object]) -> object:
-    """Give what a plan depends on; None where a value is so wrong that planning has to say it."""
-    names = known.document.variables
+def _plan_key(cached: CachedOperation, variables: Mapping[str, object]) -> object:
+    """Return the cache key of a plan; None where a value is invalid in a way that planning will report."""
+    names = cached.document.variables
     if not names:
         return ()
     try:
@@ -117,6 +128,6 @@ def _key(known: Known, variables: Mapping[str, object]) -> object:
                 for name in names
             ]
         )
-        return (shapes, known.lessons.answers(variables)) if known.lessons.asked else shapes
+        return (shapes, cached.dependencies.answers(variables)) if cached.dependencies.questions else shapes
     except GraphQLFailure:
         return None

@@ -1,7 +1,8 @@
-"""What a GraphQL worker holds of one configuration and one catalog.
+"""State of a GraphQL worker for one configuration and one catalog.
 
-The catalogs are read once for all roles, when the first request comes; a role's schema is made when it first asks. A new
-catalog or configuration makes a new state, so nothing kept can be stale; parsed documents outlive it.
+The catalogs are read once for all roles, at the first request; the schema of a role is built at the role's first request.
+Each new catalog or configuration replaces the whole state, so its caches cannot be stale. Only parsed documents, which
+depend on neither, are shared by consecutive states.
 """
 
 import asyncio
@@ -10,39 +11,39 @@ from collections.abc import Callable
 from schemas.settings.tree import Api, Settings
 from workers.database.schema_cache.catalog import Catalog, Role
 from workers.database.transactions.model import TransactionRunner
-from workers.graphql.errors import SchemaError, refused_token
+from workers.graphql.errors import SchemaError, rejected_token
 from workers.graphql.parse.document import Document, parse_document
-from workers.graphql.parse.limits import Limits, limits_of
+from workers.graphql.parse.limits import OperationLimits, limits_from
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
-from workers.graphql.reflect.rows import Snapshot
-from workers.graphql.role import RoleState, keep
+from workers.graphql.reflect.rows import CatalogSnapshot
+from workers.graphql.role import RoleState, store_bounded
 from workers.request_context.identity import IdentityResolver
 
-_ROLES_KEPT = 250
-_DOCUMENTS_KEPT = 1000
-_LONGEST_KEPT = 32 * 1024
+_MOST_ROLES = 250
+_MOST_DOCUMENTS = 1000
+_LONGEST_CACHED = 32 * 1024
 
 
-class Documents:
+class ParsedDocuments:
     """Parsed documents by their text."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: OperationLimits) -> None:
         self._limits = limits
-        self._kept: dict[str, Document] = {}
+        self._cache: dict[str, Document] = {}
 
     def __call__(self, text: str) -> Document:
-        """Give a document. Raises: GraphQLFailure."""
-        found = self._kept.get(text)
-        if found is None:
-            found = parse_document(text, self._limits)
-            if len(text) <= _LONGEST_KEPT:
-                keep(self._kept, text, found, _DOCUMENTS_KEPT)
-        return found
+        """Return the parsed document of a text. Raises: GraphQLFailure."""
+        document = self._cache.get(text)
+        if document is None:
+            document = parse_document(text, self._limits)
+            if len(text) <= _LONGEST_CACHED:
+                store_bounded(self._cache, text, document, _MOST_DOCUMENTS)
+        return document
 
 
-class State:
-    """One configuration, one catalog."""
+class GraphQLState:
+    """State for one configuration and one catalog: caller identities, limits, and the state of each role."""
 
     def __init__(
         self,
@@ -53,48 +54,49 @@ class State:
         documents: Callable[[str], Document],
     ) -> None:
         self.api = api
-        self.identities = IdentityResolver(api, refused_token)
-        self.limits = limits_of(settings.graphql)
-        self.known_missing: set[str] = set()
-        """What statements missed and will go on to miss: a new look at the catalogs did not help."""
+        self.identities = IdentityResolver(api, rejected_token)
+        self.limits = limits_from(settings.graphql)
+        self.missing_names: set[str] = set()
+        """Error messages about missing names that a reload of the catalogs has not resolved."""
         self._settings = settings.graphql
         self._catalog, self._sessions, self._documents = catalog, sessions, documents
-        self._snapshot: asyncio.Task[Snapshot] | None = None
+        self._snapshot: asyncio.Task[CatalogSnapshot] | None = None
         self._roles: dict[str, RoleState | SchemaError] = {}
-        self._making: dict[str, asyncio.Task[RoleState]] = {}
+        self._building: dict[str, asyncio.Task[RoleState]] = {}
 
     def database_role(self, name: str) -> Role:
-        """Give a role's settings; one that the login role may not become is left for the database to refuse."""
+        """Return a role's settings. A role that the login role cannot switch to is rejected by the database later."""
         return self._catalog.roles.get(name) or Role(name)
 
     async def role(self, name: str) -> RoleState:
-        """Give what a role sees.
+        """Return the state of a role, built if it is not cached.
 
-        Raises: SchemaError for wrong comments in the database; what reading the catalogs raises.
+        Raises: SchemaError for invalid comment directives in the database; what reading the catalogs raises.
         """
-        known = self._roles.get(name)
-        if known is None:
-            known = await self._made(name)
-        if isinstance(known, SchemaError):
-            raise SchemaError(known.detail)
-        return known
+        role = self._roles.get(name)
+        if role is None:
+            role = await self._build_once(name)
+        if isinstance(role, SchemaError):
+            raise SchemaError(role.detail)
+        return role
 
-    async def _made(self, name: str) -> RoleState | SchemaError:
-        """Make a role's state once, however many requests wait for it. One that goes away takes nothing with it."""
-        task = self._making.get(name)
+    async def _build_once(self, name: str) -> RoleState | SchemaError:
+        """Build a role's state once for all requests that wait for it. A cancelled request does not cancel the task."""
+        task = self._building.get(name)
         if task is None:
-            task = self._making[name] = asyncio.create_task(self._make(name), name=f"schema of {name}")
-            task.add_done_callback(lambda _: self._making.pop(name, None))
+            task = self._building[name] = asyncio.create_task(self._build(name), name=f"schema of {name}")
+            task.add_done_callback(lambda _: self._building.pop(name, None))
         try:
-            made: RoleState | SchemaError = await asyncio.shield(task)
+            # Shielded: other requests wait for the same task when this one is cancelled.
+            result: RoleState | SchemaError = await asyncio.shield(task)
         except SchemaError as error:
-            made = error
+            result = error
         if name not in self._roles:
-            keep(self._roles, name, made, _ROLES_KEPT)
-        return made
+            store_bounded(self._roles, name, result, _MOST_ROLES)
+        return result
 
-    async def _make(self, name: str) -> RoleState:
-        if self._snapshot is None or (self._snapshot.done() and self._is_spoilt(self._snapshot)):
+    async def _build(self, name: str) -> RoleState:
+        if self._snapshot is None or (self._snapshot.done() and self._has_failed(self._snapshot)):
             self._snapshot = asyncio.create_task(
                 read(self._sessions, self.api.schemas), name="graphql catalogs"
             )
@@ -110,5 +112,5 @@ class State:
         return RoleState(schema, self.limits, self._documents, is_strict=self._settings.strict)
 
     @staticmethod
-    def _is_spoilt(task: asyncio.Task[Snapshot]) -> bool:
+    def _has_failed(task: asyncio.Task[CatalogSnapshot]) -> bool:
         return task.cancelled() or task.exception() is not None

@@ -1,7 +1,10 @@
-"""The GraphQL pool: the five steps in order, and what surrounds them.
+"""The worker of the GraphQL pool: parse, plan, compile, execute and respond, in this order (`GraphQLWorker._run`).
 
-A request comes as a `Request` and leaves as a `Response`; what fails is an entry of `errors`, with status 200, unless it
-is no GraphQL request at all. The steps know nothing of messages or of configuration being reloaded.
+In: a `Request`. Out: a `Response`. A failure is an entry of `errors` with status 200; only what is not a GraphQL request
+has another status (`errors.py`). Two things happen around the steps:
+- If the database lacks a name that the schema has (`StaleSchema`), the worker waits for a new state and runs the request
+  once more. A message that remains is recorded in `state.missing_names`, so that it causes one reload only.
+- Work on large documents and bodies runs in a thread, one at a time, so that it does not block the event loop.
 """
 
 import asyncio
@@ -16,79 +19,84 @@ from broker.requests.handler import BodyTooLarge, RequestBody, StreamedResponse
 from schemas.http import Request, Response, header
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
-from workers.graphql.around import around
-from workers.graphql.errors import GraphQLFailure, Refused, StaleSchema, WrongMethod
-from workers.graphql.execute import Outcome, bind, execute, failure_of
-from workers.graphql.keyed import execute_keyed, keyed_mutation
-from workers.graphql.parse.body import Asked, asked_in_body, asked_in_url
+from workers.graphql.context import transaction_context
+from workers.graphql.errors import GraphQLFailure, RejectedRequest, StaleSchema, WrongMethod
+from workers.graphql.execute import OperationOutcome, bind_statements, execute, failure_from
+from workers.graphql.idempotency import execute_keyed, keyed_mutation
+from workers.graphql.parse.body import GraphQLRequest, parse_body, parse_query_string
 from workers.graphql.parse.document import is_mutation
 from workers.graphql.parse.persisted import PersistedQueries
-from workers.graphql.plan.operation import Introspect
-from workers.graphql.respond import failed, respond
-from workers.graphql.role import Known, RoleState, kept_plan
-from workers.graphql.state import State
+from workers.graphql.plan.operation import IntrospectionQuery
+from workers.graphql.respond import failure_response, respond
+from workers.graphql.role import CachedOperation, RoleState, cached_plan
+from workers.graphql.state import GraphQLState
 from workers.idempotency.writes import KeyedWrites
 
 _PAGE = resources.files("workers.graphql").joinpath("page.html").read_bytes()
 _PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _MOST_MISSING = 1000
 _LONG, _MANY, _LARGE = 4096, 200, 256 * 1024
-"""Characters of a document, fields of an operation, and bytes of a body beyond which work is done aside; below, it takes
-some milliseconds."""
+"""Characters of a document, fields of an operation, and bytes of a body beyond which work is done in a thread. Below,
+it takes a few milliseconds."""
 T = TypeVar("T")
 
 
 class GraphQLWorker:
-    """Answers GraphQL requests with the state it is given. `max_body` bounds what it reads, in bytes.
+    """Answers GraphQL requests. `max_body` is the limit of a body in bytes; `state` returns the current state.
 
-    `renewed` waits for a state after one that no longer fits the database, and tells whether it came.
+    `wait_for_new_state` waits for a state newer than one that no longer fits the database, and returns whether it came.
     """
 
     def __init__(
         self,
         pool: ConnectionPool,
         max_body: int,
-        state: Callable[[], State],
-        renewed: Callable[[State], Awaitable[bool]],
+        state: Callable[[], GraphQLState],
+        wait_for_new_state: Callable[[GraphQLState], Awaitable[bool]],
         persisted: PersistedQueries,
         *,
         has_page: bool,
         keyed_writes: KeyedWrites | None = None,
     ) -> None:
-        self._pool, self._max_body, self._state, self._renewed = pool, max_body, state, renewed
+        self._pool, self._max_body, self._state, self._wait_for_new_state = (
+            pool,
+            max_body,
+            state,
+            wait_for_new_state,
+        )
         self._persisted, self._has_page = persisted, has_page
         self._keyed_writes = keyed_writes
-        self._aside = ThreadPoolExecutor(1, "graphql")
-        """Where large documents are worked on, one after the other: requests that come meanwhile do not wait."""
+        self._executor = ThreadPoolExecutor(1, "graphql")
+        """Runs the work on large documents, one at a time, while the event loop serves other requests."""
 
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
-        """Answer one request. Every refusal is an answer; only defects raise."""
+        """Answer one request. Raises: RejectedRequest, which is sent as an answer too; anything else is a defect."""
         try:
             if request.path not in ("", "/"):
-                raise Refused(404, "There is nothing below this path")
+                raise RejectedRequest(404, "There is nothing below this path")
             if request.method == "GET":
                 return await self._get(request)
             if request.method != "POST":
                 raise WrongMethod("Send a query by POST or GET", "GET, POST")
             data = await body.read(self._max_body)
-            return await self._answer(request, asked_in_body(data), data)
+            return await self._answer(request, parse_body(data), data)
         except GraphQLFailure as failure:
-            return failed(failure.every)
+            return failure_response(failure.entries)
         except DatabaseError as error:
-            return failed([failure_of(error)])
+            return failure_response([failure_from(error)])
         except BodyTooLarge as error:
-            raise Refused(error.status, str(error)) from None
+            raise RejectedRequest(error.status, str(error)) from None
         except msgspec.MsgspecError:  # the catalogs contradict themselves: a migration is at work
-            raise Refused(503, "The schema is changing", [("retry-after", "1")]) from None
+            raise RejectedRequest(503, "The schema is changing", [("retry-after", "1")]) from None
         except Disconnected:
-            raise Refused(503, "Database connection error", [("retry-after", "1")]) from None
+            raise RejectedRequest(503, "Database connection error", [("retry-after", "1")]) from None
         except PoolBusy as error:
-            raise Refused(503, str(error), [("retry-after", str(error.retry_after_s))]) from None
+            raise RejectedRequest(503, str(error), [("retry-after", str(error.retry_after_s))]) from None
         except PoolTimeout as error:
-            raise Refused(504, str(error)) from None
+            raise RejectedRequest(504, str(error)) from None
 
     async def _get(self, request: Request) -> Response | StreamedResponse:
-        """Answer a GET: a query in the query string, the schema's definition, or the page for browsers."""
+        """Answer a GET: a query in the query string, the schema definition (`?sdl`), or the page for browsers."""
         if request.query == "sdl" or request.query.startswith("sdl="):
             return await self._definition(request)
         is_browser = "text/html" in (header(request.headers, "accept") or "")
@@ -99,97 +107,105 @@ class GraphQLWorker:
                 ("cache-control", "no-store"),
             ]
             return Response(200, headers, _PAGE)
-        return await self._answer(request, asked_in_url(request.query))
+        return await self._answer(request, parse_query_string(request.query))
 
     async def _definition(self, request: Request) -> Response:
         state = self._state()
         role = await state.role(state.identities.of(request.caller).role)
         if not role.schema.has_introspection:
-            raise Refused(404, "Introspection is switched off")
-        text = await self._do(True, lambda: role.definition.text)
+            raise RejectedRequest(404, "Introspection is switched off")
+        text = await self._offload(True, lambda: role.definition.text)
         headers = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")]
         return Response(200, headers, text.encode())
 
-    async def _answer(self, request: Request, asked: Asked, data: bytes = b"") -> Response | StreamedResponse:
-        text = self._persisted.document(asked)
+    async def _answer(
+        self, request: Request, graphql_request: GraphQLRequest, data: bytes = b""
+    ) -> Response | StreamedResponse:
+        text = self._persisted.document(graphql_request)
         state = self._state()
         try:
-            return await self._run(request, asked, text, state, data)
-        except StaleSchema as stale:
-            await self._renewed(state)
+            return await self._run(request, graphql_request, text, state, data)
+        except StaleSchema as stale:  # a migration was faster than the schema cache
+            await self._wait_for_new_state(state)
             state, message = self._state(), stale.failure.message
-        if len(state.known_missing) < _MOST_MISSING:
-            state.known_missing.add(message)
+        if len(state.missing_names) < _MOST_MISSING:
+            state.missing_names.add(message)
         try:
-            return await self._run(request, asked, text, state, data)
+            return await self._run(request, graphql_request, text, state, data)
         except StaleSchema as stale:
-            return failed([stale.failure])
+            return failure_response([stale.failure])
 
     async def _run(
-        self, request: Request, asked: Asked, text: str, state: State, data: bytes
+        self, request: Request, graphql_request: GraphQLRequest, text: str, state: GraphQLState, data: bytes
     ) -> Response | StreamedResponse:
         is_large = len(data) > _LARGE
         identity = state.identities.of(request.caller)
         role = await state.role(identity.role)
-        known = role.known(text, asked.operation)
-        if known is None:
-            known = await self._do(len(text) > _LONG or role.is_strict, role.operation, text, asked.operation)
-        if is_mutation(known.operation) and request.method == "GET":
+        cached = role.cached_operation(text, graphql_request.operation)
+        if cached is None:
+            cached = await self._offload(
+                len(text) > _LONG or role.is_strict, role.operation, text, graphql_request.operation
+            )
+        if is_mutation(cached.operation) and request.method == "GET":
             raise WrongMethod("A mutation must be sent by POST", "POST")
-        operation = kept_plan(known, asked.variables)
+        operation = cached_plan(cached, graphql_request.variables)
         if operation is None:
-            is_heavy = is_large or known.document.fields > _MANY
-            operation = await self._do(is_heavy, role.compiled, known, asked.variables)
-        outcome = Outcome(operation.fields)
-        await self._answer_without_database(outcome, role, known, asked)
-        bound = await self._do(is_large, bind, operation, outcome, asked.variables)
-        settings = around(
-            request, identity, state.database_role(identity.role), state.api, state.known_missing
+            is_heavy = is_large or cached.document.fields > _MANY
+            operation = await self._offload(is_heavy, role.compile, cached, graphql_request.variables)
+        outcome = OperationOutcome(operation.fields)
+        await self._answer_without_database(outcome, role, cached, graphql_request)
+        bound = await self._offload(is_large, bind_statements, operation, outcome, graphql_request.variables)
+        context = transaction_context(
+            request, identity, state.database_role(identity.role), state.api, state.missing_names
         )
         if operation.is_mutation and self._keyed_writes is not None:
             keyed = keyed_mutation(request, identity, data)
             if keyed is not None:
-                return await execute_keyed(self._keyed_writes, keyed, bound, outcome, settings)
-        await execute(operation, bound, outcome, settings, self._pool)
+                return await execute_keyed(self._keyed_writes, keyed, bound, outcome, context)
+        await execute(operation, bound, outcome, context, self._pool)
         return respond(outcome, is_mutation=operation.is_mutation)
 
-    async def _do(self, is_heavy: bool, work: Callable[..., T], *args: object) -> T:
-        """Do something at once, or aside where it takes long. Raises: as the work."""
+    async def _offload(self, is_heavy: bool, work: Callable[..., T], *args: object) -> T:
+        """Call a function: in the thread if it is heavy, else directly. Raises: as the function."""
         if not is_heavy:
             return work(*args)
-        return await asyncio.get_running_loop().run_in_executor(self._aside, lambda: work(*args))
+        return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: work(*args))
 
     async def _answer_without_database(
-        self, outcome: Outcome, role: RoleState, known: Known, asked: Asked
+        self,
+        outcome: OperationOutcome,
+        role: RoleState,
+        cached: CachedOperation,
+        graphql_request: GraphQLRequest,
     ) -> None:
-        """Fill in names of types, answers about types, and what failed in planning."""
-        for place, one in enumerate(outcome.fields):
-            match one.work:
+        """Record type names, answers to introspection, and failures of planning in the outcome."""
+        for index, field in enumerate(outcome.fields):
+            match field.work:
                 case bytes():
-                    outcome.values[place] = one.work
+                    outcome.values[index] = field.work
                 case GraphQLFailure():
-                    outcome.failures[place] = one.work
-                case Introspect(nodes):
-                    key = (id(known), one.name)
-                    variables = _with_defaults(known, asked)
-                    answer, fragments = role.introspector.answer_json, known.document.fragments
-                    is_kept = not variables and role.introspector.is_kept(key)
+                    outcome.failures[index] = field.work
+                case IntrospectionQuery(nodes):
+                    key = (id(cached), field.name)
+                    variables = _variables_with_defaults(cached, graphql_request)
+                    answer, fragments = role.introspector.answer_json, cached.document.fragments
+                    is_cached = not variables and role.introspector.is_cached(key)
                     try:
-                        outcome.values[place] = await self._do(
-                            not is_kept, answer, nodes, fragments, variables, key
+                        outcome.values[index] = await self._offload(
+                            not is_cached, answer, nodes, fragments, variables, key
                         )
                     except GraphQLFailure as failure:
-                        outcome.failures[place] = failure
+                        outcome.failures[index] = failure
 
 
-def _with_defaults(known: Known, asked: Asked) -> dict[str, object]:
-    """Give the variables over the defaults of the operation, as far as introspection takes them."""
-    used = known.document.variables
+def _variables_with_defaults(cached: CachedOperation, graphql_request: GraphQLRequest) -> dict[str, object]:
+    """Return the variables that the document uses, with the operation's defaults for absent ones (scalars only)."""
+    used = cached.document.variables
     if not used:
         return {}
     defaults = {
-        one.variable.name.value: getattr(one.default_value, "value", None)
-        for one in known.operation.variable_definitions or ()
-        if one.default_value is not None
+        definition.variable.name.value: getattr(definition.default_value, "value", None)
+        for definition in cached.operation.variable_definitions or ()
+        if definition.default_value is not None
     }
-    return {name: value for name, value in (defaults | asked.variables).items() if name in used}
+    return {name: value for name, value in (defaults | graphql_request.variables).items() if name in used}

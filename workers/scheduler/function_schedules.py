@@ -19,7 +19,7 @@ from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
 from schemas.caller import ServiceCaller
 from schemas.errors import ApiError
-from schemas.functions.deployments import FunctionSummary
+from schemas.functions.deployments import ListedFunction
 from schemas.http import Request
 from schemas.schedules import InvalidSchedule, Schedule, parse_schedule
 from schemas.settings.functions import FunctionSettings
@@ -85,7 +85,7 @@ class FunctionSchedules:
             self._texts, self.schedules = texts, _read(texts)
             self._on_change()
 
-    async def _listed(self) -> list[FunctionSummary]:
+    async def _listed(self) -> list[ListedFunction]:
         """Query the deployed functions. Raises: ApiError, MsgspecError."""
         request = Request(
             id="schedules", method="GET", path=_LISTING, caller=ServiceCaller(), budget_ms=_BUDGET_MS
@@ -94,7 +94,7 @@ class FunctionSchedules:
         body = answer.response.body
         if answer.chunks is not None:
             body = b"".join([chunk async for chunk in answer.chunks])
-        return msgspec.json.decode(body, type=list[FunctionSummary])
+        return msgspec.json.decode(body, type=list[ListedFunction])
 
 
 def configured_schedules(functions: Mapping[str, FunctionSettings]) -> dict[str, ScheduleText]:
@@ -107,7 +107,7 @@ def configured_schedules(functions: Mapping[str, FunctionSettings]) -> dict[str,
 
 
 def effective_schedules(
-    configured: Mapping[str, ScheduleText], listed: Iterable[FunctionSummary]
+    configured: Mapping[str, ScheduleText], listed: Iterable[ListedFunction]
 ) -> dict[str, ScheduleText]:
     """Return the effective schedules by name: those of deployments replace those of the settings (pure)."""
     texts = dict(configured)

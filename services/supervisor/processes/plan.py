@@ -260,7 +260,7 @@ def _functions(
     if not folder or settings.storage.backend != "file":
         return ("workers", "functions"), extra
     deployed = Path(environment.get("HEADWATER_DATA", ""), settings.storage.path or "storage", "functions")
-    return ("workers.functions.waiting", folder, str(deployed)), extra
+    return ("workers.functions.placeholder", folder, str(deployed)), extra
 
 
 def _is_on(pool: str, settings: Settings) -> bool:

@@ -1,4 +1,4 @@
-"""Bundles for tests, written by hand: also those that no honest command would make."""
+"""Bundles for tests, written by hand, including invalid ones that the command line would not make."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ def hello(name: str, text: str, settings: FunctionSettings = OPEN) -> bytes:
 
 
 def archive(members: list[tuple[str | tarfile.TarInfo, bytes]]) -> bytes:
-    """Pack members as they are given."""
+    """Pack members without checks."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as made:
         for named, data in members:

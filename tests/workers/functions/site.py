@@ -1,4 +1,4 @@
-"""A functions worker for tests and benchmarks: a project's folder, the pool's parts in this process, a broker to ask through."""
+"""A functions worker for tests and benchmarks: a project's folder, the pool's parts in this process, and a NATS connection."""
 
 import contextlib
 import shutil
@@ -19,12 +19,12 @@ from schemas.functions.log_events import LogLine
 from schemas.http import Headers, Request
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from schemas.settings.tree import Settings
-from workers.functions.environment import keys_of, platform_of
-from workers.functions.inner import METADATA, Inner
-from workers.functions.logs import Journal
-from workers.functions.places import leave, settle
-from workers.functions.process import Surroundings
-from workers.functions.shelf import Shelf
+from workers.functions.catalog.catalog import FunctionCatalog
+from workers.functions.host.denied_hosts import METADATA, DeniedHosts
+from workers.functions.host.host import close_host, open_host
+from workers.functions.logs.journal import Journal
+from workers.functions.processes.environment import keys_of, platform_variables
+from workers.functions.processes.process import ProcessContext
 from workers.functions.worker import FunctionsWorker
 
 LINES = msgspec.msgpack.Decoder(LogLine)
@@ -33,7 +33,7 @@ _HOST = ("host", "api.example:8000")
 
 @dataclass(slots=True)
 class Reply:
-    """An answer that was read whole."""
+    """A response that was read completely."""
 
     status: int
     headers: Headers
@@ -44,7 +44,7 @@ class Reply:
         return msgspec.json.decode(self.body)
 
     def header(self, name: str) -> str | None:
-        return next((text for each, text in self.headers if each == name), None)
+        return next((text for key, text in self.headers if key == name), None)
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Site:
 
     root: Path
     worker: FunctionsWorker
-    shelf: Shelf
+    catalog: FunctionCatalog
     calls: Calls
     connection: NatsConnection
     lines: list[LogLine] = field(default_factory=list)
@@ -66,9 +66,9 @@ class Site:
             file.write_text(text)
 
     async def add(self, name: str, source: str) -> None:
-        """Write a function and have it seen."""
+        """Write a function and make the catalog read it."""
         self.write(f"{name}/index.ts", source)
-        await self.shelf.look()
+        await self.catalog.look()
 
     async def open(
         self,
@@ -82,7 +82,7 @@ class Site:
         budget_ms: int = 30_000,
         id: str = "test",
     ) -> PoolReply:
-        """Send a request as a door does."""
+        """Send a request as the gateway does."""
         listed = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
         bare, _, query = path.partition("?")
         request = Request(
@@ -98,7 +98,7 @@ class Site:
         return await self.calls.call(subjects.FUNCTIONS, request, body=pieces)
 
     async def ask(self, path: str, **options: Any) -> Reply:
-        """Send a request and read the whole answer."""
+        """Send a request and read the whole response."""
         answer = await self.open(path, **options)
         response = answer.response
         body = response.body
@@ -107,7 +107,7 @@ class Site:
         return Reply(response.status, response.headers, body)
 
     def said(self, function: str, event: str = "log") -> list[str]:
-        """Give what a function has said until now."""
+        """Return what a function has printed so far."""
         return [line.text for line in self.lines if line.function == function and line.event == event]
 
 
@@ -118,7 +118,7 @@ async def site(
     runtime: EdgeRuntime | None = None,
     functions: Mapping[str, FunctionSettings] | None = None,
     settings: Settings | None = None,
-    inner: Inner | None = None,
+    inner: DeniedHosts | None = None,
 ) -> AsyncIterator[Site]:
     """Start a worker over a new project, on a broker of this URL."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-functions-"))
@@ -127,28 +127,28 @@ async def site(
     runtime = runtime or EdgeRuntime(watch=0)
     whole = settings or Settings()
     connection = await NatsConnection.open(url, name="functions-test")
-    places = settle(folder / "data")
+    places = open_host(folder / "data")
     whole = msgspec.structs.replace(whole, edge_runtime=runtime)
-    around = Surroundings(
+    context = ProcessContext(
         places,
-        platform_of(whole, [], {}),
+        platform_variables(whole, [], {}),
         Journal(connection, runtime.log_lines),
-        inner or Inner(METADATA, ()),
+        inner or DeniedHosts(METADATA, ()),
     )
-    shelf = Shelf(root, functions or {}, runtime)
-    worker = FunctionsWorker(shelf, keys_of(whole), runtime, around)
-    await shelf.start()
+    catalog = FunctionCatalog(root, functions or {}, runtime)
+    worker = FunctionsWorker(catalog, keys_of(whole), runtime, context)
+    await catalog.start()
     worker.start()
     serving = await serve(connection, subjects.FUNCTIONS, worker.answer, concurrency=1024, queue=1024)
-    one = Site(root, worker, shelf, Calls(connection), connection)
+    one = Site(root, worker, catalog, Calls(connection), connection)
     connection.subscribe("logs.functions.>", lambda message: one.lines.append(LINES.decode(message.payload)))
     try:
         yield one
     finally:
         await serving.stop()
-        await shelf.stop()
+        await catalog.stop()
         await worker.close()
         await connection.close()
-        leave(places)
+        close_host(places)
         shutil.rmtree(places.home, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a function cannot do: use up the machine, read what is not its own, reach the platform's inner parts."""
+"""What a function cannot do: exhaust the machine, read foreign files, reach the platform's internal services."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer
 from tests.workers.functions.site import Site, site
 from tests.workers.functions.test_worker import HELLO, until
-from workers.functions.inner import inner_places
+from workers.functions.host.denied_hosts import find_denied_hosts
 
 LOOP = "Deno.serve((req) => { if (req.url.endsWith('/spin')) for (;;); return new Response('fine'); });"
 HEAP = "Deno.serve(() => { const all: unknown[] = []; for (;;) all.push(new Array(1000).fill({})); });"
@@ -78,7 +78,7 @@ async def test_an_endless_loop_ends_its_own_process_and_nothing_else(place: Site
 
 
 @pytest.mark.parametrize(("name", "source"), [("heap", HEAP), ("buffers", BUFFERS)])
-async def test_a_function_that_fills_its_memory_is_ended(place: Site, name: str, source: str) -> None:
+async def test_a_function_that_fills_its_memory_is_killed(place: Site, name: str, source: str) -> None:
     await place.add(name, source)
     await place.add("bystander", HELLO)
 
@@ -90,7 +90,7 @@ async def test_a_function_that_fills_its_memory_is_ended(place: Site, name: str,
     await until(lambda: any("memory" in text for text in place.said(name, "shutdown")))
 
 
-async def test_work_behind_an_answer_is_measured_too(place: Site) -> None:
+async def test_work_after_a_response_is_measured_too(place: Site) -> None:
     await place.add(
         "background", "Deno.serve(() => { setTimeout(() => { for (;;); }, 10); return new Response('x'); });"
     )
@@ -102,7 +102,7 @@ async def test_work_behind_an_answer_is_measured_too(place: Site) -> None:
 
 async def test_a_function_reaches_no_more_than_it_may(own_nats: NatsServer) -> None:
     settings = Settings(broker=msgspec.structs.replace(Settings().broker, url=Secret(own_nats.url)))
-    async with site(own_nats.url, inner=inner_places(settings, "")) as place:
+    async with site(own_nats.url, inner=find_denied_hosts(settings, "")) as place:
         place.write("tries/data.txt", "mine\n")
         place.write("other/secret.txt", "not yours")
         place.write(".env", "SHARED=1\nSUPABASE_URL=http://evil\n")
@@ -134,7 +134,7 @@ async def test_a_function_reaches_no_more_than_it_may(own_nats: NatsServer) -> N
         assert os.path.exists(f"/proc/{victim}")
 
 
-async def test_the_database_is_for_functions_that_are_given_it(own_nats: NatsServer) -> None:
+async def test_only_functions_with_database_access_reach_it(own_nats: NatsServer) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     url = f"postgresql://postgres:secret@localhost:{port}/postgres"
@@ -144,7 +144,7 @@ async def test_the_database_is_for_functions_that_are_given_it(own_nats: NatsSer
       const tried = await Promise.all(["127.0.0.1", "localhost", "127.0.0.9"].map(async (hostname) => {{
         try {{ (await Deno.connect({{ hostname, port: {port} }})).close(); return "done"; }} catch (e) {{ return (e as Error).name; }} }}));
       return Response.json([Deno.env.get("SUPABASE_DB_URL") ?? null, ...tried]); }});"""
-    inner = inner_places(Settings(), url)
+    inner = find_denied_hosts(Settings(), url)
     async with server, site(own_nats.url, runtime=runtime, functions=named, inner=inner) as place:
         await place.add("given", source)
         await place.add("other", source)
@@ -155,18 +155,18 @@ async def test_the_database_is_for_functions_that_are_given_it(own_nats: NatsSer
     assert other == [None, "NotCapable", "NotCapable", "NotCapable"]
 
 
-async def test_a_process_is_another_user_than_root_in_a_folder_of_its_own(place: Site) -> None:
+async def test_a_process_is_not_root_and_has_its_own_folder(place: Site) -> None:
     await place.add("hello", HELLO)
     await place.ask("/hello")
     instance = place.worker.instances[0]
-    folder = instance._around.places.run
+    folder = instance._context.host.run
 
     assert Path(folder).stat().st_mode & 0o777 == 0o700
     if os.geteuid() == 0:
         assert os.stat(f"/proc/{instance.pid}").st_uid != 0
 
 
-async def test_processes_end_when_they_rest_and_oneshot_ones_at_once(own_nats: NatsServer) -> None:
+async def test_idle_processes_are_stopped_and_oneshot_ones_at_once(own_nats: NatsServer) -> None:
     runtime = EdgeRuntime(watch=0, policy="oneshot", max_instances=2)
     async with site(own_nats.url, runtime=runtime) as place:
         await place.add("hello", HELLO)
@@ -194,7 +194,7 @@ async def test_more_processes_are_started_when_all_are_full(own_nats: NatsServer
         assert len(place.worker.instances) == 3
 
 
-async def test_a_request_that_finds_no_room_is_refused(own_nats: NatsServer) -> None:
+async def test_a_request_over_the_queue_limit_is_rejected(own_nats: NatsServer) -> None:
     runtime = EdgeRuntime(watch=0, concurrency=1, max_instances=1)
     async with site(own_nats.url, runtime=runtime) as place:
         await place.add(
@@ -210,13 +210,13 @@ async def test_a_request_that_finds_no_room_is_refused(own_nats: NatsServer) -> 
 
 
 async def until_fine(place: Site, path: str) -> None:
-    """Have a function started, however long that takes."""
+    """Request until the function has started."""
     async with asyncio.timeout(30):
         while (await place.ask(path)).body != b"fine":
             pass
 
 
-async def test_an_answer_that_never_ends_is_cut_and_one_that_crashes_breaks_off(own_nats: NatsServer) -> None:
+async def test_an_endless_response_is_cut_and_one_that_crashes_breaks_off(own_nats: NatsServer) -> None:
     runtime = EdgeRuntime(watch=0, wall_s=2, timeout_s=2)
     endless = "Deno.serve((req) => req.url.endsWith('/fine') ? new Response('fine') : new Response(new ReadableStream({ async pull(c) { await new Promise((r) => setTimeout(r, 20)); c.enqueue(new Uint8Array(10)); } })));"
     crashing = """Deno.serve((req) => req.url.endsWith("/fine") ? new Response("fine") : new Response(new ReadableStream({ async start(c) {
@@ -238,7 +238,7 @@ async def test_an_answer_that_never_ends_is_cut_and_one_that_crashes_breaks_off(
         await until(lambda: any("exit 7" in text for text in place.said("crashing", "shutdown")))
 
 
-async def test_a_body_of_a_gigabyte_passes_and_leaves_no_memory_behind(place: Site) -> None:
+async def test_a_body_of_a_gigabyte_passes_with_flat_memory(place: Site) -> None:
     await place.add(
         "gigabyte",
         "Deno.serve(async (req) => { let n = 0; for await (const piece of req.body!) n += piece.length; return new Response(String(n)); });",
@@ -275,13 +275,13 @@ async def test_variables_of_one_function_are_not_those_of_another(own_nats: Nats
 
         assert own[:2] == ["value-of-mine", "value-of-all"]
         assert stolen == [None, "value-of-all", "NotCapable", "NotCapable"]
-        told = repr([place.lines, victim.function, victim._around.platform, named, runtime])
+        told = repr([place.lines, victim.function, victim._context.platform, named, runtime])
         assert "value-of" not in told
         command = Path(f"/proc/{victim.pid}/cmdline").read_bytes()
         assert b"value-of" not in command
 
 
-async def test_import_maps_and_static_files_of_the_settings_hold_at_run_time(own_nats: NatsServer) -> None:
+async def test_import_maps_and_static_files_of_the_settings_apply_at_run_time(own_nats: NatsServer) -> None:
     named = {
         "uses": FunctionSettings(import_map="./functions/maps/own.json", static_files=["./pages/*.html"])
     }
@@ -300,7 +300,7 @@ async def test_import_maps_and_static_files_of_the_settings_hold_at_run_time(own
         assert (await place.ask("/uses")).json == ["mapped", "<p>page</p>", "NotCapable"]
 
 
-async def test_a_web_worker_is_refused_and_ends_no_process(place: Site) -> None:
+async def test_a_web_worker_is_rejected_and_the_process_lives_on(place: Site) -> None:
     await place.add(
         "threads",
         "Deno.serve((req) => { if (req.url.endsWith('/try')) new Worker('data:,', { type: 'module' }); return new Response('fine'); });",

@@ -1,4 +1,4 @@
-"""What the preload makes of answers that are no Response of the runtime."""
+"""How the preload handles responses that are not a Response of the runtime."""
 
 import pytest
 
@@ -65,7 +65,7 @@ async def test_a_function_that_replaces_response_is_served(place: Site) -> None:
 @pytest.mark.parametrize(
     "kind", ["text", "number", "none", "object", "status", "range", "used", "header", "body"]
 )
-async def test_what_is_no_response_is_a_worker_error(place: Site, kind: str) -> None:
+async def test_an_invalid_response_is_a_worker_error(place: Site, kind: str) -> None:
     await place.add("wrong", WRONG)
 
     reply = await place.ask(f"/wrong/{kind}")

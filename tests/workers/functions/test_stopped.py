@@ -1,4 +1,4 @@
-"""Processes of functions that are killed, stopped or silent under calls: callers are told, other functions go on, it heals."""
+"""Processes that are killed, stopped or silent during requests: those requests fail, other functions and later requests work."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-async def test_callers_of_a_killed_or_stopped_process_are_told_and_the_next_ones_are_answered(
+async def test_requests_to_a_killed_or_stopped_process_fail_and_later_ones_are_answered(
     place: Site, number: signal.Signals
 ) -> None:
     name = f"harmed-{number.name.lower()}"
@@ -63,7 +63,7 @@ async def test_callers_of_a_killed_or_stopped_process_are_told_and_the_next_ones
     assert (again.status, again.body) == (200, b"fine")
 
 
-async def test_a_process_that_says_nothing_is_given_no_further_requests(
+async def test_a_silent_process_gets_no_further_requests(
     place: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "_SILENT_S", 0.3)

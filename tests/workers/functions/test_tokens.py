@@ -5,10 +5,10 @@ import pytest
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.functions.errors import FunctionTokenRejected
 from schemas.http import Headers, Request, header
-from workers.functions.environment import Keys
-from workers.functions.tokens import check_token, with_token
+from workers.functions.processes.environment import FunctionKeys
+from workers.functions.tokens import check_token, headers_for_function
 
-KEYS = Keys("anon.jwt", "service.jwt", ("sb_publishable_1",), ("sb_secret_1",))
+KEYS = FunctionKeys("anon.jwt", "service.jwt", ("sb_publishable_1",), ("sb_secret_1",))
 REJECTED = RejectedCaller(TokenFault.UNDECODABLE, "no")
 
 
@@ -35,7 +35,7 @@ def signed(algorithm: str) -> str:
 def test_tokens_and_keys_pass_and_keys_become_tokens(asked: Request, seen: str) -> None:
     check_token(asked)
 
-    assert header(with_token(asked, KEYS), "authorization") == seen
+    assert header(headers_for_function(asked, KEYS), "authorization") == seen
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_tokens_and_keys_pass_and_keys_become_tokens(asked: Request, seen: str) 
         (request(REJECTED, [("authorization", signed("none"))]), "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM"),
     ],
 )
-def test_what_does_not_hold_is_refused_by_its_kind(asked: Request, code: str) -> None:
+def test_invalid_tokens_are_rejected_by_their_kind(asked: Request, code: str) -> None:
     with pytest.raises(FunctionTokenRejected) as refused:
         check_token(asked)
 
@@ -62,14 +62,14 @@ def test_what_does_not_hold_is_refused_by_its_kind(asked: Request, code: str) ->
     assert ("sb-error-code", code) in refused.value.headers()
 
 
-def test_a_function_that_wants_no_token_gets_what_was_sent() -> None:
+def test_a_function_without_token_check_gets_the_original_headers() -> None:
     foreign = [("authorization", "Basic YTpi"), ("apikey", "of another"), ("sb-api-key", "forged")]
 
-    assert with_token(request(REJECTED, foreign), KEYS) == foreign[:2]
+    assert headers_for_function(request(REJECTED, foreign), KEYS) == foreign[:2]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_a_header_that_is_nested_deep_is_no_token(opening: str) -> None:
+def test_a_deeply_nested_header_is_not_a_token(opening: str) -> None:
     head = base64.urlsafe_b64encode((opening * 3000).encode()).decode().rstrip("=")
 
     with pytest.raises(FunctionTokenRejected) as refused:

@@ -1,4 +1,4 @@
-"""Functions that answer: what they are told, in which forms they speak, what becomes of errors."""
+"""Functions that answer: the request they see, all forms of handlers and bodies, errors."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ async def pieces(*each: bytes) -> AsyncIterator[bytes]:
 
 
 async def until(check: object, seconds: float = 20) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true."""
     assert callable(check)
     async with asyncio.timeout(seconds):
         while not check():
@@ -89,7 +89,7 @@ async def test_a_function_sees_the_public_request(place: Site) -> None:
         ("same", b"streamed back", b"streamed back"),
     ],
 )
-async def test_bodies_of_every_kind_come_and_go(place: Site, kind: str, sent: bytes, got: bytes) -> None:
+async def test_bodies_of_every_kind_pass_both_ways(place: Site, kind: str, sent: bytes, got: bytes) -> None:
     await place.add("bodies", BODIES)
 
     reply = await place.ask(f"/bodies/{kind}", method="POST", body=sent)
@@ -98,7 +98,7 @@ async def test_bodies_of_every_kind_come_and_go(place: Site, kind: str, sent: by
     assert reply.body == got
 
 
-async def test_forms_and_cookies_keep_their_parts(place: Site) -> None:
+async def test_forms_and_cookies_are_unchanged(place: Site) -> None:
     await place.add("bodies", BODIES)
     form = b"--x\r\ncontent-disposition: form-data; name=a\r\n\r\n1\r\n--x\r\ncontent-disposition: form-data; name=b; filename=f\r\n\r\n2\r\n--x--\r\n"
 
@@ -121,7 +121,7 @@ async def test_long_bodies_stream_both_ways(place: Site) -> None:
     assert len(large.body) == 64 << 20
 
 
-async def test_what_a_function_throws_is_a_worker_error_and_its_lines_say_where(place: Site) -> None:
+async def test_a_thrown_error_is_a_worker_error_with_its_place_in_the_log(place: Site) -> None:
     await place.add("errors", ERRORS)
 
     for kind in ("throw", "reject", "nothing"):
@@ -140,7 +140,7 @@ async def test_what_a_function_throws_is_a_worker_error_and_its_lines_say_where(
     assert (await place.ask("/errors/teapot")).status == 418
 
 
-async def test_what_fails_behind_an_answer_does_not_end_the_process(place: Site) -> None:
+async def test_an_error_after_a_response_does_not_stop_the_process(place: Site) -> None:
     await place.add("errors", ERRORS)
 
     assert (await place.ask("/errors/later")).status == 200
@@ -177,7 +177,7 @@ async def test_a_server_of_node_is_served(place: Site) -> None:
     assert (await place.ask("/node/a?b")).body == b"node /node/a?b"
 
 
-async def test_a_slow_function_is_given_up(place: Site) -> None:
+async def test_a_slow_function_times_out(place: Site) -> None:
     await place.add("slow", "Deno.serve(() => new Promise(() => {}));")
 
     reply = await place.ask("/slow")
@@ -220,7 +220,7 @@ async def test_events_arrive_one_by_one(place: Site) -> None:
         await anext(answer.chunks)
 
 
-async def test_work_goes_on_behind_the_answer_and_holds_up_the_end(place: Site) -> None:
+async def test_work_continues_after_the_response_and_delays_the_shutdown(place: Site) -> None:
     await place.add(
         "behind",
         """addEventListener("beforeunload", (e: any) => console.log("end: " + e.detail.reason));
@@ -252,7 +252,7 @@ async def test_lines_name_their_request(place: Site) -> None:
     assert max(len(line.text) for line in lines) == 10_000
 
 
-async def test_ten_at_a_time_are_answered_by_one_process(place: Site) -> None:
+async def test_one_process_answers_ten_requests_at_once(place: Site) -> None:
     await place.add("hello", HELLO)
 
     replies = await asyncio.gather(*(place.ask("/hello") for _ in range(10)))
@@ -261,7 +261,7 @@ async def test_ten_at_a_time_are_answered_by_one_process(place: Site) -> None:
     assert len(place.said("hello", "boot")) == 1
 
 
-async def test_a_change_holds_for_the_next_request_and_the_old_one_is_finished(place: Site) -> None:
+async def test_a_change_applies_to_the_next_request_and_the_old_one_finishes(place: Site) -> None:
     await place.add(
         "changes",
         "Deno.serve(async () => { await new Promise((r) => setTimeout(r, 500)); return new Response('old'); });",
@@ -278,7 +278,7 @@ async def test_a_change_holds_for_the_next_request_and_the_old_one_is_finished(p
     assert (await old).body == b"old"
 
 
-async def test_a_function_that_does_not_start_is_told_and_is_mended_by_a_change(place: Site) -> None:
+async def test_a_failed_start_is_reported_and_a_change_repairs_it(place: Site) -> None:
     await place.add("broken", "Deno.serve(() => new Response('x'")
 
     for _ in range(6):
@@ -292,7 +292,7 @@ async def test_a_function_that_does_not_start_is_told_and_is_mended_by_a_change(
     assert (await place.ask("/broken")).body == b"hello"
 
 
-async def test_names_that_are_no_function_are_refused(place: Site) -> None:
+async def test_unknown_names_are_rejected(place: Site) -> None:
     place.write("_shared/index.ts", HELLO)
     await place.add("hello", HELLO)
 
@@ -303,7 +303,7 @@ async def test_names_that_are_no_function_are_refused(place: Site) -> None:
     assert (await place.ask("/_internal/health")).json == {"message": "ok"}
 
 
-async def test_a_function_wants_a_token_but_for_preflights(place: Site) -> None:
+async def test_a_function_requires_a_token_except_for_preflights(place: Site) -> None:
     await place.add("hello", HELLO)
 
     refused = await place.ask("/hello", caller=AnonymousCaller())

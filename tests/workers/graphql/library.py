@@ -1,14 +1,14 @@
-"""A library's database: what the tests of reflection and introspection look at, through three roles."""
+"""The database of a library with three roles, for the tests of reflection and introspection."""
 
 import contextlib
 from collections.abc import AsyncIterator
 
 from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.graphql.model import Entity, Schema
+from workers.graphql.model import Entity, RoleSchema
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
-from workers.graphql.reflect.rows import Snapshot
+from workers.graphql.reflect.rows import CatalogSnapshot
 
 LOGIN, READER, EDITOR, MEMBER, STRANGER = (
     "gql_login",
@@ -152,7 +152,7 @@ grant {EDITOR} to {MEMBER};
 
 @contextlib.asynccontextmanager
 async def library(server_url: str, *more: str) -> AsyncIterator[ConnectionPool]:
-    """Give a pool of the login role on a database with the library in it, and what other scripts add."""
+    """Return connections of the login role to a database with the library and what other scripts add."""
     roles = login_role(LOGIN, READER, EDITOR, MEMBER, STRANGER)
     async with fresh_database(server_url, roles, LIBRARY, GRANTS, *more) as url:
         pool = await ConnectionPool.open(as_role(url, LOGIN), 1)
@@ -160,17 +160,17 @@ async def library(server_url: str, *more: str) -> AsyncIterator[ConnectionPool]:
         await pool.close()
 
 
-async def library_snapshot(server_url: str, *more: str) -> Snapshot:
-    """Read the library."""
+async def library_snapshot(server_url: str, *more: str) -> CatalogSnapshot:
+    """Read the catalogs of the library database."""
     async with library(server_url, *more) as pool:
         return await read(pool, SCHEMAS)
 
 
-def schema_for(snapshot: Snapshot, role: str = EDITOR) -> Schema:
-    """Give what a role sees."""
+def schema_for(snapshot: CatalogSnapshot, role: str = EDITOR) -> RoleSchema:
+    """Return the schema of a role."""
     return build(snapshot, role, 3)
 
 
-def entity(schema: Schema, name: str, space: str = "library") -> Entity:
-    """Give one entity."""
+def entity(schema: RoleSchema, name: str, space: str = "library") -> Entity:
+    """Return one entity."""
     return schema.entities[space, name]

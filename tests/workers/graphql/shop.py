@@ -1,9 +1,9 @@
-"""A shop's database: what the tests of the additions look at."""
+"""The database of a shop, for the tests of our additions."""
 
 from collections.abc import AsyncIterator
 
 from tests.workers.database.introspection_fixtures import as_role, fresh_database, login_role
-from tests.workers.graphql.house import ANON, LOGIN, MEMBER, SERVICE, House
+from tests.workers.graphql.graphql_service import ANON, LOGIN, MEMBER, SERVICE, GraphQLService
 from workers.database.connection_pool.pool import ConnectionPool
 
 SHOP = """
@@ -56,10 +56,10 @@ alter role graphql_service bypassrls;
 """
 
 
-async def open_shop(server_url: str, **options: object) -> AsyncIterator[House]:
-    """Give a worker on a shop of its own."""
+async def open_shop(server_url: str, **options: object) -> AsyncIterator[GraphQLService]:
+    """Yield a worker with its own shop database."""
     roles = login_role(LOGIN, ANON, MEMBER, SERVICE)
     async with fresh_database(server_url, roles, SHOP, GRANTS) as url:
         pool = await ConnectionPool.open(as_role(url, LOGIN), 4)
-        yield House.make(pool, **options)
+        yield GraphQLService.make(pool, **options)
         await pool.close()

@@ -1,12 +1,12 @@
-"""The definition of a schema, and documents held against the whole specification."""
+"""The SDL of a schema, and validation of documents by the whole specification."""
 
 import pytest
 from graphql import build_schema
 
-from tests.workers.graphql.house import House, member
+from tests.workers.graphql.graphql_service import GraphQLService, member
 
 
-async def test_a_get_gives_the_schema_in_the_definition_language(shop: House) -> None:
+async def test_a_get_gives_the_schema_in_the_definition_language(shop: GraphQLService) -> None:
     answer = await shop.send("GET", query="sdl")
 
     assert answer.status == 200
@@ -16,7 +16,7 @@ async def test_a_get_gives_the_schema_in_the_definition_language(shop: House) ->
     assert {"saleCollection", "customerByPk", "node"} <= set(schema.query_type.fields)
 
 
-async def test_the_definition_is_that_of_the_caller(shop: House) -> None:
+async def test_the_definition_is_that_of_the_caller(shop: GraphQLService) -> None:
     whole = await shop.send("GET", query="sdl")
     own = await shop.send("GET", query="sdl=", caller=member("ada"))
 
@@ -24,11 +24,11 @@ async def test_the_definition_is_that_of_the_caller(shop: House) -> None:
     assert ["item" in each.fields for each in filters] == [True, False]  # type: ignore[union-attr]  # input objects
 
 
-async def test_without_introspection_there_is_no_definition(shop: House) -> None:
-    house = House.make(shop.pool, introspection=False)
+async def test_without_introspection_there_is_no_definition(shop: GraphQLService) -> None:
+    service = GraphQLService.make(shop.pool, introspection=False)
 
     with pytest.raises(Exception, match="Introspection is switched off"):
-        await house.send("GET", query="sdl")
+        await service.send("GET", query="sdl")
 
 
 ADDITIONS = """query($filter: CustomerFilter) { customerCollection(filter: $filter, orderBy: [{sales: {count: DescNullsLast}}]) {
@@ -37,11 +37,11 @@ INSERT = """mutation($objects: [CustomerInsertInput!]!) { insertIntoCustomerColl
 
 
 @pytest.mark.parametrize("additions", [True, False])
-async def test_strict_documents_may_use_all_that_works(shop: House, additions: bool) -> None:
-    house = House.make(shop.pool, strict=True, additions=additions)
+async def test_strict_documents_may_use_all_that_works(shop: GraphQLService, additions: bool) -> None:
+    service = GraphQLService.make(shop.pool, strict=True, additions=additions)
 
-    await house.data(ADDITIONS, {"filter": {"sales": {"some": {}}}})
-    await house.data(
+    await service.data(ADDITIONS, {"filter": {"sales": {"some": {}}}})
+    await service.data(
         'mutation { insertIntoCustomerCollection(objects: [{email: "ada@x.com"}], onConflict: {constraint: one_email}) { affectedCount } }'
     )
 
@@ -58,9 +58,9 @@ async def test_strict_documents_may_use_all_that_works(shop: House, additions: b
     ],
 )  # fmt: skip
 async def test_strict_documents_keep_all_rules_of_the_specification(
-    shop: House, query: str, messages: list[str]
+    shop: GraphQLService, query: str, messages: list[str]
 ) -> None:
-    answer = await House.make(shop.pool, strict=True).ask(query)
+    answer = await GraphQLService.make(shop.pool, strict=True).ask(query)
 
     assert answer["data"] is None
     assert sorted(error["message"] for error in answer["errors"]) == sorted(messages)

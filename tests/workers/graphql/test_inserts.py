@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.workers.graphql.house import House, member
+from tests.workers.graphql.graphql_service import GraphQLService, member
 
 # --- upserts -------------------------------------------------------------------------------------------------
 
@@ -10,7 +10,7 @@ UPSERT = """mutation($objects: [CustomerInsertInput!]!, $on: CustomerOnConflict)
   insertIntoCustomerCollection(objects: $objects, onConflict: $on) { affectedCount records { email city visits } } }"""
 
 
-async def test_an_upsert_updates_what_is_there_and_inserts_the_rest(fresh_shop: House) -> None:
+async def test_an_upsert_updates_what_is_there_and_inserts_the_rest(fresh_shop: GraphQLService) -> None:
     objects = [
         {"email": "ada@x.com", "city": "Bari", "visits": 3},
         {"email": "eve@x.com", "city": "Kiel", "visits": 1},
@@ -29,7 +29,7 @@ async def test_an_upsert_updates_what_is_there_and_inserts_the_rest(fresh_shop: 
     }
 
 
-async def test_without_columns_rows_that_are_there_are_passed_over(fresh_shop: House) -> None:
+async def test_without_columns_rows_that_are_there_are_passed_over(fresh_shop: GraphQLService) -> None:
     data = await fresh_shop.data("""mutation { insertIntoCustomerCollection(
       objects: [{email: "ada@x.com"}, {email: "eve@x.com", city: "Kiel"}], onConflict: {constraint: one_email}
     ) { affectedCount records { email } } }""")
@@ -42,7 +42,7 @@ async def test_without_columns_rows_that_are_there_are_passed_over(fresh_shop: H
     [("visits: {lt: 1}", 1), ("visits: {gt: 1}", 0), ('address: {street: {like: "Via%"}}', 1)],
 )
 async def test_a_filter_chooses_the_old_rows_that_are_updated(
-    fresh_shop: House, condition: str, count: int
+    fresh_shop: GraphQLService, condition: str, count: int
 ) -> None:
     data = await fresh_shop.data(
         """mutation { insertIntoCustomerCollection(objects: {email: "ada@x.com", visits: 9},
@@ -81,11 +81,11 @@ async def test_a_filter_chooses_the_old_rows_that_are_updated(
         (7, "Invalid input for CustomerOnConflict type"),
     ],
 )
-async def test_wrong_conflict_clauses_are_refused(shop: House, on: object, message: str) -> None:
+async def test_invalid_conflict_clauses_are_rejected(shop: GraphQLService, on: object, message: str) -> None:
     assert await shop.messages(UPSERT, {"objects": [{"email": "x"}], "on": on}) == [message]
 
 
-async def test_an_upsert_changes_only_columns_that_the_role_may_update(fresh_shop: House) -> None:
+async def test_an_upsert_changes_only_columns_that_the_role_may_update(fresh_shop: GraphQLService) -> None:
     def variables(column: str) -> dict[str, object]:
         on = {"constraint": "one_email", "updateColumns": [column]}
         return {"objects": [{"email": "ada@x.com", "visits": 5, "city": "Bari"}], "on": on}
@@ -101,7 +101,7 @@ async def test_an_upsert_changes_only_columns_that_the_role_may_update(fresh_sho
 
 
 async def test_rows_are_inserted_with_those_that_refer_to_them_and_the_answer_shows_them(
-    fresh_shop: House,
+    fresh_shop: GraphQLService,
 ) -> None:
     data = await fresh_shop.data("""mutation { insertIntoCustomerCollection(objects: [
       {email: "eve@x.com", address: {street: "Alm"}, sales: [
@@ -124,7 +124,7 @@ async def test_rows_are_inserted_with_those_that_refer_to_them_and_the_answer_sh
     assert [edge["node"]["item"] for edge in sales[0][0]["lineCollection"]["edges"]] == ["cup", "jug"]
 
 
-async def test_rows_are_inserted_with_those_they_refer_to(fresh_shop: House) -> None:
+async def test_rows_are_inserted_with_those_they_refer_to(fresh_shop: GraphQLService) -> None:
     objects = [
         {
             "total": "1",
@@ -150,7 +150,7 @@ async def test_rows_are_inserted_with_those_they_refer_to(fresh_shop: House) -> 
     assert len(records[0]["lineCollection"]["edges"]) == 1
 
 
-async def test_a_plan_of_a_nested_insert_serves_other_values_and_numbers(fresh_shop: House) -> None:
+async def test_a_plan_of_a_nested_insert_serves_other_values_and_numbers(fresh_shop: GraphQLService) -> None:
     query = """mutation($objects: [CustomerInsertInput!]!) { insertIntoCustomerCollection(objects: $objects) {
       records { email sales { edges { node { total } } } } } }"""
 
@@ -165,7 +165,7 @@ async def test_a_plan_of_a_nested_insert_serves_other_values_and_numbers(fresh_s
         )
 
 
-async def test_policies_see_the_rows_that_were_inserted_before(fresh_shop: House) -> None:
+async def test_policies_see_the_rows_that_were_inserted_before(fresh_shop: GraphQLService) -> None:
     query = """mutation($owner: String) { insertIntoAccountCollection(objects: {owner: $owner, postCollection: [{title: "x"}]}) {
       affectedCount records { owner postCollection { edges { node { title } } } } } }"""
 
@@ -178,7 +178,9 @@ async def test_policies_see_the_rows_that_were_inserted_before(fresh_shop: House
     assert other["errors"][0]["message"] == 'new row violates row-level security policy for table "account"'
 
 
-async def test_a_policy_refuses_a_related_row_and_then_nothing_is_inserted(fresh_shop: House) -> None:
+async def test_a_policy_refuses_a_related_row_and_then_nothing_is_inserted(
+    fresh_shop: GraphQLService,
+) -> None:
     query = 'mutation { insertIntoPostCollection(objects: [{title: "x", account: {owner: "ada"}}, {title: "y", accountId: 1}]) { affectedCount } }'
 
     answer = await fresh_shop.ask(query, caller=member("ada"))
@@ -188,7 +190,7 @@ async def test_a_policy_refuses_a_related_row_and_then_nothing_is_inserted(fresh
     assert len(left["accountCollection"]["edges"]) == 1
 
 
-async def test_a_trigger_that_keeps_back_rows_stops_a_nested_insert(fresh_shop: House) -> None:
+async def test_a_trigger_that_keeps_back_rows_stops_a_nested_insert(fresh_shop: GraphQLService) -> None:
     query = "mutation($name: String) { insertIntoFickleCollection(objects: {name: $name, followerCollection: [{}]}) { affectedCount } }"
 
     kept = await fresh_shop.data(query, {"name": "here"})
@@ -213,13 +215,13 @@ async def test_a_trigger_that_keeps_back_rows_stops_a_nested_insert(fresh_shop: 
         ("Customer(objects: {email: \"x\", " + "sales: {total: \"1\", customer: {email: \"y\", " * 6 + "}}" * 6 + "})", "At most 10 relations inside one another can be inserted"),
     ],
 )  # fmt: skip
-async def test_wrong_nested_inserts_are_refused(shop: House, field: str, message: str) -> None:
+async def test_invalid_nested_inserts_are_rejected(shop: GraphQLService, field: str, message: str) -> None:
     assert await shop.messages(
         "mutation { insertInto$ { affectedCount } }".replace("$", field.replace("(", "Collection(", 1))
     ) == [message]
 
 
-async def test_several_nested_inserts_of_one_mutation_are_one_transaction(fresh_shop: House) -> None:
+async def test_several_nested_inserts_of_one_mutation_are_one_transaction(fresh_shop: GraphQLService) -> None:
     query = """mutation {
       a: insertIntoCustomerCollection(objects: {email: "eve@x.com", sales: {total: "1"}}) { records { id } }
       b: updateCustomerCollection(set: {visits: 3}, filter: {email: {eq: "eve@x.com"}}) { affectedCount }

@@ -1,10 +1,10 @@
-"""Filters, orders and groups that the original has not, on a real database: docs/graphql.md."""
+"""Filters, orders and groups that we add to the original, on a real database: docs/graphql.md."""
 
 import base64
 
 import pytest
 
-from tests.workers.graphql.house import House, member
+from tests.workers.graphql.graphql_service import GraphQLService, member
 
 
 def emails(data: dict) -> list[str]:
@@ -33,7 +33,9 @@ def emails(data: dict) -> list[str]:
         ('or: [{address: {street: {startsWith: "Karl"}}}, {city: {is: NULL}}]', ["bob", "dan"]),
     ],
 )
-async def test_rows_are_filtered_by_related_rows(shop: House, condition: str, found: list[str]) -> None:
+async def test_rows_are_filtered_by_related_rows(
+    shop: GraphQLService, condition: str, found: list[str]
+) -> None:
     data = await shop.data(
         "{ customerCollection(filter: {$}) { edges { node { email } } } }".replace("$", condition)
     )
@@ -41,7 +43,7 @@ async def test_rows_are_filtered_by_related_rows(shop: House, condition: str, fo
     assert emails(data) == [f"{name}@x.com" for name in found]
 
 
-async def test_a_filter_by_related_rows_may_be_a_variable(shop: House) -> None:
+async def test_a_filter_by_related_rows_may_be_a_variable(shop: GraphQLService) -> None:
     query = "query($f: CustomerFilter) { customerCollection(filter: $f) { edges { node { email } } } }"
 
     for total, found in (("20", ["ada@x.com", "cleo@x.com"]), ("50", ["cleo@x.com"])):
@@ -49,7 +51,7 @@ async def test_a_filter_by_related_rows_may_be_a_variable(shop: House) -> None:
         assert emails(data) == found
 
 
-async def test_a_to_one_filter_holds_for_counts_and_changes(shop: House) -> None:
+async def test_a_to_one_filter_holds_for_counts_and_changes(shop: GraphQLService) -> None:
     data = await shop.data('{ saleCollection(filter: {customer: {city: {eq: "Rome"}}}) { totalCount } }')
     changed = await shop.data(
         'mutation { updateSaleCollection(set: {isGift: false}, filter: {customer: {city: {eq: "Oslo"}}}) { affectedCount } }'
@@ -59,14 +61,14 @@ async def test_a_to_one_filter_holds_for_counts_and_changes(shop: House) -> None
     assert changed["updateSaleCollection"]["affectedCount"] == 1
 
 
-async def test_policies_hold_for_the_rows_that_a_filter_reaches(shop: House) -> None:
+async def test_policies_hold_for_the_rows_that_a_filter_reaches(shop: GraphQLService) -> None:
     query = "{ customerCollection(filter: {secretSaleCollection: {some: {}}}) { edges { node { email } } } }"
 
     assert emails(await shop.data(query, caller=member("ada"))) == ["ada@x.com"]
     assert emails(await shop.data(query, caller=member("bob"))) == ["bob@x.com"]
 
 
-async def test_columns_that_a_role_may_not_see_are_no_filter(shop: House) -> None:
+async def test_columns_that_a_role_may_not_see_are_no_filter(shop: GraphQLService) -> None:
     query = '{ saleCollection(filter: {lineCollection: {some: {item: {eq: "rug"}}}}) { totalCount } }'
 
     answer = await shop.ask(query, caller=member("ada"))
@@ -89,7 +91,7 @@ async def test_columns_that_a_role_may_not_see_are_no_filter(shop: House) -> Non
         ),
     ],
 )
-async def test_wrong_filters_are_refused(shop: House, condition: str, message: str) -> None:
+async def test_invalid_filters_are_rejected(shop: GraphQLService, condition: str, message: str) -> None:
     query = "{ customerCollection(filter: {$}) { edges { cursor } } }"
 
     assert await shop.messages(query.replace("$", condition)) == [message]
@@ -114,7 +116,7 @@ async def test_wrong_filters_are_refused(shop: House, condition: str, message: s
     ],
 )
 async def test_rows_are_ordered_by_related_rows_on_every_page(
-    shop: House, field: str, order: str, found: list[int]
+    shop: GraphQLService, field: str, order: str, found: list[int]
 ) -> None:
     def query(arguments: str) -> str:
         page = "edges { node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
@@ -136,7 +138,7 @@ async def test_rows_are_ordered_by_related_rows_on_every_page(
     assert [edge["node"]["id"] for edge in backward["edges"]] == found[:-1]
 
 
-async def test_a_cursor_holds_the_related_value(shop: House) -> None:
+async def test_a_cursor_holds_the_related_value(shop: GraphQLService) -> None:
     data = await shop.data(
         "{ customerCollection(first: 1, orderBy: {sales: {count: DescNullsLast}}) { edges { cursor } } }"
     )
@@ -156,7 +158,7 @@ async def test_a_cursor_holds_the_related_value(shop: House) -> None:
         ),
     ],
 )
-async def test_wrong_orders_are_refused(shop: House, order: str, message: str) -> None:
+async def test_invalid_orders_are_rejected(shop: GraphQLService, order: str, message: str) -> None:
     assert await shop.messages(
         "{ customerCollection(orderBy: $) { edges { cursor } } }".replace("$", order)
     ) == [message]
@@ -165,7 +167,7 @@ async def test_wrong_orders_are_refused(shop: House, order: str, message: str) -
 # --- groups --------------------------------------------------------------------------------------------------
 
 
-async def test_rows_are_grouped_with_figures_over_each_group(shop: House) -> None:
+async def test_rows_are_grouped_with_figures_over_each_group(shop: GraphQLService) -> None:
     query = """{ saleCollection { groups(groupBy: [state], orderBy: {sum: {total: DescNullsLast}}) {
       __typename key { __typename state } count sum { total } avg { total } min { total at } max { isGift } } } }"""
 
@@ -199,13 +201,15 @@ async def test_rows_are_grouped_with_figures_over_each_group(shop: House) -> Non
         ("groupBy: [customerId, customerId], orderBy: {avg: {total: AscNullsLast}}", [2, 1, 3]),
     ],
 )
-async def test_groups_are_chosen_and_ordered(shop: House, arguments: str, found: list[int]) -> None:
+async def test_groups_are_chosen_and_ordered(shop: GraphQLService, arguments: str, found: list[int]) -> None:
     data = await shop.data("{ saleCollection { groups($) { key { customerId } } } }".replace("$", arguments))
 
     assert [group["key"]["customerId"] for group in data["saleCollection"]["groups"]] == found
 
 
-async def test_groups_follow_the_filter_and_the_row_they_lie_in_but_not_the_page(shop: House) -> None:
+async def test_groups_follow_the_filter_and_the_row_they_lie_in_but_not_the_page(
+    shop: GraphQLService,
+) -> None:
     query = """{ customerCollection(first: 2) { edges { node { sales(first: 1, filter: {isGift: {eq: false}}) {
       edges { node { id } } groups(groupBy: [state]) { key { state } count } } } } } }"""
 
@@ -218,7 +222,7 @@ async def test_groups_follow_the_filter_and_the_row_they_lie_in_but_not_the_page
     ]
 
 
-async def test_what_is_grouped_by_may_be_a_variable(shop: House) -> None:
+async def test_what_is_grouped_by_may_be_a_variable(shop: GraphQLService) -> None:
     query = """query($by: [SaleGroupColumn!]!, $least: Int) { saleCollection {
       groups(groupBy: $by, having: {count: {gte: $least}}) { count } } }"""
 
@@ -248,11 +252,11 @@ async def test_what_is_grouped_by_may_be_a_variable(shop: House) -> None:
         ("groups(groupBy: [state], last: 1) { count }", 'Input contains extra keys ["last"]'),
     ],
 )
-async def test_wrong_groups_are_refused(shop: House, field: str, message: str) -> None:
+async def test_invalid_groups_are_rejected(shop: GraphQLService, field: str, message: str) -> None:
     assert await shop.messages("{ saleCollection { $ } }".replace("$", field)) == [message]
 
 
-async def test_groups_belong_to_tables_whose_aggregates_are_enabled(shop: House) -> None:
+async def test_groups_belong_to_tables_whose_aggregates_are_enabled(shop: GraphQLService) -> None:
     query = "{ customerCollection { groups(groupBy: [city]) { count } } }"
 
     assert await shop.messages(query) == ["enable the aggregate directive to use aggregates"]

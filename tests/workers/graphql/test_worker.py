@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from schemas.caller import AnonymousCaller, RejectedCaller, TokenFault
-from tests.workers.graphql.house import API, House, member
-from workers.graphql.errors import Refused
+from tests.workers.graphql.graphql_service import API, GraphQLService, member
+from workers.graphql.errors import RejectedRequest
 
 PAGE = "{ accountCollection(first: 2) { edges { node { id email } } } }"
 TWO = {
@@ -19,8 +19,8 @@ TWO = {
 }
 
 
-async def test_a_query_is_answered_with_what_was_asked_in_its_order(house: House) -> None:
-    answer = await house.send(
+async def test_a_query_is_answered_in_the_order_of_its_fields(service: GraphQLService) -> None:
+    answer = await service.send(
         "POST", {"query": "{ __typename b: accountByPk(id: 1) { email id __typename } }"}
     )
 
@@ -30,13 +30,13 @@ async def test_a_query_is_answered_with_what_was_asked_in_its_order(house: House
     )
 
 
-async def test_both_spellings_of_one_row_and_of_inserts_are_known(house: House) -> None:
-    assert await house.data("{ account(id: 1) { email } }") == {"account": {"email": "a@x.com"}}
-    assert await house.messages("{ account { email } }") == ['Unknown field "account" on type Query']
+async def test_both_spellings_of_one_row_and_of_inserts_are_known(service: GraphQLService) -> None:
+    assert await service.data("{ account(id: 1) { email } }") == {"account": {"email": "a@x.com"}}
+    assert await service.messages("{ account { email } }") == ['Unknown field "account" on type Query']
 
 
-async def test_each_scalar_leaves_in_its_form(house: House) -> None:
-    data = await house.data("{ blogByPk(id: 1) { id mood moods tags extra from owner { score loud } } }")
+async def test_each_scalar_leaves_in_its_form(service: GraphQLService) -> None:
+    data = await service.data("{ blogByPk(id: 1) { id mood moods tags extra from owner { score loud } } }")
 
     assert data == {
         "blogByPk": {
@@ -46,17 +46,17 @@ async def test_each_scalar_leaves_in_its_form(house: House) -> None:
     }  # fmt: skip
 
 
-async def test_json_leaves_as_it_was_written(house: House) -> None:
-    assert await house.data("{ written }") == {"written": '{"b":  1, "a": [2]}'}
+async def test_json_leaves_as_it_was_written(service: GraphQLService) -> None:
+    assert await service.data("{ written }") == {"written": '{"b":  1, "a": [2]}'}
 
 
-async def test_enum_values_are_read_by_their_names(house: House) -> None:
+async def test_enum_values_are_read_by_their_names(service: GraphQLService) -> None:
     query = "query($m: Mood) { blogCollection(filter: {mood: {eq: $m}}, first: 1) { edges { node { id } } } }"
 
-    assert await house.data(query, {"m": "VERY_GOOD"}) == {
+    assert await service.data(query, {"m": "VERY_GOOD"}) == {
         "blogCollection": {"edges": [{"node": {"id": "1"}}]}
     }
-    assert await house.messages(query, {"m": "very-good"}) == ["Invalid input for Mood type"]
+    assert await service.messages(query, {"m": "very-good"}) == ["Invalid input for Mood type"]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ async def test_enum_values_are_read_by_their_names(house: House) -> None:
     ],
 )
 async def test_patterns_may_be_longer_than_the_texts_they_are_held_against(
-    house: House, condition: str, found: int
+    service: GraphQLService, condition: str, found: int
 ) -> None:
-    data = await house.data("{ markCollection(filter: {" + condition + "}) { edges { node { id } } } }")
+    data = await service.data("{ markCollection(filter: {" + condition + "}) { edges { node { id } } } }")
 
     assert len(data["markCollection"]["edges"]) == found
 
 
-async def test_nested_connections_have_pages_of_their_own(house: House) -> None:
-    data = await house.data(
+async def test_nested_connections_have_pages_of_their_own(service: GraphQLService) -> None:
+    data = await service.data(
         """{ accountCollection(first: 1, orderBy: {id: DescNullsLast}, filter: {id: {lte: 3}}) { edges { cursor node {
           id blogCollection(last: 1) { pageInfo { hasPreviousPage hasNextPage startCursor endCursor } edges { node { name } } }
           latestBlogs(first: 1) { edges { node { name } } } } } } }"""
@@ -104,25 +104,25 @@ async def test_nested_connections_have_pages_of_their_own(house: House) -> None:
 
 @pytest.mark.parametrize("direction", ["AscNullsFirst", "AscNullsLast", "DescNullsFirst", "DescNullsLast"])
 async def test_pages_by_a_column_with_nulls_miss_no_row_in_either_direction(
-    house: House, direction: str
+    service: GraphQLService, direction: str
 ) -> None:
     query = """query($first: Int, $after: Cursor, $last: Int, $before: Cursor) {
       blogCollection(first: $first, after: $after, last: $last, before: $before, orderBy: {views: DIRECTION}) {
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { node { id } } } }""".replace(
         "DIRECTION", direction
     )
-    whole = (await house.data(query, {}))["blogCollection"]["edges"]
+    whole = (await service.data(query, {}))["blogCollection"]["edges"]
     forward: list[object] = []
     backward: list[object] = []
     page = {"pageInfo": {"hasNextPage": True, "endCursor": None}}
     while page["pageInfo"]["hasNextPage"]:
-        page = (await house.data(query, {"first": 2, "after": page["pageInfo"]["endCursor"]}))[
+        page = (await service.data(query, {"first": 2, "after": page["pageInfo"]["endCursor"]}))[
             "blogCollection"
         ]
         forward += page["edges"]
     page = {"pageInfo": {"hasPreviousPage": True, "startCursor": None}}
     while page["pageInfo"]["hasPreviousPage"]:
-        page = (await house.data(query, {"last": 2, "before": page["pageInfo"]["startCursor"]}))[
+        page = (await service.data(query, {"last": 2, "before": page["pageInfo"]["startCursor"]}))[
             "blogCollection"
         ]
         backward = page["edges"] + backward
@@ -132,8 +132,8 @@ async def test_pages_by_a_column_with_nulls_miss_no_row_in_either_direction(
     assert backward == whole
 
 
-async def test_a_field_that_fails_is_left_out_and_the_others_are_answered(house: House) -> None:
-    answer = await house.ask(
+async def test_a_field_that_fails_is_left_out_and_the_others_are_answered(service: GraphQLService) -> None:
+    answer = await service.ask(
         "{ a: divide(a: 1, b: 0) b: divide(a: 4, b: 2) c: divide(a: 2, b: 0) d: nothing e: __typename }"
     )
 
@@ -145,20 +145,20 @@ async def test_a_field_that_fails_is_left_out_and_the_others_are_answered(house:
     ]
 
 
-async def test_a_mutation_that_fails_undoes_all_fields(house: House) -> None:
-    messages = await house.messages(
+async def test_a_mutation_that_fails_undoes_all_fields(service: GraphQLService) -> None:
+    messages = await service.messages(
         """mutation { a: insertIntoAccountCollection(objects: [{email: "gone"}]) { affectedCount }
           b: insertIntoBlogCollection(objects: [{id: 1, ownerId: 1, name: "twice"}]) { affectedCount } }"""
     )
 
     assert messages == ['duplicate key value violates unique constraint "blog_pkey"']
-    assert await house.data('{ accountCollection(filter: {email: {eq: "gone"}}) { totalCount } }') == {
+    assert await service.data('{ accountCollection(filter: {email: {eq: "gone"}}) { totalCount } }') == {
         "accountCollection": {"totalCount": 0}
     }
 
 
-async def test_writes_answer_with_the_rows_they_wrote(house: House) -> None:
-    inserted = await house.data(
+async def test_writes_answer_with_the_rows_they_wrote(service: GraphQLService) -> None:
+    inserted = await service.data(
         """mutation($rows: [BlogInsertInput!]!) { insertBlogCollection(objects: $rows) {
           affectedCount records { id name mood tags owner { email } } } }""",
         {"rows": [
@@ -166,14 +166,14 @@ async def test_writes_answer_with_the_rows_they_wrote(house: House) -> None:
             {"id": "11", "ownerId": 2, "name": "", "mood": None, "tags": []},
         ]},
     )  # fmt: skip
-    uneven = await house.data(
+    uneven = await service.data(
         """mutation { insertIntoAccountCollection(objects: [{email: "p@x.com", plan: null}, {email: "q@x.com"}]) {
           records { email plan } } }"""
     )
-    updated = await house.data(
+    updated = await service.data(
         'mutation { updateBlogCollection(set: {views: 9}, filter: {id: {in: ["10", 11]}}, atMost: 2) { affectedCount records { views } } }'
     )
-    deleted = await house.data(
+    deleted = await service.data(
         """mutation { deleteFromBlogCollection(filter: {id: {gte: 10}}, atMost: 5) { records { id } }
           a: deleteFromAccountCollection(filter: {email: {in: ["p@x.com", "q@x.com"]}}, atMost: 2) { affectedCount } }"""
     )
@@ -202,33 +202,35 @@ async def test_writes_answer_with_the_rows_they_wrote(house: House) -> None:
     }
 
 
-async def test_at_most_is_one_unless_said_and_nothing_is_changed_beyond(house: House) -> None:
-    assert await house.messages(
+async def test_at_most_is_one_unless_said_and_nothing_is_changed_beyond(service: GraphQLService) -> None:
+    assert await service.messages(
         'mutation { updateAccountCollection(set: {plan: "x"}) { affectedCount } }'
     ) == ["update impacts too many records"]
-    assert await house.messages("mutation { deleteFromBlogCollection { affectedCount } }") == [
+    assert await service.messages("mutation { deleteFromBlogCollection { affectedCount } }") == [
         "delete impacts too many records"
     ]
-    assert (await house.data('{ accountCollection(filter: {plan: {eq: "x"}}) { totalCount } }')) == {
+    assert (await service.data('{ accountCollection(filter: {plan: {eq: "x"}}) { totalCount } }')) == {
         "accountCollection": {"totalCount": 0}
     }
 
 
-async def test_a_volatile_function_is_a_mutation_and_a_query_cannot_write(house: House) -> None:
-    assert await house.messages('{ note(word: "x") }') == ['Unknown field "note" on type Query']
-    assert await house.data('mutation { note(word: "noted") }') == {"note": "noted"}
-    assert await house.data(
+async def test_a_volatile_function_is_a_mutation_and_a_query_cannot_write(service: GraphQLService) -> None:
+    assert await service.messages('{ note(word: "x") }') == ['Unknown field "note" on type Query']
+    assert await service.data('mutation { note(word: "noted") }') == {"note": "noted"}
+    assert await service.data(
         'mutation { deleteFromAccountCollection(filter: {email: {eq: "noted"}}) { affectedCount } }'
     ) == {"deleteFromAccountCollection": {"affectedCount": 1}}
 
 
-async def test_a_volatile_function_is_called_once_whatever_is_asked_of_its_rows(house: House) -> None:
-    data = await house.data(
+async def test_a_volatile_function_is_called_once_whatever_is_selected_of_its_rows(
+    service: GraphQLService,
+) -> None:
+    data = await service.data(
         """mutation { enlist(howMany: 3, first: 1, offset: 1, filter: {score: {gt: "0"}}) {
           totalCount aggregate { sum { score } } pageInfo { hasNextPage hasPreviousPage }
           edges { node { email loud nodeId latestBlogs { edges { cursor } } } } } }"""
     )
-    removed = await house.data(
+    removed = await service.data(
         'mutation { deleteFromAccountCollection(filter: {email: {like: "new_"}}, atMost: 9) { affectedCount } }'
     )
 
@@ -242,58 +244,60 @@ async def test_a_volatile_function_is_called_once_whatever_is_asked_of_its_rows(
     assert removed == {"deleteFromAccountCollection": {"affectedCount": 3}}
 
 
-async def test_every_page_that_variables_choose_has_its_rows(house: House) -> None:
-    await house.data("mutation { enlist(howMany: 200) { edges { node { id } } } }")
+async def test_every_page_that_variables_choose_has_its_rows(service: GraphQLService) -> None:
+    await service.data("mutation { enlist(howMany: 200) { edges { node { id } } } }")
     page = "{ edges { node { id } } pageInfo { hasNextPage } } }"
     forward = f"query($n: Int, $o: Int) {{ accountCollection(first: $n, offset: $o, orderBy: {{id: AscNullsLast}}) {page}"
     backward = f"query($n: Int) {{ accountCollection(last: $n, orderBy: {{id: AscNullsLast}}) {page}"
     every: list[int] = []
-    while (found := await house.data(forward, {"n": 30, "o": len(every)}))["accountCollection"]["edges"]:
+    while (found := await service.data(forward, {"n": 30, "o": len(every)}))["accountCollection"]["edges"]:
         every += [edge["node"]["id"] for edge in found["accountCollection"]["edges"]]
 
     assert len(every) == 205
     for count in (1, 2, 29, 30):
         for skipped in (0, 1, 63, 64, 65, 174, 175, 176, 203, 204, 205, 1000):
-            data = (await house.data(forward, {"n": count, "o": skipped}))["accountCollection"]
+            data = (await service.data(forward, {"n": count, "o": skipped}))["accountCollection"]
             assert [edge["node"]["id"] for edge in data["edges"]] == every[skipped : skipped + count]
             assert data["pageInfo"]["hasNextPage"] is (skipped + count < 205)
-        data = (await house.data(backward, {"n": count}))["accountCollection"]
+        data = (await service.data(backward, {"n": count}))["accountCollection"]
         assert [edge["node"]["id"] for edge in data["edges"]] == every[-count:]
-    await house.data(
+    await service.data(
         'mutation { deleteFromAccountCollection(filter: {email: {like: "new%"}}, atMost: 200) { affectedCount } }'
     )
 
 
-async def test_rows_are_those_the_policies_of_the_caller_let_pass(house: House) -> None:
+async def test_rows_are_those_the_policies_of_the_caller_let_pass(service: GraphQLService) -> None:
     query = "{ secretCollection { edges { node { id } } } }"
 
-    assert await house.data(query, caller=member("bob")) == {
+    assert await service.data(query, caller=member("bob")) == {
         "secretCollection": {"edges": [{"node": {"id": 2}}]}
     }
-    assert len((await house.data(query))["secretCollection"]["edges"]) == 2
-    answer = await house.ask(query, caller=AnonymousCaller())
+    assert len((await service.data(query))["secretCollection"]["edges"]) == 2
+    answer = await service.ask(query, caller=AnonymousCaller())
     assert answer["errors"] == [{"message": 'Unknown field "secretCollection" on type Query'}]
 
 
-async def test_a_write_touches_only_rows_that_the_caller_may_see_whatever_he_asks_for(house: House) -> None:
+async def test_a_write_touches_only_rows_that_the_caller_may_see_whatever_he_asks_for(
+    service: GraphQLService,
+) -> None:
     insert = 'mutation { insertIntoLetterCollection(objects: [{id: 3, owner: "ada"}]) { affectedCount } }'
     delete = "mutation { deleteFromLetterCollection(atMost: 5) { affectedCount } }"
-    refused = await house.ask(insert, caller=member("bob"))
+    refused = await service.ask(insert, caller=member("bob"))
 
     assert refused["data"] is None
     assert refused["errors"][0]["message"] == (
         'new row violates row-level security policy for table "letter"'
     )
-    assert await house.data(delete, caller=member("bob")) == {
+    assert await service.data(delete, caller=member("bob")) == {
         "deleteFromLetterCollection": {"affectedCount": 1}
     }
-    assert await house.data("{ letterCollection { edges { node { id } } } }") == {
+    assert await service.data("{ letterCollection { edges { node { id } } } }") == {
         "letterCollection": {"edges": [{"node": {"id": 1}}]}
     }
 
 
-async def test_functions_see_the_headers_and_take_lists(house: House) -> None:
-    answer = await house.send(
+async def test_functions_see_the_headers_and_take_lists(service: GraphQLService) -> None:
+    answer = await service.send(
         "POST", {"query": '{ header(name: "x-word") sums(numbers: [1, 2]) }'}, x_word="told"
     )
 
@@ -301,18 +305,18 @@ async def test_functions_see_the_headers_and_take_lists(house: House) -> None:
 
 
 async def test_names_beyond_those_of_columns_and_more_fields_than_arguments_are_answered(
-    house: House,
+    service: GraphQLService,
 ) -> None:
     long = "a" * 200
     many = " ".join(f"f{n}: email" for n in range(120))
-    data = await house.data("{ accountByPk(id: 1) { " + long + ": email " + many + " } }")
+    data = await service.data("{ accountByPk(id: 1) { " + long + ": email " + many + " } }")
 
     assert data["accountByPk"][long] == "a@x.com"
     assert len(data["accountByPk"]) == 121
 
 
-async def test_response_keys_hide_nothing_they_are_named_like(house: House) -> None:
-    data = await house.data(
+async def test_response_keys_hide_nothing_they_are_named_like(service: GraphQLService) -> None:
+    data = await service.data(
         "{ r: blogByPk(id: 1) { blog: name t: id from: name r: owner { r: loud t: email } } }"
     )
 
@@ -321,14 +325,16 @@ async def test_response_keys_hide_nothing_they_are_named_like(house: House) -> N
     }
 
 
-async def test_a_long_answer_is_streamed_and_whole(house: House) -> None:
+async def test_a_long_answer_is_streamed_and_whole(service: GraphQLService) -> None:
     big = "x" * 3_000_000
-    await house.data(
+    await service.data(
         "mutation($n: String!) { updateBlogCollection(set: {from: $n}, filter: {id: {eq: 1}}) { affectedCount } }",
         {"n": big},
     )
-    answer = await house.ask("{ a: divide(a: 1, b: 1) b: blogByPk(id: 1) { from } c: __typename d: nothing }")
-    await house.data(
+    answer = await service.ask(
+        "{ a: divide(a: 1, b: 1) b: blogByPk(id: 1) { from } c: __typename d: nothing }"
+    )
+    await service.data(
         "mutation { updateBlogCollection(set: {from: null}, filter: {id: {eq: 1}}) { affectedCount } }"
     )
 
@@ -336,8 +342,8 @@ async def test_a_long_answer_is_streamed_and_whole(house: House) -> None:
     assert len(answer["errors"]) == 1
 
 
-async def test_aggregates_hold_over_all_pages(house: House) -> None:
-    data = await house.data(
+async def test_aggregates_hold_over_all_pages(service: GraphQLService) -> None:
+    data = await service.data(
         """{ accountCollection(first: 1, filter: {id: {lte: 4}}) { totalCount aggregate {
           n: count sum { id score } avg { id } min { email } max { score } } } }"""
     )
@@ -350,27 +356,27 @@ async def test_aggregates_hold_over_all_pages(house: House) -> None:
     }  # fmt: skip
 
 
-async def test_a_node_is_found_by_its_id(house: House) -> None:
-    ids = await house.data("{ blogByPk(id: 3) { nodeId } }")
+async def test_a_node_is_found_by_its_id(service: GraphQLService) -> None:
+    ids = await service.data("{ blogByPk(id: 3) { nodeId } }")
     query = "query($id: ID!) { node(nodeId: $id) { __typename nodeId ... on Blog { name } ... on Account { email } } }"
-    found = await house.data(query, {"id": ids["blogByPk"]["nodeId"]})
+    found = await service.data(query, {"id": ids["blogByPk"]["nodeId"]})
 
     assert found["node"] == {"__typename": "Blog", "nodeId": ids["blogByPk"]["nodeId"], "name": "blog 3"}
-    assert await house.messages(query, {"id": "?"}) == ["Invalid value passed to nodeId argument. Error 2"]
-    assert await house.messages(query, {"id": "WyJwdWJsaWMiLCJ4IiwxXQ=="}) == [
+    assert await service.messages(query, {"id": "?"}) == ["Invalid value passed to nodeId argument. Error 2"]
+    assert await service.messages(query, {"id": "WyJwdWJsaWMiLCJ4IiwxXQ=="}) == [
         "Collection referenced by nodeId did not match any known collection"
     ]
 
 
-async def test_introspection_is_told_unless_it_is_switched_off(house: House) -> None:
+async def test_introspection_is_answered_unless_it_is_switched_off(service: GraphQLService) -> None:
     query = 'query($n: String! = "Account") { __type(name: $n) { name } __schema { queryType { name } } }'
 
-    assert await house.data(query) == {
+    assert await service.data(query) == {
         "__type": {"name": "Account"},
         "__schema": {"queryType": {"name": "Query"}},
     }
-    assert (await house.data(query, {"n": "Blog"}))["__type"] == {"name": "Blog"}
-    closed = House.make(house.pool, introspection=False)
+    assert (await service.data(query, {"n": "Blog"}))["__type"] == {"name": "Blog"}
+    closed = GraphQLService.make(service.pool, introspection=False)
     assert await closed.messages("{ __schema { queryType { name } } }") == [
         'Unknown field "__schema" on type Query'
     ]
@@ -382,40 +388,42 @@ async def test_introspection_is_told_unless_it_is_switched_off(house: House) -> 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b'[{"query":"{a}"}]', b"{", b'"x"', b"{}", b'{"query":1}', b"\xff", b"[" * 5000]
 )
-async def test_what_is_no_request_is_refused(house: House, body: bytes) -> None:
-    with pytest.raises(Refused) as refused:
-        await house.send("POST", body)
+async def test_a_body_that_is_not_a_request_is_rejected(service: GraphQLService, body: bytes) -> None:
+    with pytest.raises(RejectedRequest) as refused:
+        await service.send("POST", body)
 
     assert refused.value.status == 400
     assert set(refused.value.body()) == {"data", "errors"}
 
 
-async def test_a_query_may_come_by_get_and_a_mutation_may_not(house: House) -> None:
-    found = await house.send("GET", query=urlencode({"query": PAGE, "variables": "{}", "operationName": ""}))
+async def test_a_query_may_come_by_get_and_a_mutation_may_not(service: GraphQLService) -> None:
+    found = await service.send(
+        "GET", query=urlencode({"query": PAGE, "variables": "{}", "operationName": ""})
+    )
 
     assert json.loads(found.body) == {"data": TWO}
-    with pytest.raises(Refused) as refused:
-        await house.send("GET", query=urlencode({"query": "mutation { __typename }"}))
+    with pytest.raises(RejectedRequest) as refused:
+        await service.send("GET", query=urlencode({"query": "mutation { __typename }"}))
     assert (refused.value.status, refused.value.headers()) == (405, [("allow", "POST")])
-    with pytest.raises(Refused) as refused:
-        await house.send("PUT", b"{}")
+    with pytest.raises(RejectedRequest) as refused:
+        await service.send("PUT", b"{}")
     assert refused.value.status == 405
 
 
-async def test_a_browser_is_given_the_page(house: House) -> None:
-    page = await house.send("GET", accept="text/html,*/*")
+async def test_a_browser_gets_the_page(service: GraphQLService) -> None:
+    page = await service.send("GET", accept="text/html,*/*")
 
     assert page.body.startswith(b"<!doctype html>")
     assert b"http://" not in page.body
     assert b"https://" not in page.body
-    with pytest.raises(Refused):
-        await House.make(house.pool, page=False).send("GET", accept="text/html")
+    with pytest.raises(RejectedRequest):
+        await GraphQLService.make(service.pool, page=False).send("GET", accept="text/html")
 
 
-async def test_a_document_can_be_asked_for_by_its_hash(house: House) -> None:
+async def test_a_document_can_be_requested_by_its_hash(service: GraphQLService) -> None:
     sha256 = hashlib.sha256(PAGE.encode()).hexdigest()
     extensions = {"persistedQuery": {"version": 1, "sha256Hash": sha256}}
-    one = House.make(house.pool)
+    one = GraphQLService.make(service.pool)
     unknown = json.loads((await one.send("POST", {"extensions": extensions})).body)
     first = await one.ask(PAGE, extensions=extensions)
     again = json.loads((await one.send("POST", {"extensions": extensions})).body)
@@ -427,20 +435,20 @@ async def test_a_document_can_be_asked_for_by_its_hash(house: House) -> None:
     assert first["data"] == again["data"] == json.loads(by_get.body)["data"] == TWO
 
 
-async def test_a_refused_token_is_a_401(house: House) -> None:
-    with pytest.raises(Refused) as refused:
-        await house.send("POST", {"query": PAGE}, caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
+async def test_a_rejected_token_is_a_401(service: GraphQLService) -> None:
+    with pytest.raises(RejectedRequest) as refused:
+        await service.send("POST", {"query": PAGE}, caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
 
     assert refused.value.status == 401
     assert refused.value.body()["errors"] == [{"message": "JWT expired"}]
 
 
-async def test_text_that_postgres_cannot_hold_is_an_error_of_its_field(house: House) -> None:
+async def test_text_that_postgres_cannot_hold_is_an_error_of_its_field(service: GraphQLService) -> None:
     query = "query($e: String) { accountCollection(filter: {email: {eq: $e}}) { totalCount } }"
 
-    assert len(await house.messages(query, {"e": "a\x00b"})) == 1
+    assert len(await service.messages(query, {"e": "a\x00b"})) == 1
     assert (
-        len(await house.messages('{ accountCollection(filter: {email: {eq: "\\u0000"}}) { totalCount } }'))
+        len(await service.messages('{ accountCollection(filter: {email: {eq: "\\u0000"}}) { totalCount } }'))
         == 1
     )
 
@@ -448,8 +456,8 @@ async def test_text_that_postgres_cannot_hold_is_an_error_of_its_field(house: Ho
 # --- plans that are kept -------------------------------------------------------------------------------------
 
 
-async def test_one_plan_serves_all_values_of_one_shape(house: House) -> None:
-    one = House.make(house.pool)
+async def test_one_plan_serves_all_values_of_one_shape(service: GraphQLService) -> None:
+    one = GraphQLService.make(service.pool)
     query = """query($n: Int, $f: AccountFilter, $c: Cursor) {
       accountCollection(first: $n, filter: $f, after: $c) { edges { cursor node { id } } } }"""
     seen = []
@@ -470,12 +478,12 @@ async def test_one_plan_serves_all_values_of_one_shape(house: House) -> None:
     ]
 
 
-async def test_values_that_steer_a_plan_are_part_of_its_key(house: House) -> None:
+async def test_values_that_decide_a_plan_are_part_of_its_key(service: GraphQLService) -> None:
     query = """query($d: OrderByDirection, $with: Boolean!, $is: FilterIs) {
       accountCollection(first: 1, orderBy: {id: $d}, filter: {score: {is: $is}}) { edges { node { id email @include(if: $with) } } } }"""
 
     async def first(**variables: object) -> object:
-        return (await house.data(query, variables))["accountCollection"]["edges"]
+        return (await service.data(query, variables))["accountCollection"]["edges"]
 
     assert await first(d="AscNullsLast", **{"with": True}) == [{"node": {"id": 1, "email": "a@x.com"}}]
     assert await first(d="DescNullsLast", **{"with": False}) == [{"node": {"id": 5}}]
@@ -484,8 +492,8 @@ async def test_values_that_steer_a_plan_are_part_of_its_key(house: House) -> Non
     assert await first(d=None, **{"with": False, "is": None}) == []
 
 
-async def test_inserts_of_any_number_of_even_rows_share_a_plan(house: House) -> None:
-    one = House.make(house.pool)
+async def test_inserts_of_any_number_of_even_rows_share_a_plan(service: GraphQLService) -> None:
+    one = GraphQLService.make(service.pool)
     query = (
         "mutation($o: [AccountInsertInput!]!) { insertIntoAccountCollection(objects: $o) { affectedCount } }"
     )
@@ -502,34 +510,34 @@ async def test_inserts_of_any_number_of_even_rows_share_a_plan(house: House) -> 
     assert await one.messages(query, {"o": [{"email": 1}]}) == ["Invalid input for String type"]
 
 
-async def test_variables_inside_literals_are_not_frozen(house: House) -> None:
+async def test_variables_inside_literals_are_not_frozen(service: GraphQLService) -> None:
     query = "query($a: Int) { accountCollection(filter: {id: {in: [$a, 4]}}) { edges { node { id } } } }"
 
     async def ids(value: int) -> list[int]:
-        data = await house.data(query, {"a": value})
+        data = await service.data(query, {"a": value})
         return [edge["node"]["id"] for edge in data["accountCollection"]["edges"]]
 
     assert await ids(1) == [1, 4]
     assert await ids(2) == [2, 4]
 
 
-async def test_a_function_before_each_request_is_called(house: House) -> None:
+async def test_a_function_before_each_request_is_called(service: GraphQLService) -> None:
     api = msgspec.structs.replace(API, pre_request="public.nobody_may")
-    one = House.make(house.pool, api)
+    one = GraphQLService.make(service.pool, api)
 
     answer = await one.ask("{ accountCollection { totalCount } }")
     assert "nobody_may" in answer["errors"][0]["message"]
 
 
-async def test_what_is_missing_for_good_costs_one_look_at_the_catalogs(house: House) -> None:
+async def test_a_name_that_stays_missing_causes_one_reload(service: GraphQLService) -> None:
     looks = []
-    one = House.make(house.pool)
+    one = GraphQLService.make(service.pool)
 
-    async def renewed(state: object) -> bool:
+    async def no_newer_state(state: object) -> bool:
         looks.append(state)
         return False
 
-    one.worker._renewed = renewed
+    one.worker._wait_for_new_state = no_newer_state
     query = '{ markCollection(filter: {place: {eq: "(1,2)"}}) { edges { cursor } } b: divide(a: 2, b: 1) }'
     answers = [await one.ask(query) for _ in range(3)]
 

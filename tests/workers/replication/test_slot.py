@@ -144,7 +144,7 @@ async def test_a_stream_that_is_gone_is_made_anew_with_a_gap(own_house):
     table = await house.table("id int primary key")
     await house.admin.execute(f"insert into {table} values (1)")
     await house.changes(table, 1)
-    await house.broker.ask(f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}", b"")
+    await house.broker.request(f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}", b"")
     await house.admin.execute(f"insert into {table} values (2)")
 
     async with asyncio.timeout(30):
@@ -162,7 +162,7 @@ async def test_a_stream_that_was_emptied_goes_on(own_house):
     table = await house.table("id int primary key")
     await house.admin.execute(f"insert into {table} values (1)")
     await house.changes(table, 1)
-    await house.broker.ask(f"$JS.API.STREAM.PURGE.{CHANGES_STREAM}", b"")
+    await house.broker.request(f"$JS.API.STREAM.PURGE.{CHANGES_STREAM}", b"")
     await house.replication.close()
     await house.admin.execute(f"insert into {table} values (2)")
     again = house.another()

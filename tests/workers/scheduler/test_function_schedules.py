@@ -17,7 +17,7 @@ from broker.requests.serve import serve
 from broker.subjects import FUNCTIONS, FUNCTIONS_CHANGED
 from schemas.caller import ServiceCaller
 from schemas.events import FunctionsChanged
-from schemas.functions.deployments import FunctionSummary
+from schemas.functions.deployments import ListedFunction
 from schemas.http import Request, Response
 from schemas.schedules import CalendarSchedule, IntervalSchedule
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
@@ -33,7 +33,7 @@ class Pool:
     """Answers as the functions pool: what is deployed, and calls of functions."""
 
     def __init__(self) -> None:
-        self.listed: list[FunctionSummary] = []
+        self.listed: list[ListedFunction] = []
         self.called: list[Request] = []
         self.looks = 0
 
@@ -46,8 +46,8 @@ class Pool:
         return Response(200)
 
 
-def deployed(name: str, schedule: str = "", timezone: str = "UTC") -> FunctionSummary:
-    return FunctionSummary(name, "deployed", 1, 1.0, True, schedule, "", timezone)
+def deployed(name: str, schedule: str = "", timezone: str = "UTC") -> ListedFunction:
+    return ListedFunction(name, "deployed", 1, 1.0, True, schedule, "", timezone)
 
 
 @contextlib.asynccontextmanager
@@ -91,7 +91,7 @@ def test_a_deployed_function_brings_its_schedule_and_the_settings_hold_for_other
     })  # fmt: skip
     listed = [
         deployed("kept"), deployed("replaced", "5 5 * * *", "Asia/Tokyo"), deployed("new", "6 6 * * *"),
-        FunctionSummary("off", "off", 1), FunctionSummary("local", "local", schedule="7 7 * * *"),
+        ListedFunction("off", "off", 1), ListedFunction("local", "local", schedule="7 7 * * *"),
     ]  # fmt: skip
 
     assert effective_schedules(own, listed) == {
@@ -102,7 +102,7 @@ def test_a_deployed_function_brings_its_schedule_and_the_settings_hold_for_other
 async def test_deployments_rollbacks_and_deletions_are_followed(connection: NatsConnection, pool: Pool):
     settings = Settings(functions={"own": FunctionSettings(schedule="0 1 * * *")})
 
-    def change(*listed: FunctionSummary) -> None:
+    def change(*listed: ListedFunction) -> None:
         pool.listed = list(listed)
         publish_event(connection, FUNCTIONS_CHANGED, FunctionsChanged("tidy"))
 

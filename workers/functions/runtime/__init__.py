@@ -1,1 +1,1 @@
-"""What runs inside a function's process, before the function's own module."""
+"""TypeScript that runs inside a function's process, before the function's own module."""

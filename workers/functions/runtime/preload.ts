@@ -1,13 +1,13 @@
 // Runs in a function's process before the function's own module (deno run --preload).
 //
-// - Whatever address the function names, it listens on the socket that the pool chose, and only there.
-// - Its handler gets a Request whose URL has the public scheme and host; over a unix socket Deno gives `http+unix:`.
-// - What it prints leaves as frames, one a line: RS, then JSON [level, request id, text]. Other lines are the runtime's.
-// - EdgeRuntime.waitUntil keeps the process alive after an answer. Its end has two signals: SIGTERM fires `beforeunload`
-//   with the reason while requests that it was given go on; SIGUSR2 says that there are none: no new ones are taken, what
-//   is awaited settles, then `unload`.
-// - A Response of another library (a polyfill, an npm package that brings its own) becomes one of the runtime.
-// - `export default { fetch }` is served when the module has been read and nothing serves.
+// - Whatever address the function passes to Deno.serve, it listens on the unix socket that the pool chose, and only there.
+// - Its handler gets a Request whose URL has the public scheme and host; for a unix socket Deno reports `http+unix:`.
+// - Console output is written as frames, one a line: RS, then JSON [level, request id, text]. Other lines are the runtime's.
+// - EdgeRuntime.waitUntil keeps the process alive after a response. Stopping takes two signals: SIGTERM fires `beforeunload`
+//   with the reason, while requests under way continue; SIGUSR2 means that no request is under way: no new ones are accepted,
+//   promises of waitUntil settle, then `unload` fires.
+// - A Response of another library (a polyfill, an npm package with its own class) is converted to one of the runtime.
+// - `export default { fetch }` is served once the module has loaded, if nothing else serves.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -15,17 +15,17 @@ type Handler = (request: Request, info: Deno.ServeHandlerInfo) => Response | Pro
 type Options = { handler?: Handler; fetch?: Handler; onError?: (error: unknown) => Response | Promise<Response>; onListen?: (at: unknown) => void };
 
 const scope = globalThis as any;
-const take = (name: string): string => {
+const takeVariable = (name: string): string => {
   const value = Deno.env.get(name) ?? "";
   Deno.env.delete(name);
   return value;
 };
 
-const SOCKET = take("HEADWATER_FUNCTION_SOCKET");
-const SERVES_NODE = take("HEADWATER_FUNCTION_NODE") !== "";
+const SOCKET = takeVariable("HEADWATER_FUNCTION_SOCKET");
+const SERVES_NODE = takeVariable("HEADWATER_FUNCTION_NODE") !== "";
 for (const name of ["DENO_DIR", "DENO_NO_UPDATE_CHECK", "NO_COLOR", "PATH", "DENO_NODE_SHIM_ACTIVE"]) Deno.env.delete(name);
 
-// Printing
+// Console output
 
 const current = new AsyncLocalStorage<string>();
 const LEVELS = ["debug", "info", "warning", "error"];
@@ -37,14 +37,14 @@ function write(frame: unknown): void {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-function tell(level: string, text: string): void {
+function log(level: string, text: string): void {
   write([level, current.getStore() ?? "", text.length > LONGEST_TEXT ? text.slice(0, LONGEST_TEXT) : text]);
 }
 
 const internals = (Deno as any)[(Deno as any).internal];
-scope.console = new internals.Console((text: string, level: number) => tell(LEVELS[level] ?? "info", text.replace(/\n$/, "")));
+scope.console = new internals.Console((text: string, level: number) => log(LEVELS[level] ?? "info", text.replace(/\n$/, "")));
 
-function shown(error: unknown): string {
+function inspected(error: unknown): string {
   return Deno.inspect(error, { colors: false });
 }
 
@@ -61,7 +61,7 @@ const realClone = RealRequest.prototype.clone;
 const realUrl = Object.getOwnPropertyDescriptor(RealRequest.prototype, "url")!.get!;
 const served = new WeakSet<Request>();
 
-function published(request: Request): Request {
+function withPublicUrl(request: Request): Request {
   const scheme = request.headers.get(PUBLIC_SCHEME) === "https" ? "https" : "http";
   let url: string | undefined;
   served.add(request);
@@ -72,12 +72,12 @@ function published(request: Request): Request {
   });
   Object.defineProperty(request, "clone", {
     configurable: true,
-    value: () => published(realClone.call(request) as Request),
+    value: () => withPublicUrl(realClone.call(request) as Request),
   });
   return request;
 }
 
-/** Give a request that can be copied and sent: the runtime reads the URL of a served one past our property. */
+/** Return a request that can be copied and sent: the runtime reads the URL of a served request past our property. */
 function sendable(input: unknown): unknown {
   if (!(input instanceof RealRequest) || !served.has(input)) return input;
   return new RealRequest(input.url, {
@@ -103,51 +103,51 @@ let hasListened = false;
 
 const FAILED = JSON.stringify({ code: "WORKER_ERROR", message: "Function exited due to an error (please check logs)" });
 
-function failed(error: unknown): Response {
-  tell("error", shown(error));
+function errorResponse(error: unknown): Response {
+  log("error", inspected(error));
   return new RealResponse(FAILED, { status: 500, headers: { "content-type": "application/json" } });
 }
 
-/** Give a Response of the runtime for one that is only like it: status, headers, body. */
-async function native(given: any): Promise<Response> {
-  if (given instanceof RealResponse) return given;
-  const isAlike = typeof given === "object" && given !== null && Number.isInteger(given.status) &&
-    typeof given.headers === "object" && given.headers !== null;
-  if (!isAlike) throw new TypeError("The handler did not return a Response.");
-  if (given.bodyUsed) throw new TypeError("The body of the Response that the handler returned was read already.");
+/** Convert an object that resembles a Response (status, headers, body) to a Response of the runtime. */
+async function toNative(foreign: any): Promise<Response> {
+  if (foreign instanceof RealResponse) return foreign;
+  const isResponse = typeof foreign === "object" && foreign !== null && Number.isInteger(foreign.status) &&
+    typeof foreign.headers === "object" && foreign.headers !== null;
+  if (!isResponse) throw new TypeError("The handler did not return a Response.");
+  if (foreign.bodyUsed) throw new TypeError("The body of the Response that the handler returned was read already.");
   const headers = new RealHeaders();
-  for (const [name, value] of fields(given.headers)) headers.append(name, value);
-  const body = NO_BODY.includes(given.status) ? null : await content(given);
-  return new RealResponse(body, { status: given.status, statusText: given.statusText || "", headers });
+  for (const [name, value] of headerFields(foreign.headers)) headers.append(name, value);
+  const body = NO_BODY.includes(foreign.status) ? null : await bodyOf(foreign);
+  return new RealResponse(body, { status: foreign.status, statusText: foreign.statusText || "", headers });
 }
 
 const NO_BODY = [101, 204, 205, 304];
 
-/** Give the fields of headers of any kind; several cookies stay several. */
-function fields(headers: any): [string, string][] {
+/** Return the fields of headers of any library; several cookies stay separate fields. */
+function headerFields(headers: any): [string, string][] {
   if (typeof headers.raw === "function") { // node-fetch
-    return Object.entries(headers.raw()).flatMap(([name, all]) => [all].flat().map((one): [string, string] => [name, String(one)]));
+    return Object.entries(headers.raw()).flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, String(value)]));
   }
-  let found: [string, string][] = [];
-  if (typeof headers[Symbol.iterator] === "function") found = [...headers] as [string, string][];
-  else if (typeof headers.forEach === "function") headers.forEach((value: string, name: string) => found.push([name, value]));
-  else found = Object.entries(headers);
+  let all: [string, string][] = [];
+  if (typeof headers[Symbol.iterator] === "function") all = [...headers] as [string, string][];
+  else if (typeof headers.forEach === "function") headers.forEach((value: string, name: string) => all.push([name, value]));
+  else all = Object.entries(headers);
   const cookies: string[] = typeof headers.getSetCookie === "function" ? headers.getSetCookie() : [];
-  if (cookies.length === 0) return found;
-  return [...found.filter(([name]) => name.toLowerCase() !== "set-cookie"), ...cookies.map((one): [string, string] => ["set-cookie", one])];
+  if (cookies.length === 0) return all;
+  return [...all.filter(([name]) => name.toLowerCase() !== "set-cookie"), ...cookies.map((cookie): [string, string] => ["set-cookie", cookie])];
 }
 
-/** Give the body of a foreign Response in a form that the runtime takes: a stream as it is made, else its bytes. */
-async function content(given: any): Promise<BodyInit | null> {
-  const body = given.body;
+/** Return the body of a foreign Response in a form that the runtime accepts: a stream, or its bytes. */
+async function bodyOf(foreign: any): Promise<BodyInit | null> {
+  const body = foreign.body;
   if (body === null) return null;
   if (typeof body === "string" || body instanceof RealStream || body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob) {
     return body as BodyInit;
   }
   if (typeof body?.[Symbol.asyncIterator] === "function") return RealStream.from(bytes(body));
   if (typeof body?.getReader === "function") return RealStream.from(bytes(readAll(body.getReader())));
-  if (typeof given.arrayBuffer === "function") return new Uint8Array(await given.arrayBuffer());
-  if (typeof given.text === "function") return await given.text();
+  if (typeof foreign.arrayBuffer === "function") return new Uint8Array(await foreign.arrayBuffer());
+  if (typeof foreign.text === "function") return await foreign.text();
   if (body === undefined) return null;
   throw new TypeError("The handler returned a Response whose body cannot be read.");
 }
@@ -174,7 +174,7 @@ function listening(): void {
   write("listening");
 }
 
-function asked(args: unknown[]): { handler?: Handler; options: Options } {
+function parseArguments(args: unknown[]): { handler?: Handler; options: Options } {
   const [first, second] = args as [Options | Handler, Handler | undefined];
   if (typeof first === "function") return { handler: first, options: (second ?? {}) as Options };
   const options = first ?? {};
@@ -182,7 +182,7 @@ function asked(args: unknown[]): { handler?: Handler; options: Options } {
 }
 
 function serve(...args: unknown[]): Deno.HttpServer {
-  const { handler, options } = asked(args);
+  const { handler, options } = parseArguments(args);
   if (typeof handler !== "function") throw new TypeError("A handler function must be provided.");
   if (server) throw new Error("The function serves already: a function has one handler.");
 
@@ -190,21 +190,21 @@ function serve(...args: unknown[]): Deno.HttpServer {
     const id = request.headers.get("x-request-id") ?? "";
     return await current.run(id, async () => {
       try {
-        return await native(await handler!(published(request), info));
+        return await toNative(await handler!(withPublicUrl(request), info));
       } catch (error) {
         if (typeof options.onError === "function") {
           try {
-            return await native(await options.onError(error));
+            return await toNative(await options.onError(error));
           } catch (again) {
-            return failed(again);
+            return errorResponse(again);
           }
         }
-        return failed(error);
+        return errorResponse(error);
       }
     });
   }
 
-  server = realServe({ path: SOCKET, onListen: listening, onError: failed } as any, answer as any) as any;
+  server = realServe({ path: SOCKET, onListen: listening, onError: errorResponse } as any, answer as any) as any;
   options.onListen?.({ transport: "tcp", hostname: "0.0.0.0", port: 8000 });
   return server!;
 }
@@ -218,7 +218,7 @@ if (SERVES_NODE) {
     this.prependListener("request", (request: any) => current.enterWith(request.headers["x-request-id"] ?? ""));
     this.once("listening", listening);
     server = { shutdown: () => new Promise((done) => this.close(() => done(undefined))) } as any;
-    return realListen.call(this, { path: SOCKET }, args.find((each) => typeof each === "function"));
+    return realListen.call(this, { path: SOCKET }, args.find((argument) => typeof argument === "function"));
   } as any;
 }
 
@@ -228,37 +228,38 @@ addEventListener("load", async () => {
   if (typeof exported?.fetch === "function") serve((request, info) => exported.fetch(request, info));
   else if (typeof exported === "function") serve(exported);
   else if (!hasListened) {
-    tell("error", "The function serves nothing: call Deno.serve(handler), or export default { fetch }.");
+    log("error", "The function serves nothing: call Deno.serve(handler), or export default { fetch }.");
     Deno.exit(1);
   }
 });
 
-// What goes on behind an answer, and the end
+// Work after a response, and shutdown
 
 const awaited = new Set<Promise<unknown>>();
 
 scope.EdgeRuntime = {
   waitUntil<T>(promise: Promise<T>): Promise<T> {
-    const settled: Promise<unknown> = Promise.resolve(promise).catch((error) => tell("error", shown(error)))
+    const settled: Promise<unknown> = Promise.resolve(promise).catch((error) => log("error", inspected(error)))
       .finally(() => awaited.delete(settled));
     awaited.add(settled);
     return promise;
   },
 };
 
-// A thread of its own has no room in the address space of a process (confine.py): it would end the whole of it.
+// A worker thread does not fit into the address space limit of a process (sandbox/confinement.py): the whole process would crash.
 scope.Worker = class {
   constructor() {
     throw new Deno.errors.NotSupported("Web Workers are not available here: a function has as many processes as it takes.");
   }
 };
 
-// Nothing that a function stores in its process may outlive it, and no file can be written (readable.py): libraries find
-// these names missing, and use what they have for such places.
+// Nothing that a function stores may outlive its process, and it cannot write files (host/file_rules.py). Libraries check
+// whether these names exist and use their fallbacks.
 for (const name of ["caches", "localStorage"]) delete scope[name];
 
-// A proxy of SOCKS is connected to without a look at the address that its name stands for (Deno 2.9), so a name could stand
-// for what is closed. Proxies of HTTP are compared with `--deny-net`. Everything here is taken now: the function may replace it later.
+// Deno 2.9 connects to a SOCKS proxy without checking the address that its name resolves to, so a name could lead to a denied
+// address. HTTP proxies are checked against `--deny-net`; so only these are allowed. The function shares this realm and may replace
+// any global later, so everything that this check needs is read into constants now.
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
   .flatMap((name) => { const value = Deno.env.get(name); return value ? [{ __proto__: null, name, value } as any] : []; });
@@ -270,17 +271,17 @@ const hrefOf = Object.getOwnPropertyDescriptor(RealURL.prototype, "href")!.get!;
 const protocolOf = Object.getOwnPropertyDescriptor(RealURL.prototype, "protocol")!.get!;
 const { includes } = String.prototype;
 
-/** The address of a proxy, as its scheme was judged: nothing reads the options a second time. */
-function proxyAddress(given: unknown): string {
-  const text = `${given}`;
+/** Return the address of a proxy whose scheme was checked. The option is read once: a getter could return another value later. */
+function proxyAddress(option: unknown): string {
+  const text = `${option}`;
   const url = new RealURL(apply(includes, text, ["://"]) ? text : `http://${text}`);
   const protocol = apply(protocolOf, url, []);
   if (protocol !== "http:" && protocol !== "https:") throw new Deno.errors.NotSupported("A proxy of a function is a proxy of HTTP.");
   return apply(hrefOf, url, []);
 }
 
-/** Copy what options have, into one without a prototype: what they lack is not looked for elsewhere. */
-function picked(from: any, names: string[]): any {
+/** Copy options into an object without a prototype: missing ones must not be found on a changed Object.prototype. */
+function pick(from: any, names: string[]): any {
   const copy: any = { __proto__: null };
   for (let at = 0; at < names.length; at++) {
     const value = from?.[names[at]];
@@ -289,10 +290,10 @@ function picked(from: any, names: string[]): any {
   return copy;
 }
 
-function clientOptions(given: any): any {
-  const options = picked(given, ["caCerts", "proxy", "cert", "key", "http1", "http2", "poolMaxIdlePerHost", "poolIdleTimeout", "allowHost", "localAddress"]);
+function clientOptions(input: any): any {
+  const options = pick(input, ["caCerts", "proxy", "cert", "key", "http1", "http2", "poolMaxIdlePerHost", "poolIdleTimeout", "allowHost", "localAddress"]);
   if (options.proxy == null) return options;
-  const proxy = picked(options.proxy, ["transport", "url", "basicAuth", "hostname", "port"]);
+  const proxy = pick(options.proxy, ["transport", "url", "basicAuth", "hostname", "port"]);
   if (proxy.url !== undefined) proxy.url = proxyAddress(proxy.url);
   proxy.transport = `${proxy.transport ?? "http"}`;
   if (proxy.transport !== "http" && proxy.transport !== "https" && proxy.transport !== "tcp") {
@@ -302,7 +303,7 @@ function clientOptions(given: any): any {
   return options;
 }
 
-if (PROXIES.length) await realFetch("data:,"); // the client of `fetch` is made once, by the variables of this moment
+if (PROXIES.length) await realFetch("data:,"); // creates the client of `fetch` now, with the current variables
 Object.defineProperty(Deno, "createHttpClient", {
   configurable: false,
   enumerable: true,
@@ -327,27 +328,27 @@ scope.Supabase = {
 };
 
 addEventListener("unhandledrejection", (event) => {
-  if (!hasListened || event.defaultPrevented) return; // before that the runtime tells it, and the start has failed
+  if (!hasListened || event.defaultPrevented) return; // before that the runtime reports it, and the start has failed
   event.preventDefault();
-  tell("error", `Unhandled rejection: ${shown(event.reason)}`);
+  log("error", `Unhandled rejection: ${inspected(event.reason)}`);
 });
 addEventListener("error", (event) => {
   if (!hasListened || event.defaultPrevented) return;
   event.preventDefault();
-  tell("error", `Uncaught ${shown(event.error)}`);
+  log("error", `Uncaught ${inspected(event.error)}`);
 });
 
-let isTold = false, isEnding = false;
+let isAnnounced = false, isShuttingDown = false;
 
 function announce(reason: string): void {
-  if (isTold) return;
-  isTold = true;
+  if (isAnnounced) return;
+  isAnnounced = true;
   dispatchEvent(new CustomEvent("beforeunload", { cancelable: true, detail: { reason } }));
 }
 
-async function end(reason: string): Promise<void> {
-  if (isEnding) return;
-  isEnding = true;
+async function shutDown(reason: string): Promise<void> {
+  if (isShuttingDown) return;
+  isShuttingDown = true;
   announce(reason);
   await server?.shutdown();
   while (awaited.size) await Promise.allSettled([...awaited]);
@@ -355,5 +356,5 @@ async function end(reason: string): Promise<void> {
 }
 
 Deno.addSignalListener("SIGTERM", () => announce("early_drop"));
-Deno.addSignalListener("SIGUSR2", () => end("early_drop"));
-Deno.addSignalListener("SIGXCPU", () => end("cpu"));
+Deno.addSignalListener("SIGUSR2", () => shutDown("early_drop"));
+Deno.addSignalListener("SIGXCPU", () => shutDown("cpu"));

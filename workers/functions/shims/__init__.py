@@ -1,1 +1,1 @@
-"""Modules that stand in for those of Deno's standard library where only a registry of npm packages can be reached."""
+"""TypeScript replacements for modules of Deno's standard library, for machines that can reach only an npm registry."""

@@ -1,4 +1,4 @@
-// std/assert/mod.ts, as far as code outside tests uses it.
+// std/assert/mod.ts: the part that code outside of tests uses.
 import { isDeepStrictEqual } from "node:util";
 
 export class AssertionError extends Error {

@@ -1,4 +1,4 @@
-// std/async/mod.ts, as far as functions use it.
+// std/async/mod.ts: the part that functions use.
 export function delay(ms: number, options: { signal?: AbortSignal; persistent?: boolean } = {}): Promise<void> {
   const { signal, persistent = true } = options;
   if (signal?.aborted) return Promise.reject(signal.reason);
@@ -86,7 +86,7 @@ export async function* pooledMap<T, R>(limit: number, items: Iterable<T> | Async
   for await (const item of items) {
     if (running.length >= limit) yield await running.shift()!;
     const one = call(item);
-    one.catch(() => {}); // told when its turn comes
+    one.catch(() => {}); // no "unhandled rejection": the error is thrown when its turn comes
     running.push(one);
   }
   while (running.length) yield await running.shift()!;

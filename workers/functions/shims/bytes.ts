@@ -1,4 +1,4 @@
-// std/bytes/mod.ts, as far as functions use it.
+// std/bytes/mod.ts: the part that functions use.
 export function concat(...parts: (Uint8Array | Uint8Array[])[]): Uint8Array {
   const listed = parts.flat() as Uint8Array[];
   const whole = new Uint8Array(listed.reduce((size, part) => size + part.length, 0));

@@ -1,4 +1,4 @@
-// std/crypto/mod.ts: Web Crypto whose `digest` also knows the algorithms of node:crypto.
+// std/crypto/mod.ts: Web Crypto, with a `digest` that also supports the algorithms of node:crypto.
 import { createHash } from "node:crypto";
 import { timingSafeEqual } from "./crypto_timing_safe_equal.ts";
 

@@ -1,4 +1,4 @@
-// std/crypto/timing_safe_equal.ts: compare bytes in a time that does not tell where they differ.
+// std/crypto/timing_safe_equal.ts: compare bytes in constant time.
 import { timingSafeEqual as equal } from "node:crypto";
 
 const view = (data: any): Uint8Array =>

@@ -1,4 +1,4 @@
-// std/dotenv/mod.ts: the platform has read `.env` already, so there is nothing to load but what it set.
+// std/dotenv/mod.ts: the platform has already read `.env` into the environment, so `load` returns the environment.
 export function load(): Promise<Record<string, string>> {
   return Promise.resolve(Deno.env.toObject());
 }

@@ -1,4 +1,4 @@
-// std/dotenv/parse.ts: `NAME=value` lines, quotes and comments; `$NAME` stands for a name above it or of the environment.
+// std/dotenv/parse.ts: `NAME=value` lines, quotes and comments; `$NAME` is replaced by an earlier value or an environment variable.
 const LINE = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=[^\S\n]*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\n#]*?))[^\S\n]*(?:#[^\n]*)?$/gm;
 
 export function parse(text: string): Record<string, string> {

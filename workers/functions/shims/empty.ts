@@ -1,2 +1,2 @@
-// Stands in for modules that hold types alone.
+// Replaces modules that contain only types.
 export {};

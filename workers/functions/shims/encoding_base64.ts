@@ -1,4 +1,4 @@
-// std/encoding/base64.ts, under the names of both ages. Source: RFC 4648, section 4.
+// std/encoding/base64.ts, with the old and the new function names. Source: RFC 4648, section 4.
 import { bytes, Data } from "./encoding_bytes.ts";
 
 export const encodeBase64 = (data: Data): string => bytes(data).toString("base64");

@@ -1,4 +1,4 @@
-// std/encoding/base64url.ts, under the names of both ages. Source: RFC 4648, section 5.
+// std/encoding/base64url.ts, with the old and the new function names. Source: RFC 4648, section 5.
 import { Buffer, bytes, Data, plain } from "./encoding_bytes.ts";
 
 export const encodeBase64Url = (data: Data): string => bytes(data).toString("base64url");

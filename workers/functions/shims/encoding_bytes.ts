@@ -1,4 +1,4 @@
-// What the encodings share: text is taken as UTF-8.
+// Shared by the encodings: text is encoded as UTF-8.
 import { Buffer } from "node:buffer";
 
 export type Data = string | ArrayBuffer | Uint8Array;

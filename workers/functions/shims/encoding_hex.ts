@@ -1,4 +1,4 @@
-// std/encoding/hex.ts; `encode` and `decode` of the older age give bytes. Source: RFC 4648, section 8.
+// std/encoding/hex.ts; the old functions `encode` and `decode` return bytes. Source: RFC 4648, section 8.
 import { Buffer, bytes, Data, plain } from "./encoding_bytes.ts";
 
 export const encodeHex = (data: Data): string => bytes(data).toString("hex");

@@ -1,4 +1,4 @@
-// std/flags/mod.ts and std/cli/parse_args.ts by the package that they were made after.
+// std/flags/mod.ts and std/cli/parse_args.ts based on the npm package that they were modelled on.
 import minimist from "npm:minimist@1";
 
 export const parse = (args: string[], options: any = {}) =>

@@ -1,4 +1,4 @@
-// std/http/server.ts: `serve` of the time before Deno.serve. Address, port and hostname are the platform's business.
+// std/http/server.ts: the `serve` from before Deno.serve. Address, port and hostname are ignored: the platform chooses the socket.
 type Handler = (request: Request, info: any) => Response | Promise<Response>;
 type Init = { signal?: AbortSignal; onError?: (error: unknown) => Response | Promise<Response>; onListen?: (at: any) => void };
 

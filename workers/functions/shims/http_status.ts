@@ -1,4 +1,4 @@
-// std/http/status.ts: the codes of the Hypertext Transfer Protocol (status) code registry, under the names of both ages.
+// std/http/status.ts: the codes of the Hypertext Transfer Protocol (status) code registry, with the old and the new names.
 const TEXTS: [number, string][] = [
   [100, "Continue"], [101, "Switching Protocols"], [102, "Processing"], [103, "Early Hints"], [200, "OK"],
   [201, "Created"], [202, "Accepted"], [203, "Non-Authoritative Information"], [204, "No Content"],

@@ -1,4 +1,4 @@
-// std/log/mod.ts: loggers whose lines are those of the console.
+// std/log/mod.ts: loggers that write to the console.
 const LEVELS = { DEBUG: 10, INFO: 20, WARN: 30, ERROR: 40, CRITICAL: 50 };
 type Level = keyof typeof LEVELS;
 

@@ -1,4 +1,4 @@
-// std/media_types/mod.ts by the package that knows the same registry.
+// std/media_types/mod.ts based on the npm package with the same registry.
 import mime from "npm:mime-types@2";
 
 const known = (text: string | false): string | undefined => text || undefined;

@@ -1,4 +1,4 @@
-// Oak by its npm package, which is built for Node: its responses are made the runtime's own, and it listens by Deno.serve.
+// Oak from its npm package, which is built for Node: its responses are converted to the runtime's, and it listens with Deno.serve.
 import { Application as NodeApplication } from "npm:@oakserver/oak@14";
 
 export * from "npm:@oakserver/oak@14";

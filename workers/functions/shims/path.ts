@@ -1,4 +1,4 @@
-// std/path/mod.ts: node:path, and the names that only the standard library has.
+// std/path/mod.ts: node:path, plus the functions that only the standard library has.
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 

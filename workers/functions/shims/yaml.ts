@@ -1,2 +1,2 @@
-// std/yaml/mod.ts by the package of the same purpose.
+// std/yaml/mod.ts based on an npm package.
 export { parse, parseAllDocuments as parseAll, stringify } from "npm:yaml@2";

@@ -1,1 +1,1 @@
-"""Introspection: what a role sees as GraphQL types, and the answers to questions about them."""
+"""Introspection: the types of a role's schema, and the answers to `__schema` and `__type`."""

@@ -1,6 +1,6 @@
-"""What introspection keeps of one role's schema: its types, and the bytes of the answers clients ask for again and again.
+"""Introspection of one role's schema: its types, built at the first query, and a cache of answers as JSON.
 
-One `Introspector` lives as long as the `Schema` it was made for; types are made at the first question.
+An `Introspector` is cached as long as its `RoleSchema`.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,23 +13,23 @@ from graphql.language import FieldNode, FragmentDefinitionNode, OperationDefinit
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.answer import answer
 from workers.graphql.introspection.describe import describe
-from workers.graphql.introspection.types import Described
-from workers.graphql.model import Schema
+from workers.graphql.introspection.types import TypeSystem
+from workers.graphql.model import RoleSchema
 
-_KEPT = 4
-"""Answers kept; that of a schema of 300 tables has some megabytes."""
+_MOST_CACHED = 4
+"""Answers in the cache; the full answer for a schema of 300 tables has several megabytes."""
 
 
 class Introspector:
-    """Answers questions about one schema; `is_whole`: also about what introspection keeps back, for our own use."""
+    """Answers introspection queries on one schema. `is_whole`: also on what introspection hides, for internal use."""
 
-    def __init__(self, schema: Schema, *, is_whole: bool = False) -> None:
+    def __init__(self, schema: RoleSchema, *, is_whole: bool = False) -> None:
         self._schema, self._is_whole = schema, is_whole
         self._answers: dict[Hashable, bytes] = {}
 
     @cached_property
-    def described(self) -> Described:
-        """Give all types."""
+    def described(self) -> TypeSystem:
+        """Return all types of the schema."""
         return describe(self._schema, is_whole=self._is_whole)
 
     def answer(
@@ -38,17 +38,17 @@ class Introspector:
         fragments: Mapping[str, FragmentDefinitionNode],
         variables: Mapping[str, object],
     ) -> object:
-        """Give the value of a root field `__schema` or `__type`, asked by all nodes that share its response key.
+        """Return the value of a root field `__schema` or `__type`. `fields`: all nodes with its response key.
 
-        `variables` are the given ones over the defaults of the operation; those that are absent are no keys.
-        Raises: GraphQLFailure when the question is wrong, or introspection is switched off.
+        `variables` include the defaults of the operation; absent variables are not in it.
+        Raises: GraphQLFailure if the query is invalid, or introspection is switched off.
         """
         if not self._schema.has_introspection and not self._is_whole:
             raise GraphQLFailure(f'Unknown field "{fields[0].name.value}" on type Query')
         return answer(self.described, fields, fragments, variables)
 
-    def is_kept(self, key: Hashable) -> bool:
-        """Tell whether the answer to a question without variables is kept under a key."""
+    def is_cached(self, key: Hashable) -> bool:
+        """Return whether the answer with a key is cached."""
         return key in self._answers
 
     def answer_json(
@@ -58,22 +58,22 @@ class Introspector:
         variables: Mapping[str, object],
         key: Hashable = None,
     ) -> bytes:
-        """Give the same as JSON. `key`, where given, stands for all that is asked (document, operation, response key).
+        """Return the answer as JSON. `key` identifies the query: document, operation and response key.
 
-        An answer is kept under its key if it was asked without variables. Raises: as `answer`.
+        Answers to queries without variables are cached by their key. Raises: as `answer`.
         """
-        is_kept = key is not None and not variables
-        if is_kept and (known := self._answers.get(key)) is not None:
-            return known
+        is_storable = key is not None and not variables
+        if is_storable and (stored := self._answers.get(key)) is not None:
+            return stored
         text = orjson.dumps(self.answer(fields, fragments, variables))
-        if is_kept:
-            while len(self._answers) >= _KEPT:
+        if is_storable:
+            while len(self._answers) >= _MOST_CACHED:
                 del self._answers[next(iter(self._answers))]
             self._answers[key] = text
         return text
 
     def graphql_schema(self) -> GraphQLSchema:
-        """Give the schema as graphql-core has it, made of the answer to the standard question. Raises: as `answer`."""
+        """Return a graphql-core schema, built from the answer to the standard introspection query. Raises: as `answer`."""
         document = parse(get_introspection_query(), no_location=True)
         fragments = {
             node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
@@ -84,5 +84,5 @@ class Introspector:
         return build_client_schema({"__schema": value})  # type: ignore[typeddict-item]  # it is what it should be
 
     def sdl(self) -> str:
-        """Give the schema in the definition language. Raises: as `answer`."""
+        """Return the schema as SDL. Raises: as `answer`."""
         return print_schema(self.graphql_schema())

@@ -1,7 +1,7 @@
-"""Types of a GraphQL schema as plain records: what introspection answers from. Pure data.
+"""Types of a GraphQL schema as plain records, from which introspection is answered. Pure data.
 
-References to types hold names, so records never form circles; equal references are one object, to be told apart by
-identity. A schema of 300 tables has 40,000 records, which is why they are structs that the garbage collector passes by.
+References to types contain names, so records never form cycles. Equal references are one object and are compared by
+identity. A schema of 300 tables has 40,000 records, so they are structs that the garbage collector does not track.
 """
 
 from enum import StrEnum
@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-_KEPT = 20_000
-"""References kept; beyond that, equal ones may be two objects, which costs time and nothing else."""
+_MOST_CACHED = 20_000
+"""References in the cache. Beyond it, equal references may be two objects, which only costs time."""
 
 
-class Kind(StrEnum):
-    """Kinds of types, as `__TypeKind` spells them; those that are offered."""
+class TypeKind(StrEnum):
+    """The values of `__TypeKind` that we use."""
 
     SCALAR = "SCALAR"
     OBJECT = "OBJECT"
@@ -26,9 +26,9 @@ class Kind(StrEnum):
 
 
 class Wrapped(Struct, frozen=True, gc=False, eq=False):
-    """A list of values of a type, or a type without null. Made by `required` and `list_of` alone."""
+    """A reference to a list or a non-null type. Create it with `required` and `list_of` only, which cache it."""
 
-    kind: Kind
+    kind: TypeKind
     of: "TypeRef"
 
 
@@ -36,16 +36,16 @@ TypeRef = str | Wrapped
 """The name of a type, or a wrapper around a reference."""
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def required(of: TypeRef) -> Wrapped:
-    """Give the reference `of!`."""
-    return Wrapped(Kind.NON_NULL, of)
+    """Return the reference `of!`."""
+    return Wrapped(TypeKind.NON_NULL, of)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def list_of(of: TypeRef) -> Wrapped:
-    """Give the reference `[of]`."""
-    return Wrapped(Kind.LIST, of)
+    """Return the reference `[of]`."""
+    return Wrapped(TypeKind.LIST, of)
 
 
 class InputValue(Struct, frozen=True, gc=False):
@@ -57,7 +57,7 @@ class InputValue(Struct, frozen=True, gc=False):
     default: str | None = None
 
 
-class Field(Struct, frozen=True, gc=False):
+class FieldDefinition(Struct, frozen=True, gc=False):
     """A field of an object or interface."""
 
     name: str
@@ -73,16 +73,16 @@ class EnumValue(Struct, frozen=True, gc=False):
     description: str | None = None
 
 
-class Type(Struct, frozen=True, gc=False):
+class TypeDefinition(Struct, frozen=True, gc=False):
     """A named type. `members` are fields, input fields or enum values, by its kind."""
 
-    kind: Kind
+    kind: TypeKind
     name: str
     description: str | None = None
-    members: tuple[Field, ...] | tuple[InputValue, ...] | tuple[EnumValue, ...] = ()
+    members: tuple[FieldDefinition, ...] | tuple[InputValue, ...] | tuple[EnumValue, ...] = ()
     interfaces: tuple[str, ...] = ()
     possible: tuple[str, ...] = ()
-    """Of an interface: the objects that have it."""
+    """For an interface: the objects that implement it."""
 
 
 class Directive(Struct, frozen=True, gc=False):
@@ -94,14 +94,14 @@ class Directive(Struct, frozen=True, gc=False):
     args: tuple[InputValue, ...]
 
 
-class Described(Struct, frozen=True, gc=False):
-    """A whole schema: its types by name, sorted."""
+class TypeSystem(Struct, frozen=True, gc=False):
+    """All types of a schema, sorted by name."""
 
-    types: dict[str, Type]
+    types: dict[str, TypeDefinition]
     query: str
     mutation: str | None
-    """None: there is nothing to change."""
+    """Name of the mutation type; None if the role cannot write anything."""
     directives: tuple[Directive, ...]
     description: str
     size: int = 0
-    """How many types, members of types, and arguments of members there are."""
+    """Number of types, members of types, and arguments of members."""

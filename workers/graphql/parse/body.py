@@ -1,6 +1,6 @@
-"""What a request asks for: document, variables and the name of an operation, from a body or a query string. Pure.
+"""Parse a request: document, variables and the name of an operation, from a body or a query string. Pure.
 
-Source: reference page "graphql", section 1; the query string is ours, as GraphQL over HTTP has it.
+Source: docs/reference/graphql.md, section 1. GET is our addition and follows the specification "GraphQL over HTTP".
 """
 
 from typing import Any
@@ -9,21 +9,21 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from workers.graphql.errors import BadRequest, GraphQLFailure
+from workers.graphql.errors import GraphQLFailure, MalformedRequest
 
 Variables = dict[str, object]
 
 _MOST_PARAMETERS = 20
 
 
-class Asked(Struct, frozen=True):
-    """A request: at least one of `query` and `hash` is there."""
+class GraphQLRequest(Struct, frozen=True):
+    """A GraphQL request. At least one of `query` and `hash` is present."""
 
     query: str | None
     variables: Variables
     operation: str | None = None
     hash: str | None = None
-    """SHA-256 of the document, for clients that send the hash first."""
+    """SHA-256 of the document (automatic persisted queries)."""
 
 
 class _Body(Struct):
@@ -37,24 +37,24 @@ _decode_body = msgspec.json.Decoder(_Body).decode
 _decode = msgspec.json.Decoder().decode
 
 
-def asked_in_body(data: bytes) -> Asked:
-    """Read the body of a POST.
+def parse_body(data: bytes) -> GraphQLRequest:
+    """Parse the body of a POST.
 
-    Raises: BadRequest for what is no object with a text `query`; GraphQLFailure for variables that are no object.
+    Raises: MalformedRequest if it is not an object with a text `query`; GraphQLFailure if `variables` is not an object.
     """
     try:
         body = _decode_body(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise BadRequest("The body must be a JSON object") from None
+        raise MalformedRequest("The body must be a JSON object") from None
     except RecursionError:
-        raise BadRequest("The body is nested too deeply") from None
-    return _asked(body)
+        raise MalformedRequest("The body is nested too deeply") from None
+    return _request_from(body)
 
 
-def asked_in_url(query: str) -> Asked:
-    """Read the query string of a GET: `query`, `variables`, `operationName`, `extensions`. Raises: as `asked_in_body`."""
+def parse_query_string(query: str) -> GraphQLRequest:
+    """Parse the query string of a GET: `query`, `variables`, `operationName`, `extensions`. Raises: as `parse_body`."""
     try:
-        found = parse_qs(
+        parameters = parse_qs(
             query,
             keep_blank_values=True,
             errors="strict",
@@ -62,44 +62,44 @@ def asked_in_url(query: str) -> Asked:
             strict_parsing=False,
         )
     except (ValueError, UnicodeDecodeError):
-        raise BadRequest("The query string cannot be read") from None
-    first = {name: values[0] for name, values in found.items()}
-    return _asked(
+        raise MalformedRequest("The query string cannot be read") from None
+    first_values = {name: values[0] for name, values in parameters.items()}
+    return _request_from(
         _Body(
-            query=first.get("query"),
-            variables=_json(first, "variables"),
-            operation=first.get("operationName") or None,
-            extensions=_json(first, "extensions"),
+            query=first_values.get("query"),
+            variables=_json(first_values, "variables"),
+            operation=first_values.get("operationName") or None,
+            extensions=_json(first_values, "extensions"),
         )
     )
 
 
-def _json(found: dict[str, str], name: str) -> object:
-    text = found.get(name)
+def _json(parameters: dict[str, str], name: str) -> object:
+    text = parameters.get(name)
     if not text:
         return None
     try:
         return _decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        raise BadRequest(f"{name} must be JSON") from None
+        raise MalformedRequest(f"{name} must be JSON") from None
 
 
-def _asked(body: _Body) -> Asked:
+def _request_from(body: _Body) -> GraphQLRequest:
     sha256 = _hash(body.extensions)
     if not isinstance(body.query, str) and (body.query is not None or sha256 is None):
-        raise BadRequest("The body must have a text `query`")
+        raise MalformedRequest("The body must have a text `query`")
     if body.operation is not None and not isinstance(body.operation, str):
-        raise BadRequest("operationName must be a text")
+        raise MalformedRequest("operationName must be a text")
     variables = body.variables
     if variables is None:
         variables = {}
     if not isinstance(variables, dict):
         raise GraphQLFailure("variables must be an object")
-    return Asked(body.query, variables, body.operation or None, sha256)
+    return GraphQLRequest(body.query, variables, body.operation or None, sha256)
 
 
 def _hash(extensions: object | UnsetType) -> str | None:
-    """Give the hash of the persisted-query protocol; everything else in `extensions` is for others."""
+    """Return the hash in `extensions.persistedQuery`; other extensions are ignored."""
     if not isinstance(extensions, dict):
         return None
     persisted = extensions.get("persistedQuery")

@@ -1,7 +1,9 @@
-"""A document: its text parsed, and what can be said against it without a schema. Pure.
+"""Parse a document and check what can be checked without a schema. Pure.
 
-In: text and limits. Out: a `Document`, from which `operation_of` chooses. graphql-core parses; its validation is not run
-(reference page "graphql", section 11): what is reached is checked by the plan step, root field by root field.
+In: text and limits. Out: a `Document`; `choose_operation` returns the operation to run. graphql-core parses. Its
+validation is not run (docs/reference/graphql.md, section 11): the plan step checks the fields that it reaches, one root
+field at a time, so that an error in one does not fail the others.
+The parser is recursive, so bracket depth and length are checked before it runs.
 """
 
 from collections.abc import Iterator
@@ -18,57 +20,58 @@ from graphql.language import (
     VariableNode,
 )
 
-from workers.graphql.errors import GraphQLFailure, TooMuch
-from workers.graphql.parse.amount import check_amount
-from workers.graphql.parse.limits import Limits
-from workers.graphql.parse.nesting import nesting
+from workers.graphql.errors import GraphQLFailure, QueryTooComplex
+from workers.graphql.parse.complexity import bracket_depth, check_complexity
+from workers.graphql.parse.limits import OperationLimits
 
 _TOO_MANY_TOKENS = "Syntax Error: Document contains more than"
-"""How the parser says that its bound on tokens is passed."""
+"""Beginning of the parser's message when the limit on tokens is exceeded."""
 _DEEPEST_CHAIN = 50
 _MOST_NESTED = 120
-"""Brackets inside brackets; the parser takes several calls for each."""
+"""Depth of nested brackets; the parser makes several recursive calls for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Operations and fragments of one text."""
+    """The operations and fragments of a document."""
 
     operations: tuple[OperationDefinitionNode, ...]
     fragments: dict[str, FragmentDefinitionNode]
     variables: tuple[str, ...]
     """Names of the variables that are used anywhere."""
     fields: int = 0
-    """Of the largest operation; those of a fragment count wherever it is spread."""
+    """Number of fields of the largest operation; the fields of a fragment count wherever it is spread."""
 
 
-def parse_document(text: str, limits: Limits) -> Document:
-    """Parse a document and check it for itself.
+def parse_document(text: str, limits: OperationLimits) -> Document:
+    """Parse a document and check it without a schema.
 
-    Raises: GraphQLFailure for one that is too large, does not parse, or whose fragments run in circles.
+    Raises: GraphQLFailure if it is too large, does not parse, or its fragments form a cycle.
     """
     if len(text) > limits.document or len(text.encode(errors="replace")) > limits.document:
-        raise TooMuch(f"The document is longer than {limits.document} bytes", "max_document")
-    if nesting(text) > _MOST_NESTED:
-        raise TooMuch("The document is nested too deeply")
+        raise QueryTooComplex(f"The document is longer than {limits.document} bytes", "max_document")
+    if bracket_depth(text) > _MOST_NESTED:
+        raise QueryTooComplex("The document is nested too deeply")
     try:
         node = parse(text, no_location=True, max_tokens=limits.tokens)
     except GraphQLSyntaxError as error:
         if error.message.startswith(_TOO_MANY_TOKENS):
-            raise TooMuch(
+            raise QueryTooComplex(
                 f"The document has more than {limits.tokens} words and signs", "max_tokens"
             ) from None
         raise GraphQLFailure(error.message) from None
     fragments = _fragments(node)
     _check_fragments(fragments)
-    operations = tuple(each for each in node.definitions if isinstance(each, OperationDefinitionNode))
+    operations = tuple(
+        definition for definition in node.definitions if isinstance(definition, OperationDefinitionNode)
+    )
     _check_operations(operations)
-    fields = max((check_amount(operation, fragments, limits) for operation in operations), default=0)
+    fields = max((check_complexity(operation, fragments, limits) for operation in operations), default=0)
     return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))), fields)
 
 
-def operation_of(document: Document, name: str | None) -> OperationDefinitionNode:
-    """Choose the operation to run. Raises: GraphQLFailure."""
+def choose_operation(document: Document, name: str | None) -> OperationDefinitionNode:
+    """Return the operation with a name, or the only one. Raises: GraphQLFailure."""
     operations = document.operations
     if name is None and len(operations) == 1:
         return operations[0]
@@ -81,18 +84,18 @@ def operation_of(document: Document, name: str | None) -> OperationDefinitionNod
 
 
 def is_mutation(operation: OperationDefinitionNode) -> bool:
-    """Tell a mutation from a query. Raises: GraphQLFailure for a subscription."""
+    """Return whether an operation is a mutation (else a query). Raises: GraphQLFailure for a subscription."""
     if operation.operation is OperationType.SUBSCRIPTION:
         raise GraphQLFailure("Subscriptions are not supported")
     return operation.operation is OperationType.MUTATION
 
 
 def _fragments(node: DocumentNode) -> dict[str, FragmentDefinitionNode]:
-    found: dict[str, FragmentDefinitionNode] = {}
-    for each in node.definitions:
-        if isinstance(each, FragmentDefinitionNode):
-            found.setdefault(each.name.value, each)
-    return found
+    fragments: dict[str, FragmentDefinitionNode] = {}
+    for definition in node.definitions:
+        if isinstance(definition, FragmentDefinitionNode):
+            fragments.setdefault(definition.name.value, definition)
+    return fragments
 
 
 def _check_operations(operations: tuple[OperationDefinitionNode, ...]) -> None:
@@ -104,7 +107,7 @@ def _check_operations(operations: tuple[OperationDefinitionNode, ...]) -> None:
 
 
 def _check_fragments(fragments: dict[str, FragmentDefinitionNode]) -> None:
-    """Follow each fragment through those it spreads, used or not."""
+    """Check each fragment, used or not, for cycles and for chains of more than `_DEEPEST_CHAIN` fragments."""
     spreads = {name: tuple(dict.fromkeys(_spreads(node.selection_set))) for name, node in fragments.items()}
     heights: dict[str, int] = {}
     for name in fragments:
@@ -114,13 +117,13 @@ def _check_fragments(fragments: dict[str, FragmentDefinitionNode]) -> None:
 def _height(
     name: str, spreads: dict[str, tuple[str, ...]], heights: dict[str, int], above: tuple[str, ...]
 ) -> int:
-    """Give how many fragments lie below one, itself included."""
+    """Return the length of the longest chain of spreads that starts at a fragment, itself included."""
     if name in above:
         raise GraphQLFailure("Found a cycle between fragments")
     if len(above) >= _DEEPEST_CHAIN:
         raise GraphQLFailure(f"Fragment cycle depth is greater than {_DEEPEST_CHAIN}")
     if name not in heights:
-        below = (_height(each, spreads, heights, (*above, name)) for each in spreads.get(name, ()))
+        below = (_height(spread, spreads, heights, (*above, name)) for spread in spreads.get(name, ()))
         heights[name] = 1 + max(below, default=0)
     if len(above) + heights[name] > _DEEPEST_CHAIN:
         raise GraphQLFailure(f"Fragment cycle depth is greater than {_DEEPEST_CHAIN}")
@@ -136,13 +139,13 @@ def _spreads(selection_set: SelectionSetNode) -> Iterator[str]:
 
 
 def _variables(node: object) -> Iterator[str]:
-    """Walk through all nodes for the variables that are used."""
-    waiting: list[object] = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, VariableNode):
-            yield one.name.value
-        elif isinstance(one, Node):
-            waiting.extend(getattr(one, key) for key in one.keys)
-        elif isinstance(one, tuple | list):
-            waiting.extend(one)
+    """Yield the name of each variable that is used in any node."""
+    pending: list[object] = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, VariableNode):
+            yield item.name.value
+        elif isinstance(item, Node):
+            pending.extend(getattr(item, key) for key in item.keys)
+        elif isinstance(item, tuple | list):
+            pending.extend(item)

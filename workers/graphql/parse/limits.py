@@ -1,4 +1,4 @@
-"""How much one request may ask for. Pure."""
+"""Limits of one operation. Pure."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ from schemas.settings.graphql import Graphql
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of documents and plans; what lies beyond is refused before any work is done."""
+class OperationLimits:
+    """Limits of documents and plans. A request beyond them is rejected before the database is used."""
 
     document: int = 256 * 1024
     """Bytes of a document."""
@@ -16,14 +16,14 @@ class Limits:
     """Fields inside fields."""
     root_fields: int = 50
     fields: int = 2000
-    """All fields of an operation, those of fragments counted wherever they are spread."""
+    """All fields of an operation; the fields of a fragment count wherever it is spread."""
     cost: int = 0
-    """Rows an operation may ask for, pages multiplied by the pages inside them; 0 is no limit."""
+    """Rows an operation may request, pages multiplied by the pages inside them; 0 switches the limit off."""
 
 
-def limits_of(settings: Graphql) -> Limits:
-    """Give the limits that the settings name."""
-    return Limits(
+def limits_from(settings: Graphql) -> OperationLimits:
+    """Return the limits of the settings."""
+    return OperationLimits(
         document=settings.max_document,
         tokens=settings.max_tokens,
         depth=settings.max_depth,

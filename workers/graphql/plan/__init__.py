@@ -1,1 +1,1 @@
-"""Step two: an operation held against a role's schema becomes a plan, a tree of data per root field."""
+"""Step two: plan an operation by the schema of a role. The plan is a tree of data for each root field."""

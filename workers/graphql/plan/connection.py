@@ -1,6 +1,6 @@
-"""Connections: pages of rows with their arguments, edges, page info, counts and aggregates. Pure.
+"""Plan connections: pages of rows with their arguments, edges, page info, counts and aggregates. Pure.
 
-Source: reference page "graphql", section 8.
+Source: docs/reference/graphql.md, section 8.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,118 +11,124 @@ from graphql.language import SelectionSetNode
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Entity
 from workers.graphql.plan.aggregates import aggregate_fields
-from workers.graphql.plan.filters import condition_of
+from workers.graphql.plan.filters import plan_filter
 from workers.graphql.plan.groups import plan_groups
-from workers.graphql.plan.inputs import NOTHING, Given
-from workers.graphql.plan.paging import ARGUMENTS, page_of
-from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, select
+from workers.graphql.plan.inputs import ABSENT_ARGUMENT, ArgumentValue
+from workers.graphql.plan.paging import ARGUMENTS, plan_page
+from workers.graphql.plan.selection import TYPE_NAME, PlanContext, SelectedField, arguments, select
 from workers.graphql.plan.tree import (
     Aggregate,
-    Connection,
-    Cursor,
-    Edges,
-    Field,
-    Fields,
-    PageFact,
+    ConnectionPlan,
+    EdgeCursor,
+    EdgeList,
+    EdgeNode,
+    FieldPlan,
+    FieldPlans,
     PageInfo,
-    RowOfEdge,
-    Source,
+    PageInfoField,
+    RowSource,
     TotalCount,
     TypeName,
 )
 
-_PAGE_FACTS = {fact.value: fact for fact in PageFact}
+_PAGE_INFO_FIELDS = {field.value: field for field in PageInfoField}
 
 
 class PlanRow(Protocol):
-    """Plans the fields of a row: connections and rows lie inside one another."""
+    """Type of `rows.row_fields`, which is passed as an argument because rows and connections contain one another."""
 
-    def __call__(self, planning: Planning, sets: Iterable[SelectionSetNode], entity: Entity) -> Fields: ...
+    def __call__(
+        self, planning: PlanContext, sets: Iterable[SelectionSetNode], entity: Entity
+    ) -> FieldPlans: ...
 
 
 def plan_connection(
-    planning: Planning,
-    selected: Selected,
+    planning: PlanContext,
+    selected: SelectedField,
     entity: Entity,
-    source: Source,
+    source: RowSource,
     plan_row: PlanRow,
-    given: Mapping[str, Given] | None = None,
-) -> Connection:
-    """Plan a connection of an entity. `given`: its arguments, when they were read with others. Raises: GraphQLFailure."""
-    if given is None:
-        given = arguments(planning, selected.node, ARGUMENTS)
-    page = page_of(planning, entity, given)
-    around = planning.rows
-    planning.spend(page.expected)
-    planning.rows = around * max(1, page.expected)
-    connection = Connection(
+    values: Mapping[str, ArgumentValue] | None = None,
+) -> ConnectionPlan:
+    """Plan a connection of an entity. `values`: its arguments, if the caller has read them already. Raises: GraphQLFailure."""
+    if values is None:
+        values = arguments(planning, selected.node, ARGUMENTS)
+    page = plan_page(planning, entity, values)
+    outer_rows = planning.rows
+    planning.add_cost(page.expected)
+    planning.rows = outer_rows * max(1, page.expected)
+    connection = ConnectionPlan(
         source=source,
         primary_key=tuple(column.sql for column in entity.key_columns),
         order=page.order,
         limit=page.limit,
-        condition=condition_of(planning, entity, given.get("filter", NOTHING)),
+        condition=plan_filter(planning, entity, values.get("filter", ABSENT_ARGUMENT)),
         offset=page.offset,
         cursor=page.cursor,
         is_backward=page.is_backward,
-        reach=page.reach,
-        fields=_fields(planning, selected, entity, plan_row),
+        row_bound=page.row_bound,
+        fields=_plan_fields(planning, selected, entity, plan_row),
     )
-    planning.rows = around
+    planning.rows = outer_rows
     return connection
 
 
-def _fields(planning: Planning, selected: Selected, entity: Entity, plan_row: PlanRow) -> Fields:
+def _plan_fields(
+    planning: PlanContext, selected: SelectedField, entity: Entity, plan_row: PlanRow
+) -> FieldPlans:
     type_name = f"{entity.name}Connection"
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, type_name):
-        if one.name != "groups":
-            arguments(planning, one.node, ())
-        match one.name:
+    plans: list[tuple[str, FieldPlan]] = []
+    for child in select(planning, selected.sets, type_name):
+        if child.name != "groups":
+            arguments(planning, child.node, ())
+        match child.name:
             case "edges":
-                field: Field = Edges(_edge_fields(planning, one, entity, plan_row))
+                plan: FieldPlan = EdgeList(_plan_edge_fields(planning, child, entity, plan_row))
             case "pageInfo":
-                field = PageInfo(_page_facts(planning, one))
+                plan = PageInfo(_plan_page_info(planning, child))
             case "totalCount" if entity.has_total_count:
-                field = TotalCount()
+                plan = TotalCount()
             case "aggregate":
                 if not entity.has_aggregate:
                     raise GraphQLFailure("enable the aggregate directive to use aggregates")
-                field = Aggregate(aggregate_fields(planning, one, entity))
+                plan = Aggregate(aggregate_fields(planning, child, entity))
             case "groups":
                 if not entity.has_aggregate:
                     raise GraphQLFailure("enable the aggregate directive to use aggregates")
-                field = plan_groups(planning, one, entity)
+                plan = plan_groups(planning, child, entity)
             case name if name == TYPE_NAME:
-                field = TypeName(type_name)
+                plan = TypeName(type_name)
             case _:
                 raise GraphQLFailure("unknown field in connection")
-        found.append((one.key, field))
-    return tuple(found)
+        plans.append((child.key, plan))
+    return tuple(plans)
 
 
-def _edge_fields(planning: Planning, selected: Selected, entity: Entity, plan_row: PlanRow) -> Fields:
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, f"{entity.name}Edge"):
-        arguments(planning, one.node, ())
-        match one.name:
+def _plan_edge_fields(
+    planning: PlanContext, selected: SelectedField, entity: Entity, plan_row: PlanRow
+) -> FieldPlans:
+    plans: list[tuple[str, FieldPlan]] = []
+    for child in select(planning, selected.sets, f"{entity.name}Edge"):
+        arguments(planning, child.node, ())
+        match child.name:
             case "cursor":
-                field: Field = Cursor()
+                plan: FieldPlan = EdgeCursor()
             case "node":
-                field = RowOfEdge(plan_row(planning, one.sets, entity))
+                plan = EdgeNode(plan_row(planning, child.sets, entity))
             case name if name == TYPE_NAME:
-                field = TypeName(f"{entity.name}Edge")
+                plan = TypeName(f"{entity.name}Edge")
             case _:
                 raise GraphQLFailure("unknown field in edge")
-        found.append((one.key, field))
-    return tuple(found)
+        plans.append((child.key, plan))
+    return tuple(plans)
 
 
-def _page_facts(planning: Planning, selected: Selected) -> Fields:
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, "PageInfo"):
-        arguments(planning, one.node, ())
-        field = TypeName("PageInfo") if one.name == TYPE_NAME else _PAGE_FACTS.get(one.name)
-        if field is None:
+def _plan_page_info(planning: PlanContext, selected: SelectedField) -> FieldPlans:
+    plans: list[tuple[str, FieldPlan]] = []
+    for child in select(planning, selected.sets, "PageInfo"):
+        arguments(planning, child.node, ())
+        plan = TypeName("PageInfo") if child.name == TYPE_NAME else _PAGE_INFO_FIELDS.get(child.name)
+        if plan is None:
             raise GraphQLFailure("unknown field in pageInfo")
-        found.append((one.key, field))
-    return tuple(found)
+        plans.append((child.key, plan))
+    return tuple(plans)

@@ -1,20 +1,30 @@
-"""`filter`: conditions on the rows of an entity. Pure.
+"""Plan `filter`: conditions on the rows of an entity. Pure.
 
-Source: reference page "graphql", section 9. Absent values drop their operator, null ones are literals; several operators
-and columns hold together.
+An operator with an absent value is dropped; one with null compares with null. Several columns and several operators are
+combined with `and`. Source: docs/reference/graphql.md, section 9.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.model import Column, Entity, Relation
-from workers.graphql.plan.ids import key_condition, table_of
-from workers.graphql.plan.inputs import Given, Kind, Word
-from workers.graphql.plan.related import check_distance, join_of, way_of
-from workers.graphql.plan.selection import Planning
-from workers.graphql.plan.tree import All, Any, Compare, Condition, Exists, IsNull, Not, Operand, Untrue
-from workers.graphql.plan.values import array_operand, extra_keys, invalid, operand, operand_list
+from workers.graphql.model import Entity, EntityColumn, RelationField
+from workers.graphql.plan.conditions import (
+    ColumnComparison,
+    Condition,
+    Conjunction,
+    Disjunction,
+    Negation,
+    NotTrue,
+    NullTest,
+    Operand,
+    RelatedRowExists,
+)
+from workers.graphql.plan.ids import id_table, key_condition
+from workers.graphql.plan.inputs import ArgumentValue, EnumLiteral, InputKind
+from workers.graphql.plan.related import check_distance, find_relation, related_rows
+from workers.graphql.plan.selection import PlanContext
+from workers.graphql.plan.values import array_operand, extra_keys, invalid_input, operand, operand_list
 
 _COMPARISONS = {"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _TEXTS = {"startsWith": "^@", "like": "~~", "ilike": "~~*", "regex": "~", "iregex": "~*"}
@@ -28,175 +38,194 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     "Boolean": ("eq", "is"),
     "Opaque": ("eq", "is"),
 }
-"""Operators by scalar; an enum has those of UUID."""
+"""Operators by scalar. Enums have the operators of UUID."""
 _ONE_BYTE = '"char"'
 LIST_OPERATORS = (*_ARRAYS, "is")
 _LOGIC = ("and", "or", "not")
 QUANTIFIERS = ("some", "none", "every")
-"""How many of several related rows meet a filter."""
+"""Quantifiers of a filter on a to-many relation."""
 
 
-def condition_of(planning: Planning, entity: Entity, given: Given) -> Condition | None:
-    """Give the condition of a filter; None for one that lets every row pass. Raises: GraphQLFailure."""
-    if given.is_nothing:
+def plan_filter(planning: PlanContext, entity: Entity, value: ArgumentValue) -> Condition | None:
+    """Return the condition of a filter; None for a filter that every row passes. Raises: GraphQLFailure."""
+    if value.is_missing:
         return None
-    return _of_object(planning, entity, given, 0)
+    return _object_condition(planning, entity, value, 0)
 
 
-def _of_object(planning: Planning, entity: Entity, given: Given, distance: int) -> Condition | None:
+def _object_condition(
+    planning: PlanContext, entity: Entity, value: ArgumentValue, distance: int
+) -> Condition | None:
     type_name = f"{entity.name}Filter"
-    if given.kind is not Kind.OBJECT:
-        raise invalid(type_name)
-    entries = given.entries()
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(type_name)
+    entries = value.entries()
     parts: list[Condition] = []
-    extra: list[str] = []
-    for name, value in entries.items():
+    unknown: list[str] = []
+    for name, entry in entries.items():
         column = entity.columns.get(name)
         if column is not None and column.is_selectable and column.type.filter_type is not None:
-            parts += of_column(planning, column, value)
+            parts += column_conditions(planning, column, entry)
         elif name == "nodeId" and entity.has_node_id:
-            parts += _of_node_id(planning, entity, value)
+            parts += _node_id_conditions(planning, entity, entry)
         elif name in _LOGIC:
-            parts += _logic(planning, entity, name, value, distance)
-        elif (way := way_of(planning.schema, entity, name)) is not None:
-            parts += _of_relation(planning, *way, value, distance + 1)
+            parts += _logical_conditions(planning, entity, name, entry, distance)
+        elif (related := find_relation(planning.schema, entity, name)) is not None:
+            parts += _relation_conditions(planning, *related, entry, distance + 1)
         else:
-            extra.append(name)
-    if extra:
-        raise extra_keys(type_name, extra)
-    return together(parts)
+            unknown.append(name)
+    if unknown:
+        raise extra_keys(type_name, unknown)
+    return conjunction(parts)
 
 
-def _logic(planning: Planning, entity: Entity, name: str, given: Given, distance: int) -> Iterable[Condition]:
-    if given.is_nothing:
+def _logical_conditions(
+    planning: PlanContext, entity: Entity, name: str, value: ArgumentValue, distance: int
+) -> Iterable[Condition]:
+    if value.is_missing:
         return
     if name == "not":
-        inner = _of_object(planning, entity, given, distance)
+        inner = _object_condition(planning, entity, value, distance)
         if inner is not None:
-            yield Not(inner)
+            yield Negation(inner)
         return
     inner_parts = [
         part
-        for one in given.as_list()
-        if not one.is_nothing and (part := _of_object(planning, entity, one, distance)) is not None
+        for element in value.as_list()
+        if not element.is_missing
+        and (part := _object_condition(planning, entity, element, distance)) is not None
     ]
     if inner_parts:
-        yield (All if name == "and" else Any)(tuple(inner_parts)) if len(inner_parts) > 1 else inner_parts[0]
+        yield (
+            (Conjunction if name == "and" else Disjunction)(tuple(inner_parts))
+            if len(inner_parts) > 1
+            else inner_parts[0]
+        )
 
 
-def _of_relation(
-    planning: Planning, relation: Relation, target: Entity, given: Given, distance: int
+def _relation_conditions(
+    planning: PlanContext, relation: RelationField, target: Entity, value: ArgumentValue, distance: int
 ) -> Iterable[Condition]:
-    """Give what must hold of related rows: of the one there is, or of some, none or every one of them."""
+    """Yield the conditions on related rows: on the one row, or on some, none or every one of several.
+
+    `every` is `not exists (a related row for which the filter is not true)`. `is not true` includes unknown, so a row for
+    which the filter is unknown makes `every` false.
+    """
     check_distance(distance)
-    if given.is_nothing:
+    if value.is_missing:
         return
-    join = join_of(relation)
+    join = related_rows(relation)
     if not relation.is_many:
-        inner = _of_object(planning, target, given, distance)
+        inner = _object_condition(planning, target, value, distance)
         if inner is not None:
-            yield Exists(join, inner)
+            yield RelatedRowExists(join, inner)
         return
     type_name = f"{target.name}ManyFilter"
-    if given.kind is not Kind.OBJECT:
-        raise invalid(type_name)
-    entries = given.entries()
-    extra = [name for name in entries if name not in QUANTIFIERS]
-    if extra:
-        raise extra_keys(type_name, extra)
-    for name, value in entries.items():
-        if value.is_nothing:
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(type_name)
+    entries = value.entries()
+    unknown = [name for name in entries if name not in QUANTIFIERS]
+    if unknown:
+        raise extra_keys(type_name, unknown)
+    for name, entry in entries.items():
+        if entry.is_missing:
             continue
-        inner = _of_object(planning, target, value, distance)
+        inner = _object_condition(planning, target, entry, distance)
         if name == "some":
-            yield Exists(join, inner)
+            yield RelatedRowExists(join, inner)
         elif name == "none":
-            yield Not(Exists(join, inner))
+            yield Negation(RelatedRowExists(join, inner))
         elif inner is not None:
-            yield Not(Exists(join, Untrue(inner)))
+            yield Negation(RelatedRowExists(join, NotTrue(inner)))
 
 
-def of_column(planning: Planning, column: Column, given: Given) -> Iterable[Condition]:
-    """Give the conditions of a filter on one column, operator by operator. Raises: GraphQLFailure."""
-    if given.is_nothing:
+def column_conditions(
+    planning: PlanContext, column: EntityColumn, value: ArgumentValue
+) -> Iterable[Condition]:
+    """Yield the conditions of a filter on one column, one for each operator. Raises: GraphQLFailure."""
+    if value.is_missing:
         return
-    if given.kind is not Kind.OBJECT:
-        raise invalid(column.type.filter_type or "")
-    entries = given.entries()
-    known = operators_of(column)
-    extra = [name for name in entries if name not in known]
-    if extra:
-        raise extra_keys(column.type.filter_type or "", extra)
-    for name, value in entries.items():
-        if value.kind is not Kind.ABSENT:
-            yield _of_operator(planning, column, name, value)
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(column.type.filter_type or "")
+    entries = value.entries()
+    operators = column_operators(column)
+    unknown = [name for name in entries if name not in operators]
+    if unknown:
+        raise extra_keys(column.type.filter_type or "", unknown)
+    for name, entry in entries.items():
+        if entry.kind is not InputKind.ABSENT:
+            yield _operator_condition(planning, column, name, entry)
 
 
-def operators_of(column: Column) -> tuple[str, ...]:
-    """Give the operators that a filter on a column has."""
+def column_operators(column: EntityColumn) -> tuple[str, ...]:
+    """Return the operators of filters on a column."""
     if column.type.is_list:
         return LIST_OPERATORS
     return OPERATORS["UUID"] if column.type.enum is not None else OPERATORS[column.type.scalar]
 
 
-def _of_operator(planning: Planning, column: Column, name: str, given: Given) -> Condition:
+def _operator_condition(
+    planning: PlanContext, column: EntityColumn, name: str, value: ArgumentValue
+) -> Condition:
     if name == "is":
-        return IsNull(column.sql, _is_null(given))
+        return NullTest(column.sql, _is_null(value))
     inputs, type_ = planning.inputs, column.type
     if type_.is_list:
-        return Compare(column.sql, _ARRAYS[name], array_operand(inputs, given, type_))
+        return ColumnComparison(column.sql, _ARRAYS[name], array_operand(inputs, value, type_))
     if name == "in":
-        return Compare(column.sql, "=", operand_list(inputs, given, type_), is_any=True)
+        return ColumnComparison(column.sql, "=", operand_list(inputs, value, type_), is_any=True)
     if name in _TEXTS:
-        return Compare(column.sql, _TEXTS[name], single_operand(planning, given, _patterned(column)))
-    return Compare(column.sql, _COMPARISONS[name], single_operand(planning, given, column))
+        return ColumnComparison(
+            column.sql, _TEXTS[name], single_operand(planning, value, _pattern_column(column))
+        )
+    return ColumnComparison(column.sql, _COMPARISONS[name], single_operand(planning, value, column))
 
 
-def _patterned(column: Column) -> Column:
-    """Give a column as its patterns are read: these are no values of it, and may be longer."""
+def _pattern_column(column: EntityColumn) -> EntityColumn:
+    """Return a column with the type of its patterns: a pattern is text and may be longer than the column's values."""
     if column.type.max_length is None and column.type.sql != _ONE_BYTE:
         return column
     return replace(column, type=replace(column.type, sql="text", max_length=None))
 
 
-def single_operand(planning: Planning, given: Given, column: Column) -> Operand:
-    """Make the operand to compare a column with. Raises: GraphQLFailure for a value of the wrong type."""
-    if given.kind in (Kind.LIST, Kind.OBJECT) and column.type.scalar != "Opaque":
-        raise invalid(column.type.scalar)
-    return operand(planning.inputs, given, column.type)
+def single_operand(planning: PlanContext, value: ArgumentValue, column: EntityColumn) -> Operand:
+    """Return the operand to compare a column with. Raises: GraphQLFailure for a value of the wrong type."""
+    if value.kind in (InputKind.LIST, InputKind.OBJECT) and column.type.scalar != "Opaque":
+        raise invalid_input(column.type.scalar)
+    return operand(planning.inputs, value, column.type)
 
 
-def _is_null(given: Given) -> bool:
+def _is_null(argument: ArgumentValue) -> bool:
     """Read `is`: NULL or NOT_NULL, as a name or a string; null is NULL."""
-    value = given.look()
+    value = argument.steering_value()
     if value is None or (isinstance(value, str) and value == "NULL"):
         return True
     if isinstance(value, str) and value == "NOT_NULL":
         return False
-    raise invalid("FilterIs")
+    raise invalid_input("FilterIs")
 
 
-def _of_node_id(planning: Planning, entity: Entity, given: Given) -> Iterable[Condition]:
-    if given.is_nothing:
+def _node_id_conditions(planning: PlanContext, entity: Entity, value: ArgumentValue) -> Iterable[Condition]:
+    if value.is_missing:
         return
-    if given.kind is not Kind.OBJECT:
-        raise invalid("IDFilter")
-    entries = given.entries()
-    extra = [name for name in entries if name != "eq"]
-    if extra:
-        raise extra_keys("IDFilter", extra)
-    wanted = entries.get("eq")
-    if wanted is None or wanted.kind is Kind.ABSENT:
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input("IDFilter")
+    entries = value.entries()
+    unknown = [name for name in entries if name != "eq"]
+    if unknown:
+        raise extra_keys("IDFilter", unknown)
+    node_id = entries.get("eq")
+    if node_id is None or node_id.kind is InputKind.ABSENT:
         return
-    if wanted.kind not in (Kind.SCALAR, Kind.NULL) or isinstance(wanted.value, Word):
-        raise invalid("ID")
-    if wanted.ask(table_of) != entity.sql:
+    if node_id.kind not in (InputKind.SCALAR, InputKind.NULL) or isinstance(node_id.value, EnumLiteral):
+        raise invalid_input("ID")
+    if node_id.evaluate(id_table) != entity.sql:
         raise GraphQLFailure("nodeId belongs to a different collection")
-    yield key_condition(planning.inputs, entity, wanted)
+    yield key_condition(planning.inputs, entity, node_id)
 
 
-def together(parts: list[Condition]) -> Condition | None:
-    """Give the condition that all parts hold; None for no part."""
+def conjunction(parts: list[Condition]) -> Condition | None:
+    """Return the conjunction of all parts; None without parts."""
     if len(parts) > 1:
-        return All(tuple(parts))
+        return Conjunction(tuple(parts))
     return parts[0] if parts else None

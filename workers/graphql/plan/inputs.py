@@ -1,10 +1,15 @@
-"""Values that a document is given, and what a plan learned from them, so that it can be kept.
+"""Argument values, and the cache key of plans: what a plan depends on in the variables.
 
-An argument is a literal, a variable, or a literal with variables in it: a `Given` hides which. A plan is made of the
-*shape* of what variables hold: absent, null, a scalar, a list of what, an object with which keys. Scalars themselves
-become slots that are filled for each request. Where a plan must know more (a direction to order by, the value of
-`@include`), it asks `learn`, and what it asked for becomes part of the key under which it is kept (`Lessons`).
-Source: reference page "graphql", sections 11 and 18.
+An argument is a literal, a variable, or a literal with variables in it; `ArgumentValue` hides which. To be reused for
+other values, a plan depends only on the *shape* of the variables: absent, null, scalar, a list with elements of which
+shapes, an object with which keys. Scalars become slots, which are filled for each request.
+
+Where a plan must know more of a value (the direction of `orderBy`, the condition of `@include`, the number of elements
+of a list), it asks a *question*: a function of the value. `PlanDependencies` records path and function. The cache key of
+the plan is the shape of the variables plus the answers to all recorded questions (`role._plan_key`). The danger is a
+plan that uses a value without a recorded question: it would be reused for requests with another value. So code outside
+this module reads values only through the methods of `ArgumentValue`.
+Source: docs/reference/graphql.md, sections 11 and 18.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,27 +36,27 @@ from workers.graphql.errors import GraphQLFailure
 from workers.sql.compose import Param, ParameterSlot
 
 Path = tuple[str | int, ...]
-"""A place inside the variables: the name of one, then keys and indexes."""
+"""Path of a value inside the variables: name of the variable, then keys and indexes."""
 Convert = Callable[[object], str]
-"""Turns a scalar or list into the text of a parameter. Raises: GraphQLFailure for one of the wrong type."""
+"""Converts a scalar or list to the text of a parameter. Raises: GraphQLFailure for a value of the wrong type."""
 T = TypeVar("T")
 
-_MOST_LESSONS = 64
+_MOST_QUESTIONS = 64
 _DEEPEST = 40
 _LONGEST_NUMBER = 60
 _FARTHEST = 10**_LONGEST_NUMBER
 SIMPLE = frozenset({str, int})
-"""The commonest scalars, known without a call."""
+"""Types of the most frequent scalars; for them no function is called."""
 
 
-class Word(str):
-    """An enum value written as a literal: a name, no string."""
+class EnumLiteral(str):
+    """An enum value written as a literal in the document: a name, as opposed to a string."""
 
     __slots__ = ()
 
 
-class Kind(Enum):
-    """What stands in a place."""
+class InputKind(Enum):
+    """Kinds of values, absence among them."""
 
     ABSENT = "absent"
     NULL = "null"
@@ -60,218 +65,227 @@ class Kind(Enum):
     OBJECT = "object"
 
 
-class _Absent:
-    """Stands where a variable has no value."""
+class _AbsentValue:
+    """Type of `ABSENT`, the placeholder for a variable without a value."""
 
 
-ABSENT = _Absent()
+ABSENT = _AbsentValue()
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Where the value of a slot comes from."""
+class SlotReader:
+    """How a slot is filled: the path of its value in the variables, and the conversion to text."""
 
     path: Path
     convert: Convert
 
 
 @dataclass(slots=True)
-class Lessons:
-    """What plans of one operation had to know of the variables besides their shape: places, and what was asked there."""
+class PlanDependencies:
+    """Questions about variables whose answers the plans of one operation depend on: pairs (path, function of the value)."""
 
-    asked: list[tuple[Path, Callable[[object], object]]] = field(default_factory=list)
-    is_overfull: bool = False
-    """So much was asked that no plan of the operation is kept."""
+    questions: list[tuple[Path, Callable[[object], object]]] = field(default_factory=list)
+    is_full: bool = False
+    """More than `_MOST_QUESTIONS` were recorded: plans of the operation are not cached."""
 
     def add(self, path: Path, question: Callable[[object], object]) -> None:
-        """Remember a question; the same one is remembered once."""
-        if (path, question) in self.asked:
+        """Record a question, if it is not recorded already."""
+        if (path, question) in self.questions:
             return
-        if len(self.asked) >= _MOST_LESSONS:
-            self.is_overfull = True
+        if len(self.questions) >= _MOST_QUESTIONS:
+            self.is_full = True
         else:
-            self.asked.append((path, question))
+            self.questions.append((path, question))
 
     def answers(self, variables: Mapping[str, object]) -> tuple[object, ...]:
-        """Give what the questions yield for a request: a part of the key of its plan."""
+        """Return the answers for the variables of a request, as a part of the plan's cache key."""
         answers = []
-        for path, question in self.asked:
-            value: Any = variables
+        for path, question in self.questions:
+            current: Any = variables
             try:
                 for step in path:
-                    value = value[step]
+                    current = current[step]
             except (LookupError, TypeError):
-                value = ABSENT
-            answers.append(question(value))
+                current = ABSENT
+            answers.append(question(current))
         return tuple(answers)
 
 
-class Given:
-    """A value that an argument or a part of one is given."""
+class ArgumentValue:
+    """The value of an argument or of a part of it. `path`: where it is in the variables; None for a literal."""
 
-    __slots__ = ("_lessons", "kind", "path", "value")
+    __slots__ = ("_dependencies", "kind", "path", "value")
 
-    def __init__(self, value: object, path: Path | None = None, lessons: Lessons | None = None) -> None:
-        self.value, self.path, self._lessons = value, path, lessons
+    def __init__(
+        self, value: object, path: Path | None = None, dependencies: PlanDependencies | None = None
+    ) -> None:
+        self.value, self.path, self._dependencies = value, path, dependencies
         self.kind = kind_of(value)
 
     @property
-    def is_nothing(self) -> bool:
-        """Tell whether it is absent or null."""
-        return self.kind is Kind.ABSENT or self.kind is Kind.NULL
+    def is_missing(self) -> bool:
+        """Return whether the value is absent or null."""
+        return self.kind is InputKind.ABSENT or self.kind is InputKind.NULL
 
-    def entries(self) -> dict[str, "Given"]:
-        """Give the entries of an object; a variable's keys are part of its shape."""
+    def entries(self) -> dict[str, "ArgumentValue"]:
+        """Return the entries of an object. The keys of a variable are part of its shape, so no question is recorded."""
         assert isinstance(self.value, dict)
         if self.path is None:
             return self.value
         return {key: self._below(key, value) for key, value in self.value.items()}
 
-    def elements(self) -> list["Given"]:
-        """Give the elements of a list. For a variable their number and shapes become part of the key."""
+    def elements(self) -> list["ArgumentValue"]:
+        """Return the elements of a list. For a variable their number and shapes become part of the cache key."""
         assert isinstance(self.value, list)
         if self.path is None:
             return self.value
-        self._learn(shapes)
+        self._record(element_shapes)
         return [self._below(index, value) for index, value in enumerate(self.value)]
 
-    def as_list(self) -> list["Given"]:
-        """Give the elements of a list, or a single value as a list of one."""
-        return self.elements() if self.kind is Kind.LIST else [self]
+    def as_list(self) -> list["ArgumentValue"]:
+        """Return the elements of a list, or a single value as a list of one."""
+        return self.elements() if self.kind is InputKind.LIST else [self]
 
-    def look(self) -> object:
-        """Give the value itself; it becomes part of the key."""
-        self._learn(itself)
+    def steering_value(self) -> object:
+        """Return the value itself, which becomes part of the cache key."""
+        self._record(typed_value)
         return self.plain()
 
-    def ask(self, question: Callable[[object], T]) -> T:
-        """Ask something of the value; the answer becomes part of the key."""
-        self._learn(question)
+    def evaluate(self, question: Callable[[object], T]) -> T:
+        """Return the answer to a question about the value; it becomes part of the cache key."""
+        self._record(question)
         return question(self.plain())
 
-    def look_into(self) -> object:
-        """Give a literal with all variables in it; they become part of the key."""
+    def resolved(self) -> object:
+        """Return a literal with the values of all variables in it; they become part of the cache key."""
         if self.path is not None:
-            self._learn(spelled)
+            self._record(as_json)
         elif isinstance(self.value, list):
-            for one in self.value:
-                one.look_into()
+            for child in self.value:
+                child.resolved()
         elif isinstance(self.value, dict):
-            for one in self.value.values():
-                one.look_into()
+            for child in self.value.values():
+                child.resolved()
         return self.plain()
 
     def plain(self) -> object:
-        """Give the value without anything around it, absent variables inside lists as null."""
-        if self.path is not None or isinstance(self.value, _Absent):
+        """Return the value as plain data, without recording a question; absent variables inside lists become null."""
+        if self.path is not None or isinstance(self.value, _AbsentValue):
             return self.value
         if isinstance(self.value, list):
-            return [None if one.kind is Kind.ABSENT else one.plain() for one in self.value]
+            return [None if child.kind is InputKind.ABSENT else child.plain() for child in self.value]
         if isinstance(self.value, dict):
-            return {key: one.plain() for key, one in self.value.items() if one.kind is not Kind.ABSENT}
+            return {
+                key: child.plain() for key, child in self.value.items() if child.kind is not InputKind.ABSENT
+            }
         return self.value
 
-    def _below(self, key: str | int, value: object) -> "Given":
+    def _below(self, key: str | int, value: object) -> "ArgumentValue":
         assert self.path is not None
         if len(self.path) > _DEEPEST:
             raise GraphQLFailure("The variables are nested too deeply")
-        return Given(value, (*self.path, key), self._lessons)
+        return ArgumentValue(value, (*self.path, key), self._dependencies)
 
-    def _learn(self, question: Callable[[object], object]) -> None:
-        if self.path is not None and self._lessons is not None:
-            self._lessons.add(self.path, question)
+    def _record(self, question: Callable[[object], object]) -> None:
+        if self.path is not None and self._dependencies is not None:
+            self._dependencies.add(self.path, question)
 
 
 class Inputs:
-    """The variables of one operation while its plan is made, and the slots the plan has for them."""
+    """The variables of one operation while it is planned, and the slots of the plan."""
 
     def __init__(
-        self, variables: Mapping[str, object], defaults: Mapping[str, ValueNode | None], lessons: Lessons
+        self,
+        variables: Mapping[str, object],
+        defaults: Mapping[str, ValueNode | None],
+        dependencies: PlanDependencies,
     ) -> None:
-        self._variables, self._defaults, self._lessons = variables, defaults, lessons
-        self.readers: list[Reader] = []
+        self._variables, self._defaults, self._dependencies = variables, defaults, dependencies
+        self.readers: list[SlotReader] = []
 
-    def given(self, node: ValueNode) -> Given:
-        """Give what a node stands for. Raises: GraphQLFailure for a number that is too long."""
+    def value_of(self, node: ValueNode) -> ArgumentValue:
+        """Return the value of a node of the document. Raises: GraphQLFailure for a number that is too long."""
         match node:
             case VariableNode():
                 return self._variable(node.name.value)
             case NullValueNode():
-                return Given(None)
+                return ArgumentValue(None)
             case ListValueNode():
-                return Given([self.given(each) for each in node.values or ()])
+                return ArgumentValue([self.value_of(child) for child in node.values or ()])
             case ObjectValueNode():
-                return Given({each.name.value: self.given(each.value) for each in node.fields or ()})
-        return Given(_literal(node))
+                return ArgumentValue(
+                    {child.name.value: self.value_of(child.value) for child in node.fields or ()}
+                )
+        return ArgumentValue(_literal(node))
 
-    def parameter(self, given: Given, convert: Convert) -> Param:
-        """Make the parameter of a scalar or a list. Raises: GraphQLFailure if it is of the wrong type."""
-        if given.kind is Kind.NULL:
+    def parameter(self, value: ArgumentValue, convert: Convert) -> Param:
+        """Return the parameter for a scalar or a list. Raises: GraphQLFailure if it is of the wrong type."""
+        if value.kind is InputKind.NULL:
             return None
-        if given.path is None:
-            return convert(given.look_into()).encode()
-        convert(given.value)  # a wrong type is told now
-        self.readers.append(Reader(given.path, convert))
+        if value.path is None:
+            return convert(value.resolved()).encode()
+        convert(value.value)  # report a wrong type now, at the right root field
+        self.readers.append(SlotReader(value.path, convert))
         return ParameterSlot(len(self.readers) - 1)
 
-    def _variable(self, name: str) -> Given:
+    def _variable(self, name: str) -> ArgumentValue:
         if name in self._variables:
-            return Given(self._variables[name], (name,), self._lessons)
+            return ArgumentValue(self._variables[name], (name,), self._dependencies)
         default = self._defaults.get(name)
-        return NOTHING if default is None else self.given(default)
+        return ABSENT_ARGUMENT if default is None else self.value_of(default)
 
 
-def kind_of(value: object) -> Kind:
-    """Tell what stands in a place."""
+def kind_of(value: object) -> InputKind:
+    """Return the kind of a value."""
     if value is None:
-        return Kind.NULL
+        return InputKind.NULL
     if isinstance(value, list):
-        return Kind.LIST
+        return InputKind.LIST
     if isinstance(value, dict):
-        return Kind.OBJECT
-    return Kind.ABSENT if value is ABSENT else Kind.SCALAR
+        return InputKind.OBJECT
+    return InputKind.ABSENT if value is ABSENT else InputKind.SCALAR
 
 
-NOTHING = Given(ABSENT)
-"""An argument that is not there."""
+ABSENT_ARGUMENT = ArgumentValue(ABSENT)
+"""The value of an absent argument."""
 
 
 def shape(value: object, depth: int = 0) -> object:
-    """Give the shape of what a variable holds: of a list only which elements there are, not how many.
+    """Return the shape of a variable's value. The shape of a list is the set of its elements' shapes, whatever their number.
 
-    Raises: GraphQLFailure for a value that is nested too deeply.
+    Hot path: called for the variables of every request. Raises: GraphQLFailure for a value that is nested too deeply.
     """
     kind = type(value)
     if kind is dict:
         if depth > _DEEPEST:
             raise GraphQLFailure("The variables are nested too deeply")
         below = depth + 1
-        return (*value, *[True if type(one) in SIMPLE else shape(one, below) for one in value.values()])  # type: ignore[misc, attr-defined]  # a dictionary, as was seen
+        return (*value, *[True if type(child) in SIMPLE else shape(child, below) for child in value.values()])  # type: ignore[misc, attr-defined]  # it is a dict
     if kind is list:
         if depth > _DEEPEST:
             raise GraphQLFailure("The variables are nested too deeply")
-        return frozenset([shape(one, depth + 1) for one in value])  # type: ignore[attr-defined]  # a list
+        return frozenset([shape(child, depth + 1) for child in value])  # type: ignore[attr-defined]  # it is a list
     return value is not None
 
 
-def shapes(value: object) -> object:
-    """Give the shape of each element of a list; lists inside them are asked about by themselves."""
-    return tuple([shape(one) for one in value]) if isinstance(value, list) else None
+def element_shapes(value: object) -> object:
+    """Return the shape of each element of a list; lists inside the elements need questions of their own."""
+    return tuple([shape(element) for element in value]) if isinstance(value, list) else None
 
 
-def itself(value: object) -> object:
-    """Give a scalar as it is, in a form in which 1, 1.0 and true differ; the question for words that steer a plan."""
+def typed_value(value: object) -> object:
+    """Return a scalar with its type, so that 1, 1.0 and true differ. The question for values that decide what is planned."""
     kind = type(value)
     return kind if kind is list or kind is dict else (kind, value)
 
 
-def spelled(value: object) -> object:
-    """Give a value as JSON; the question for values that stand inside literals."""
+def as_json(value: object) -> object:
+    """Return a value as JSON. The question for variables inside literals."""
     return None if value is ABSENT else msgspec.json.encode(value)
 
 
 def value_at(variables: Mapping[str, object], path: Path) -> object:
-    """Give what stands in a place, ABSENT where there is none."""
+    """Return the value at a path of the variables; ABSENT if the path does not exist."""
     value: Any = variables
     try:
         for step in path:
@@ -288,7 +302,7 @@ def _literal(node: ValueNode) -> object:
         case BooleanValueNode():
             return node.value
         case EnumValueNode():
-            return Word(node.value)
+            return EnumLiteral(node.value)
         case IntValueNode() if (
             number := parse_whole_number(node.value, least=-_FARTHEST, most=_FARTHEST)
         ) is not None:

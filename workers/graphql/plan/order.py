@@ -1,14 +1,14 @@
-"""`orderBy`: which columns order the rows, the primary key always last. Pure. Source: reference page "graphql", section 10."""
+"""Plan `orderBy`. The primary key is always appended, so that the order is unique and cursors are exact. Pure. Source: docs/reference/graphql.md, section 10."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workers.graphql.model import Column, Entity, Schema
-from workers.graphql.plan.figures import FOLDED, NUMBERS, is_folded
-from workers.graphql.plan.inputs import Given, Kind
-from workers.graphql.plan.related import check_distance, join_of, way_of
-from workers.graphql.plan.tree import Join, Order, RelatedValue
-from workers.graphql.plan.values import extra_keys, invalid
+from workers.graphql.model import Entity, EntityColumn, RoleSchema
+from workers.graphql.plan.aggregate_functions import COLUMN_AGGREGATES, NUMERIC_RESULTS, takes_column
+from workers.graphql.plan.conditions import RelatedRows, RelatedValue, SortTerm
+from workers.graphql.plan.inputs import ArgumentValue, InputKind
+from workers.graphql.plan.related import check_distance, find_relation, related_rows
+from workers.graphql.plan.values import extra_keys, invalid_input
 
 DIRECTIONS = {
     "AscNullsFirst": (False, True),
@@ -19,106 +19,127 @@ DIRECTIONS = {
 """Direction -> (is descending, nulls first)."""
 
 
-def order_of(schema: Schema, entity: Entity, given: Given) -> tuple[Order, ...]:
-    """Give the order that is asked for, and after it the key. Raises: GraphQLFailure."""
-    found = (
+def plan_order(schema: RoleSchema, entity: Entity, value: ArgumentValue) -> tuple[SortTerm, ...]:
+    """Return the requested sort terms, followed by the primary key. Raises: GraphQLFailure."""
+    terms = (
         []
-        if given.is_nothing
-        else [term for one in given.as_list() for term in _terms(schema, entity, one, ())]
+        if value.is_missing
+        else [inner_term for term in value.as_list() for inner_term in _terms(schema, entity, term, ())]
     )
-    asked = [one if one.related is None else replace(one, column=f"@by{n}") for n, one in enumerate(found)]
-    return (*asked, *(Order(column.sql, column.type.sql) for column in entity.key_columns))
+    named_terms = [
+        term if term.related is None else replace(term, column=f"@by{index}")
+        for index, term in enumerate(terms)
+    ]
+    return (*named_terms, *(SortTerm(column.sql, column.type.sql) for column in entity.key_columns))
 
 
-def _terms(schema: Schema, entity: Entity, given: Given, joins: tuple[Join, ...]) -> list[Order]:
-    """Give what one object orders by; `joins` lead from the rows of the page to those of the entity."""
-    check_distance(len(joins))
-    if given.is_nothing:
+def _terms(
+    schema: RoleSchema, entity: Entity, value: ArgumentValue, path: tuple[RelatedRows, ...]
+) -> list[SortTerm]:
+    """Return the sort terms of one object. `path`: the joins from the rows of the page to those of the entity."""
+    check_distance(len(path))
+    if value.is_missing:
         return []
-    if given.kind is not Kind.OBJECT:
-        raise invalid(f"{entity.name}OrderBy")
-    terms: list[Order] = []
-    extra: list[str] = []
-    for name, value in given.entries().items():
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(f"{entity.name}OrderBy")
+    terms: list[SortTerm] = []
+    unknown: list[str] = []
+    for name, entry in value.entries().items():
         column = entity.columns.get(name)
         if column is not None and is_orderable(column):
-            if not value.is_nothing:
-                terms.append(_term(entity, column, value, joins))
-        elif (way := way_of(schema, entity, name)) is None:
-            extra.append(name)
-        elif not value.is_nothing:
-            relation, target = way
-            further = (*joins, join_of(relation))
+            if not entry.is_missing:
+                terms.append(_term(entity, column, entry, path))
+        elif (related := find_relation(schema, entity, name)) is None:
+            unknown.append(name)
+        elif not entry.is_missing:
+            relation, target = related
+            longer_path = (*path, related_rows(relation))
             terms += (
-                _folds(target, value, further) if relation.is_many else _terms(schema, target, value, further)
+                _aggregate_terms(target, entry, longer_path)
+                if relation.is_many
+                else _terms(schema, target, entry, longer_path)
             )
-    if extra:
-        raise extra_keys(f"{entity.name}OrderBy", extra)
+    if unknown:
+        raise extra_keys(f"{entity.name}OrderBy", unknown)
     return terms
 
 
-def is_orderable(column: Column) -> bool:
-    """Tell whether the role may order rows by a column."""
+def is_orderable(column: EntityColumn) -> bool:
+    """Return whether the role may order rows by a column."""
     return column.is_selectable and column.type.is_orderable
 
 
-def _folds(target: Entity, given: Given, joins: tuple[Join, ...]) -> list[Order]:
-    """Give an order by figures over related rows."""
-    check_distance(len(joins))
+def _aggregate_terms(target: Entity, value: ArgumentValue, path: tuple[RelatedRows, ...]) -> list[SortTerm]:
+    """Return sort terms by aggregates over related rows."""
+    check_distance(len(path))
     return [
-        Order("", type_, *direction_of(value), True, RelatedValue(joins, sql, operator, type_ == "boolean"))
-        for operator, sql, type_, value in figures_of(target, given, f"{target.name}ManyOrderBy")
+        SortTerm(
+            "",
+            sql_type,
+            *read_direction(direction),
+            True,
+            RelatedValue(path, column, operator, sql_type == "boolean"),
+        )
+        for operator, column, sql_type, direction in read_aggregates(
+            target, value, f"{target.name}ManyOrderBy"
+        )
     ]
 
 
-def figures_of(entity: Entity, given: Given, type_name: str) -> Iterator[tuple[str, str, str, Given]]:
-    """Read an object of figures: operator, column in the database, type of the figure, and what is given for it.
+def read_aggregates(
+    entity: Entity, value: ArgumentValue, type_name: str
+) -> Iterator[tuple[str, str, str, ArgumentValue]]:
+    """Read an input object of aggregates: yield function, column in the database, result type, and the argument's value.
 
-    `count` is given something itself, `sum`, `avg`, `min` and `max` an object of columns. Raises: GraphQLFailure.
+    `count` has a value itself; `sum`, `avg`, `min` and `max` have an object of columns. Raises: GraphQLFailure.
     """
-    if given.kind is not Kind.OBJECT:
-        raise invalid(type_name)
-    entries = given.entries()
-    extra = [name for name in entries if name != "count" and name not in FOLDED]
-    if extra:
-        raise extra_keys(type_name, extra)
-    for operator, value in entries.items():
-        if value.is_nothing:
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(type_name)
+    entries = value.entries()
+    unknown = [name for name in entries if name != "count" and name not in COLUMN_AGGREGATES]
+    if unknown:
+        raise extra_keys(type_name, unknown)
+    for operator, entry in entries.items():
+        if entry.is_missing:
             continue
         if operator == "count":
-            yield "count", "", "int8", value
+            yield "count", "", "int8", entry
         else:
-            yield from _folded(entity, operator, value)
+            yield from _read_aggregated_columns(entity, operator, entry)
 
 
-def _folded(entity: Entity, operator: str, given: Given) -> Iterator[tuple[str, str, str, Given]]:
+def _read_aggregated_columns(
+    entity: Entity, operator: str, value: ArgumentValue
+) -> Iterator[tuple[str, str, str, ArgumentValue]]:
     type_name = f"{entity.name}{operator.capitalize()}"
-    if given.kind is not Kind.OBJECT:
-        raise invalid(type_name)
-    for name, value in given.entries().items():
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input(type_name)
+    for name, entry in value.entries().items():
         column = entity.columns.get(name)
         if (
             column is None
             or not column.is_selectable
-            or not is_folded(operator, column.type.scalar, column.type.is_list)
+            or not takes_column(operator, column.type.scalar, column.type.is_list)
         ):
             raise extra_keys(type_name, [name])
-        if not value.is_nothing:
-            yield operator, column.sql, "numeric" if operator in NUMBERS else column.type.sql, value
+        if not entry.is_missing:
+            yield operator, column.sql, "numeric" if operator in NUMERIC_RESULTS else column.type.sql, entry
 
 
-def direction_of(given: Given) -> tuple[bool, bool]:
-    """Read a direction: whether it is descending, and whether nulls come first. Raises: GraphQLFailure."""
-    direction = given.look() if given.kind is Kind.SCALAR else None
-    found = DIRECTIONS.get(direction) if isinstance(direction, str) else None
-    if found is None:
-        raise invalid("OrderByDirection")
-    return found
+def read_direction(value: ArgumentValue) -> tuple[bool, bool]:
+    """Return whether a direction is descending, and whether nulls come first. Raises: GraphQLFailure."""
+    direction = value.steering_value() if value.kind is InputKind.SCALAR else None
+    flags = DIRECTIONS.get(direction) if isinstance(direction, str) else None
+    if flags is None:
+        raise invalid_input("OrderByDirection")
+    return flags
 
 
-def _term(entity: Entity, column: Column, given: Given, joins: tuple[Join, ...]) -> Order:
-    found = direction_of(given)
-    if joins:
-        return Order("", column.type.sql, *found, True, RelatedValue(joins, column.sql))
+def _term(
+    entity: Entity, column: EntityColumn, direction: ArgumentValue, path: tuple[RelatedRows, ...]
+) -> SortTerm:
+    flags = read_direction(direction)
+    if path:
+        return SortTerm("", column.type.sql, *flags, True, RelatedValue(path, column.sql))
     is_nullable = column.is_nullable and column.sql not in entity.primary_key
-    return Order(column.sql, column.type.sql, *found, is_nullable)
+    return SortTerm(column.sql, column.type.sql, *flags, is_nullable)

@@ -1,25 +1,25 @@
-"""What a filter or an order may reach from a row: the rows that relations lead to. Pure. Source: docs/graphql.md."""
+"""Relations in filters and orders: the related rows, and how many relations may be followed. Pure. Source: docs/graphql.md."""
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.model import Entity, Relation, Schema
-from workers.graphql.plan.tree import Join
+from workers.graphql.model import Entity, RelationField, RoleSchema
+from workers.graphql.plan.conditions import RelatedRows
 
-FARTHEST = 10
-"""Relations that one filter or order may go along, one behind the other."""
-
-
-def join_of(relation: Relation) -> Join:
-    """Give the rows that a relation leads to."""
-    return Join(relation.target, tuple((there, here) for here, there in relation.columns))
+MOST_RELATIONS = 10
+"""Relations that one filter or order may follow in a chain."""
 
 
-def way_of(schema: Schema, entity: Entity, name: str) -> "tuple[Relation, Entity] | None":
-    """Give the relation of a name and the entity it leads to; None where there is none."""
+def related_rows(relation: RelationField) -> RelatedRows:
+    """Return the rows of a relation's target that are related to a row."""
+    return RelatedRows(relation.target, tuple((theirs, ours) for ours, theirs in relation.columns))
+
+
+def find_relation(schema: RoleSchema, entity: Entity, name: str) -> "tuple[RelationField, Entity] | None":
+    """Return the relation with a name and its target entity; None if the entity does not have it."""
     relation = entity.relations.get(name)
     return None if relation is None else (relation, schema.entities[relation.target])
 
 
 def check_distance(distance: int) -> None:
-    """Raises: GraphQLFailure for a way along too many relations."""
-    if distance > FARTHEST:
-        raise GraphQLFailure(f"A filter or order reaches at most {FARTHEST} relations far")
+    """Check the length of a chain of relations. Raises: GraphQLFailure beyond `MOST_RELATIONS`."""
+    if distance > MOST_RELATIONS:
+        raise GraphQLFailure(f"A filter or order reaches at most {MOST_RELATIONS} relations far")

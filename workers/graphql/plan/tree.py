@@ -1,147 +1,43 @@
-"""The plan of a root field: a tree of data, from the plan step to the query step. Pure.
+"""The plan of a root field: a tree of data that the plan step builds and the query step turns into SQL. Pure.
 
 Columns are named as the database names them. What a client sent is inside `Operand`s; everything else comes from the
 schema of the role.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from workers.graphql.model import Name, ValueType
-from workers.sql.compose import Param
-
-# --- operands and conditions ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A parameter and the type it is cast to, as SQL spells it."""
-
-    param: Param
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """`column operator operand`; `is_any`: the operand is an array, of which any element may fit."""
-
-    column: str
-    operator: str
-    operand: Operand
-    is_any: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """`column is [not] null`."""
-
-    column: str
-    is_null: bool
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every part holds; no part: true."""
-
-    parts: "tuple[Condition, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Any:
-    """One part holds; no part: false."""
-
-    parts: "tuple[Condition, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The part does not hold."""
-
-    part: "Condition"
-
-
-@dataclass(frozen=True, slots=True)
-class Exists:
-    """Some row of another table belongs to this one and meets the condition."""
-
-    join: "Join"
-    condition: "Condition | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class Untrue:
-    """The part is false or unknown."""
-
-    part: "Condition"
-
-
-Condition = Compare | IsNull | All | Any | Not | Exists | Untrue
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedValue:
-    """A value of related rows: over each join in turn, a column of the last one's row, or a figure over its rows."""
-
-    joins: "tuple[Join, ...]"
-    column: str = ""
-    operator: str = ""
-    """`count`, `sum`, `avg`, `min`, `max`; empty where the last join leads to one row."""
-    is_boolean: bool = False
-    """The column holds booleans, which are folded by functions of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One column to order by, or a value of related rows; then `column` is a name that no column has."""
-
-    column: str
-    type: str
-    is_descending: bool = False
-    nulls_first: bool = False
-    is_nullable: bool = False
-    related: RelatedValue | None = None
-
-    def reversed(self) -> "Order":
-        """Give the order the other way round."""
-        return replace(self, is_descending=not self.is_descending, nulls_first=not self.nulls_first)
-
+from workers.graphql.plan.conditions import Condition, Operand, RelatedRows, SortTerm
 
 # --- where rows come from ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SqlFunctionCall:
     """A function called by the names of its parameters."""
 
     function: Name
     arguments: tuple[tuple[str, Operand], ...]
     takes_row: bool = False
-    """The row of the surrounding object is its argument."""
+    """The row of the surrounding object is the first argument (a computed field)."""
     returns_set: bool = False
     is_volatile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """What a function gave that was called before, once for all places of a statement that look at its rows."""
+class MaterializedCall:
+    """The rows of a volatile function, which the statement calls once and then reads in several places."""
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """Rows of a table that belong to the surrounding row: pairs (column there, column here)."""
-
-    table: Name
-    columns: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All rows of a table that the role sees."""
+class TableRows:
+    """The rows of a table that the role sees."""
 
     table: Name
 
 
-Source = Table | Join | Call | Called
+RowSource = TableRows | RelatedRows | SqlFunctionCall | MaterializedCall
 
 
 # --- fields --------------------------------------------------------------------------------------------------
@@ -156,7 +52,7 @@ class TypeName:
 
 @dataclass(frozen=True, slots=True)
 class ColumnValue:
-    """A column as its type leaves."""
+    """A column, converted to JSON by its type."""
 
     column: str
     type: ValueType
@@ -171,11 +67,11 @@ class NodeId:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowPlan:
     """One row or null, of another table or of a function."""
 
-    source: Source
-    fields: "Fields"
+    source: RowSource
+    fields: "FieldPlans"
     conditions: Condition | None = None
 
 
@@ -183,11 +79,11 @@ class Row:
 class ComputedValue:
     """A scalar or an array from a function."""
 
-    call: Call
+    call: SqlFunctionCall
     type: ValueType
 
 
-class PageFact(StrEnum):
+class PageInfoField(StrEnum):
     """Fields of PageInfo."""
 
     HAS_NEXT = "hasNextPage"
@@ -197,54 +93,54 @@ class PageFact(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class EdgeList:
     """The list of edges."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where an edge stands in the order."""
+class EdgeCursor:
+    """The cursor of an edge: its values of the sort terms."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowOfEdge:
+class EdgeNode:
     """The row of an edge."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """What lies around the page."""
+    """`pageInfo`: whether there are rows before and after the page, and its first and last cursor."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
 class TotalCount:
-    """How many rows there are on all pages."""
+    """Number of rows of all pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Figures over the rows of all pages."""
+    """Aggregates over the rows of all pages."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class ColumnAggregate:
     """`sum`, `avg`, `min` or `max` of columns."""
 
     operator: str
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """What is computed for each group: `count`, or `sum`, `avg`, `min`, `max` of a column."""
+class GroupAggregate:
+    """An aggregate computed for each group: `count`, or `sum`, `avg`, `min`, `max` of a column."""
 
     operator: str
     column: str = ""
@@ -253,105 +149,105 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """The values that the rows of a group have in common; its columns are named as `Groups` names keys."""
+    """The values that the rows of a group have in common. Its columns are the aliases in `GroupsPlan.keys`."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCount:
-    """How many rows a group has; `name` is that of the figure."""
+    """Number of rows of a group. `name`: the alias of the aggregate."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
-    """The rows of all pages in groups. Keys and figures have names, which condition, order and fields speak of."""
+class GroupsPlan:
+    """The rows of all pages in groups. Condition, order and fields refer to keys and aggregates by their aliases."""
 
     keys: tuple[tuple[str, str], ...]
     """Name and column."""
-    figures: tuple[tuple[str, Figure], ...]
-    fields: "Fields"
-    """`Fold`s hold columns that are named as the figures are."""
-    order: tuple[Order, ...]
+    aggregates: tuple[tuple[str, GroupAggregate], ...]
+    fields: "FieldPlans"
+    """The columns in a `ColumnAggregate` are aliases in `aggregates`."""
+    order: tuple[SortTerm, ...]
     limit: "Operand | int"
     condition: Condition | None = None
-    """On keys and figures."""
+    """On keys and aggregates."""
     offset: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AffectedCount:
-    """How many rows a mutation wrote."""
+    """Number of rows that a mutation wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
     """The rows a mutation wrote."""
 
-    fields: "Fields"
+    fields: "FieldPlans"
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
-    """A page of rows with what is asked about it."""
+class ConnectionPlan:
+    """A page of rows with its selected fields."""
 
-    source: Source
+    source: RowSource
     primary_key: tuple[str, ...]
-    order: tuple[Order, ...]
+    order: tuple[SortTerm, ...]
     limit: "Operand | int"
-    fields: "Fields"
+    fields: "FieldPlans"
     condition: Condition | None = None
     offset: Operand | None = None
     cursor: tuple[Operand, ...] | None = None
     is_backward: bool = False
-    reach: int | None = None
-    """So many rows hold the page and all before it."""
+    row_bound: int | None = None
+    """Literal upper bound of the rows up to the end of the page (`PagePlan.row_bound`)."""
 
 
-Field = (
-    TypeName | ColumnValue | NodeId | Row | ComputedValue | Connection | Edges | Cursor | RowOfEdge | PageInfo | PageFact
-    | TotalCount | Aggregate | Fold | AffectedCount | Records | Groups | GroupKey | GroupCount
+FieldPlan = (
+    TypeName | ColumnValue | NodeId | RowPlan | ComputedValue | ConnectionPlan | EdgeList | EdgeCursor | EdgeNode | PageInfo | PageInfoField
+    | TotalCount | Aggregate | ColumnAggregate | AffectedCount | Records | GroupsPlan | GroupKey | GroupCount
 )  # fmt: skip
-Fields = tuple[tuple[str, Field], ...]
-"""Response key and what stands under it, in the order of the document."""
+FieldPlans = tuple[tuple[str, FieldPlan], ...]
+"""Response key and plan of each field, in the order of the document."""
 
 
 # --- roots ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """What becomes of a new row that is there already: nothing, or columns of the old one are set to the new values."""
+class ConflictClause:
+    """`on conflict` of an insert: a row that exists already is skipped, or `columns` of it take the new values."""
 
     constraint: str
     columns: tuple[str, ...] = ()
     condition: Condition | None = None
-    """On the old row; where it does not hold, the row stays as it is."""
+    """Condition on the existing row; a row that does not meet it is left unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
-    """New rows. Either all have the same columns and come as one operand, or each has its own operands."""
+class InsertPlan:
+    """New rows: either all with the same columns in one operand (`packed_rows`), or each with its own operands (`rows`)."""
 
     table: Name
     columns: tuple[tuple[str, str], ...]
     """Column and the type to cast to."""
-    fields: Fields
-    seen: str
-    """A column that the role may select. It is returned whatever is asked for, so that a write touches only rows that
-    the caller may see, and does the same whether the caller looks at them or not."""
+    fields: FieldPlans
+    visible_column: str
+    """A column that the role may select. It is always in `returning`, because Postgres applies the select policies only
+    to a write that reads columns. So a write affects the same rows whether the client selects columns of them or not."""
     rows: tuple[tuple[Operand | None, ...], ...] = ()
     """Operands in the order of the columns; None takes the default."""
-    packed: Operand | None = None
-    """All rows: a JSON array of arrays of texts and nulls."""
-    conflict: Conflict | None = None
+    packed_rows: Operand | None = None
+    """All rows as one JSON parameter: an array of arrays of texts and nulls."""
+    conflict: ConflictClause | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A value of a row that an earlier insert of the same field made: which insert, which row, which column."""
+class InsertedValue:
+    """A value that an earlier insert of the same field generated, by number of the insert, number of the row, and column."""
 
     insert: int
     row: int
@@ -361,52 +257,52 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """The rows of one table among those of a nested insert."""
+    """One insert of a nested insert: rows of one table."""
 
     table: Name
     columns: tuple[str, ...]
-    rows: tuple[tuple[Operand | Made | None, ...], ...]
+    rows: tuple[tuple[Operand | InsertedValue | None, ...], ...]
     """In the order of the columns; None takes the default."""
-    keeps: tuple[str, ...]
-    """Columns that later inserts or the answer refer to."""
+    returned_columns: tuple[str, ...]
+    """Columns whose values later inserts or the answer need."""
 
 
 @dataclass(frozen=True, slots=True)
-class NestedInsert:
-    """New rows with the rows related to them, table after table: what is referred to comes first."""
+class NestedInsertPlan:
+    """New rows with related rows, one insert after another; rows that others refer to come first."""
 
     table: Name
     inserts: tuple[NewRows, ...]
     root: int
-    """Place of the field's own rows among the inserts."""
+    """Index of the insert with the field's own rows."""
     key: tuple[tuple[str, str], ...]
-    """Column and type of their primary key, by which the answer finds them."""
-    fields: Fields
+    """Columns and types of their primary key, by which the answer reads them again."""
+    fields: FieldPlans
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    """Changes to the rows under a condition."""
+class UpdatePlan:
+    """Update of the rows that meet a condition; fails if more than `at_most` rows do."""
 
     table: Name
     assignments: tuple[tuple[str, Operand], ...]
     condition: Condition | None
     at_most: Operand
-    fields: Fields
-    seen: str
-    """As of `Insert`."""
+    fields: FieldPlans
+    visible_column: str
+    """As of `InsertPlan`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
-    """Removal of the rows under a condition."""
+class DeletePlan:
+    """Deletion of the rows that meet a condition; fails if more than `at_most` rows do."""
 
     table: Name
     condition: Condition | None
     at_most: Operand
-    fields: Fields
-    seen: str
-    """As of `Insert`."""
+    fields: FieldPlans
+    visible_column: str
+    """As of `InsertPlan`."""
 
 
-Root = Connection | Row | ComputedValue | Insert | NestedInsert | Update | Delete
+RootPlan = ConnectionPlan | RowPlan | ComputedValue | InsertPlan | NestedInsertPlan | UpdatePlan | DeletePlan

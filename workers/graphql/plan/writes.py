@@ -1,206 +1,233 @@
-"""Insert, update and delete. Pure. Source: reference page "graphql", section 14."""
+"""Plan inserts, updates and deletes. Pure. Source: docs/reference/graphql.md, section 14."""
 
 from collections.abc import Mapping
 
 import msgspec
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.model import Column, Entity
-from workers.graphql.plan.conflict import conflict_of
-from workers.graphql.plan.filters import condition_of
-from workers.graphql.plan.inputs import NOTHING, Convert, Given, Kind
+from workers.graphql.model import Entity, EntityColumn
+from workers.graphql.plan.conditions import Operand
+from workers.graphql.plan.conflict import plan_conflict
+from workers.graphql.plan.filters import plan_filter
+from workers.graphql.plan.inputs import ABSENT_ARGUMENT, ArgumentValue, Convert, InputKind
 from workers.graphql.plan.nested import MOST_PARAMETERS, has_nested, plan_rows
 from workers.graphql.plan.rows import row_fields
-from workers.graphql.plan.selection import TYPE_NAME, Planning, Selected, arguments, required, select
+from workers.graphql.plan.selection import TYPE_NAME, PlanContext, SelectedField, arguments, required, select
 from workers.graphql.plan.tree import (
     AffectedCount,
-    Delete,
-    Field,
-    Fields,
-    Insert,
-    NestedInsert,
-    Operand,
+    DeletePlan,
+    FieldPlan,
+    FieldPlans,
+    InsertPlan,
+    NestedInsertPlan,
     Records,
     TypeName,
-    Update,
+    UpdatePlan,
 )
-from workers.graphql.plan.values import INT, column_operand, extra_keys, invalid, list_of, single
+from workers.graphql.plan.values import (
+    INT,
+    column_operand,
+    extra_keys,
+    invalid_input,
+    list_converter,
+    value_converter,
+)
 
 
-def plan_insert(planning: Planning, selected: Selected, entity: Entity) -> Insert | NestedInsert:
+def plan_insert(
+    planning: PlanContext, selected: SelectedField, entity: Entity
+) -> InsertPlan | NestedInsertPlan:
     """Plan `insertInto...Collection`. Raises: GraphQLFailure."""
-    given = arguments(planning, selected.node, ("objects", "onConflict"))
-    objects = required(given, "objects")
-    conflict = conflict_of(planning, entity, given.get("onConflict", NOTHING))
+    values = arguments(planning, selected.node, ("objects", "onConflict"))
+    objects = required(values, "objects")
+    conflict = plan_conflict(planning, entity, values.get("onConflict", ABSENT_ARGUMENT))
     if has_nested(planning.schema, entity, objects):
         if conflict is not None:
             raise GraphQLFailure("onConflict and related objects cannot be given together")
-        return _nested(planning, selected, entity, objects)
-    even = _even_rows(planning, entity, objects)
-    packed: Operand | None = None
+        return _plan_nested(planning, selected, entity, objects)
+    packing = _pack_rows(planning, entity, objects)
+    packed_rows: Operand | None = None
     rows: tuple[tuple[Operand | None, ...], ...] = ()
-    if even is not None:
-        columns, packed = even
+    if packing is not None:
+        columns, packed_rows = packing
     else:
-        columns, rows = _uneven_rows(planning, entity, objects)
-    response = _response(planning, selected, entity, "Insert")
-    return Insert(entity.sql, _typed(columns), response, _seen(entity), rows, packed, conflict)
+        columns, rows = _plan_rows_singly(planning, entity, objects)
+    response = _plan_response(planning, selected, entity, "Insert")
+    return InsertPlan(
+        entity.sql, _with_types(columns), response, _visible_column(entity), rows, packed_rows, conflict
+    )
 
 
-def _nested(planning: Planning, selected: Selected, entity: Entity, objects: Given) -> NestedInsert:
-    """Plan an insert of rows with rows related to them."""
+def _plan_nested(
+    planning: PlanContext, selected: SelectedField, entity: Entity, objects: ArgumentValue
+) -> NestedInsertPlan:
+    """Plan an insert of rows with related rows."""
     key = entity.key_columns
     if len(key) != len(entity.primary_key):
         raise GraphQLFailure(f"The key of {entity.name} is not visible: insert related objects one by one")
     inserts, root = plan_rows(planning, entity, objects)
-    return NestedInsert(
-        entity.sql, inserts, root, _typed(list(key)), _response(planning, selected, entity, "Insert")
+    return NestedInsertPlan(
+        entity.sql,
+        inserts,
+        root,
+        _with_types(list(key)),
+        _plan_response(planning, selected, entity, "Insert"),
     )
 
 
-def plan_update(planning: Planning, selected: Selected, entity: Entity) -> Update:
+def plan_update(planning: PlanContext, selected: SelectedField, entity: Entity) -> UpdatePlan:
     """Plan `update...Collection`. Raises: GraphQLFailure."""
-    given = arguments(planning, selected.node, ("set", "filter", "atMost"))
-    wanted = required(given, "set")
-    entries = _entries(wanted, entity, f"{entity.name}UpdateInput", is_insert=False)
+    values = arguments(planning, selected.node, ("set", "filter", "atMost"))
+    new_values = required(values, "set")
+    entries = _writable_entries(new_values, entity, f"{entity.name}UpdateInput", is_insert=False)
     assignments = tuple(
         (entity.columns[name].sql, column_operand(planning.inputs, value, entity.columns[name]))
         for name, value in entries.items()
     )
     if not assignments:
         raise GraphQLFailure("At least one mapping must be provided to set argument")
-    return Update(
+    return UpdatePlan(
         entity.sql,
         assignments,
-        condition_of(planning, entity, given.get("filter", NOTHING)),
-        _at_most(planning, given),
-        _response(planning, selected, entity, "Update"),
-        _seen(entity),
+        plan_filter(planning, entity, values.get("filter", ABSENT_ARGUMENT)),
+        _at_most(planning, values),
+        _plan_response(planning, selected, entity, "Update"),
+        _visible_column(entity),
     )
 
 
-def plan_delete(planning: Planning, selected: Selected, entity: Entity) -> Delete:
+def plan_delete(planning: PlanContext, selected: SelectedField, entity: Entity) -> DeletePlan:
     """Plan `deleteFrom...Collection`. Raises: GraphQLFailure."""
-    given = arguments(planning, selected.node, ("filter", "atMost"))
-    return Delete(
+    values = arguments(planning, selected.node, ("filter", "atMost"))
+    return DeletePlan(
         entity.sql,
-        condition_of(planning, entity, given.get("filter", NOTHING)),
-        _at_most(planning, given),
-        _response(planning, selected, entity, "Delete"),
-        _seen(entity),
+        plan_filter(planning, entity, values.get("filter", ABSENT_ARGUMENT)),
+        _at_most(planning, values),
+        _plan_response(planning, selected, entity, "Delete"),
+        _visible_column(entity),
     )
 
 
-def _typed(columns: list[Column]) -> tuple[tuple[str, str], ...]:
+def _with_types(columns: list[EntityColumn]) -> tuple[tuple[str, str], ...]:
     return tuple((column.sql, column.type.sql) for column in columns)
 
 
-def _at_most(planning: Planning, given: Mapping[str, Given]) -> Operand:
-    value = given.get("atMost", NOTHING)
-    if value.kind is Kind.ABSENT:
+def _at_most(planning: PlanContext, values: Mapping[str, ArgumentValue]) -> Operand:
+    value = values.get("atMost", ABSENT_ARGUMENT)
+    if value.kind is InputKind.ABSENT:
         return Operand(b"1", "int8")
-    if value.kind is not Kind.SCALAR:
-        raise invalid("NonNull" if value.kind is Kind.NULL else "Int")
+    if value.kind is not InputKind.SCALAR:
+        raise invalid_input("NonNull" if value.kind is InputKind.NULL else "Int")
     return Operand(planning.inputs.parameter(value, INT), "int8")
 
 
-def _entries(given: Given, entity: Entity, type_name: str, *, is_insert: bool) -> dict[str, Given]:
-    """Give the entries of an object of new values. Raises: GraphQLFailure for columns that cannot be written."""
-    if given.kind is not Kind.OBJECT:
-        raise invalid("NonNull" if given.is_nothing else type_name)
-    entries = given.entries()
-    extra = [name for name in entries if not _is_writable(entity.columns.get(name), is_insert=is_insert)]
-    if extra:
-        raise extra_keys(type_name, extra)
-    return {name: value for name, value in entries.items() if value.kind is not Kind.ABSENT}
+def _writable_entries(
+    value: ArgumentValue, entity: Entity, type_name: str, *, is_insert: bool
+) -> dict[str, ArgumentValue]:
+    """Return the entries of an object of new values. Raises: GraphQLFailure for a column that the role may not write."""
+    if value.kind is not InputKind.OBJECT:
+        raise invalid_input("NonNull" if value.is_missing else type_name)
+    entries = value.entries()
+    unknown = [name for name in entries if not _is_writable(entity.columns.get(name), is_insert=is_insert)]
+    if unknown:
+        raise extra_keys(type_name, unknown)
+    return {name: entry for name, entry in entries.items() if entry.kind is not InputKind.ABSENT}
 
 
-def _is_writable(column: Column | None, *, is_insert: bool) -> bool:
+def _is_writable(column: EntityColumn | None, *, is_insert: bool) -> bool:
     return column is not None and (column.is_insertable if is_insert else column.is_updatable)
 
 
 # --- the rows of an insert -----------------------------------------------------------------------------------
 
 
-def _even_rows(planning: Planning, entity: Entity, given: Given) -> "tuple[list[Column], Operand] | None":
-    """Pack rows of a variable that all name the same columns: one parameter and one plan for any number of them."""
-    if given.path is None or not isinstance(given.value, list) or not _have_same_keys(given.value):
+def _pack_rows(
+    planning: PlanContext, entity: Entity, value: ArgumentValue
+) -> "tuple[list[EntityColumn], Operand] | None":
+    """Return columns and one JSON parameter for rows of a variable that all set the same columns; None for other rows.
+
+    One plan then serves any number of rows.
+    """
+    if value.path is None or not isinstance(value.value, list) or not _have_same_keys(value.value):
         return None
-    names = _entries(Given(given.value[0], given.path), entity, f"{entity.name}InsertInput", is_insert=True)
+    names = _writable_entries(
+        ArgumentValue(value.value[0], value.path), entity, f"{entity.name}InsertInput", is_insert=True
+    )
     columns = [column for name, column in entity.columns.items() if name in names]
     if not columns:
         return None
-    return columns, Operand(planning.inputs.parameter(given, _packing(columns)), "jsonb")
+    return columns, Operand(planning.inputs.parameter(value, _row_packer(columns)), "jsonb")
 
 
 def _have_same_keys(values: list[object]) -> bool:
-    keys = {tuple(sorted(one)) if isinstance(one, dict) else None for one in values}
+    keys = {tuple(sorted(value)) if isinstance(value, dict) else None for value in values}
     return len(keys) == 1 and None not in keys
 
 
-def _packing(columns: list[Column]) -> Convert:
-    """Give what turns objects into a JSON array of arrays of texts, in the order of the columns."""
+def _row_packer(columns: list[EntityColumn]) -> Convert:
+    """Return the function that converts objects to a JSON array of arrays of texts, in the order of the columns."""
     specs = [
-        (column.name, list_of(column.type) if column.type.is_list else single(column.type))
+        (column.name, list_converter(column.type) if column.type.is_list else value_converter(column.type))
         for column in columns
     ]
 
     def pack(value: object) -> str:
         assert isinstance(value, list)
         rows = [
-            [None if (one := row[name]) is None else convert(one) for name, convert in specs] for row in value
+            [None if (item := row[name]) is None else convert(item) for name, convert in specs]
+            for row in value
         ]
         return msgspec.json.encode(rows).decode()
 
     return pack
 
 
-def _uneven_rows(
-    planning: Planning, entity: Entity, given: Given
-) -> tuple[list[Column], tuple[tuple[Operand | None, ...], ...]]:
-    """Plan each row by itself; a column that it does not name takes its default."""
+def _plan_rows_singly(
+    planning: PlanContext, entity: Entity, value: ArgumentValue
+) -> tuple[list[EntityColumn], tuple[tuple[Operand | None, ...], ...]]:
+    """Return columns and operands for rows that are planned separately; a column that a row does not set takes its default."""
     type_name = f"{entity.name}InsertInput"
-    rows = [_entries(one, entity, type_name, is_insert=True) for one in given.as_list()]
+    rows = [_writable_entries(column, entity, type_name, is_insert=True) for column in value.as_list()]
     if not rows:
         raise GraphQLFailure("At least one record must be provided to objects")
     named = {name for row in rows for name in row}
     columns = [column for name, column in entity.columns.items() if name in named]
-    if not columns:  # rows of nothing but defaults: a column has to be named all the same
+    if not columns:  # all values are defaults: SQL requires at least one column all the same
         columns = [column for column in entity.columns.values() if column.is_insertable][:1]
     if len(rows) * len(columns) > MOST_PARAMETERS:
         raise GraphQLFailure("Too many values for one insert")
     operands = tuple(
         tuple(
-            column_operand(planning.inputs, row[one.name], one) if one.name in row else None
-            for one in columns
+            column_operand(planning.inputs, row[column.name], column) if column.name in row else None
+            for column in columns
         )
         for row in rows
     )
     return columns, operands
 
 
-def _seen(entity: Entity) -> str:
-    """Give a column that the role may select, of the key if it can be."""
-    every = (*entity.key_columns, *entity.columns.values())
-    return next(column.sql for column in every if column.is_selectable)
+def _visible_column(entity: Entity) -> str:
+    """Return the name of a column that the role may select, preferably of the key."""
+    candidates = (*entity.key_columns, *entity.columns.values())
+    return next(column.sql for column in candidates if column.is_selectable)
 
 
-# --- what is answered ----------------------------------------------------------------------------------------
+# --- selected fields of the response ---------------------------------------------------------------------------
 
 
-def _response(planning: Planning, selected: Selected, entity: Entity, verb: str) -> Fields:
+def _plan_response(planning: PlanContext, selected: SelectedField, entity: Entity, verb: str) -> FieldPlans:
     type_name = f"{entity.name}{verb}Response"
-    found: list[tuple[str, Field]] = []
-    for one in select(planning, selected.sets, type_name):
-        arguments(planning, one.node, ())
-        match one.name:
+    plans: list[tuple[str, FieldPlan]] = []
+    for child in select(planning, selected.sets, type_name):
+        arguments(planning, child.node, ())
+        match child.name:
             case "affectedCount":
-                field: Field = AffectedCount()
+                plan: FieldPlan = AffectedCount()
             case "records":
-                field = Records(row_fields(planning, one.sets, entity))
+                plan = Records(row_fields(planning, child.sets, entity))
             case name if name == TYPE_NAME:
-                field = TypeName(type_name)
+                plan = TypeName(type_name)
             case _:
                 raise GraphQLFailure(f"unknown field in {verb.lower()}")
-        found.append((one.key, field))
-    return tuple(found)
+        plans.append((child.key, plan))
+    return tuple(plans)

@@ -1,42 +1,44 @@
-"""Aggregates over the rows of all pages. Pure. Source: reference page "graphql", section 8."""
+"""Aggregates over the rows of all pages of a connection. Pure. Source: docs/reference/graphql.md, section 8."""
 
-from workers.graphql.plan.tree import AffectedCount, ColumnValue, Fields, Fold, TypeName
-from workers.graphql.query.related import folded
-from workers.graphql.query.scope import Scope, called
-from workers.graphql.query.values import json_object
-from workers.sql.compose import Sql, concat, ident, join, literal, raw
+from workers.graphql.plan.tree import AffectedCount, ColumnAggregate, ColumnValue, FieldPlans, TypeName
+from workers.graphql.query.related import aggregated
+from workers.graphql.query.scope import RowScope, aliased
+from workers.graphql.query.template import template
+from workers.graphql.query.values import json_object, text_constant
+from workers.sql.compose import Sql, ident, join, raw
 
 
-def aggregate(fields: Fields, scope: Scope, figures: Scope, rows: Sql) -> Sql:
-    """Give an object of figures over `rows`, which begins with `from` and stands under `scope`."""
-    found: list[Sql] = []
+def aggregate(fields: FieldPlans, scope: RowScope, results: RowScope, rows: Sql) -> Sql:
+    """Return an object of aggregates over `rows`, which begins with `from` and has the alias of `scope`.
 
-    def figure(expression: Sql) -> Sql:
-        name = f"@{len(found)}"
-        found.append(called(expression, name))
-        return figures.column(name)
+    A sub-select under the alias of `results` computes them, so that the object around it is built of plain columns.
+    """
+    computed: list[Sql] = []
+
+    def result(expression: Sql) -> Sql:
+        name = f"@{len(computed)}"
+        computed.append(aliased(expression, name))
+        return results.column(name)
 
     items: list[tuple[str, Sql]] = []
-    for key, each in fields:
-        match each:
+    for key, field in fields:
+        match field:
             case TypeName(name):
-                items.append((key, concat(literal(name), raw("::text"))))
+                items.append((key, text_constant(name)))
             case AffectedCount():
-                items.append((key, figure(raw("count(*)"))))
-            case Fold(operator, columns):
+                items.append((key, result(raw("count(*)"))))
+            case ColumnAggregate(operator, columns):
                 items.append((key, json_object([
-                    (name, figure(folded(operator, scope.column(one.column), is_boolean=one.type.scalar == "Boolean")))
-                    if isinstance(one, ColumnValue)
-                    else (name, concat(literal(one.name), raw("::text")))
-                    for name, one in columns
-                    if isinstance(one, ColumnValue | TypeName)
+                    (name, result(aggregated(operator, scope.column(value.column), is_boolean=value.type.scalar == "Boolean")))
+                    if isinstance(value, ColumnValue)
+                    else (name, text_constant(value.name))
+                    for name, value in columns
+                    if isinstance(value, ColumnValue | TypeName)
                 ])))  # fmt: skip
-    source = concat(
-        raw("from (select "),
-        join(", ", found) if found else raw("1"),
-        raw(" "),
-        rows,
-        raw(") "),
-        ident(figures.alias),
+    source = template(
+        "from (select {computed} {rows}) {alias}",
+        computed=join(", ", computed) if computed else raw("1"),
+        rows=rows,
+        alias=ident(results.alias),
     )
     return json_object(items, source)

@@ -1,104 +1,117 @@
-"""Conditions on rows, and the order they come in. Pure. Source: reference page "graphql", sections 8 and 9."""
+"""Conditions on rows, and the order of rows, as SQL. Pure. Source: docs/reference/graphql.md, sections 8 and 9."""
 
 from collections.abc import Sequence
 
-from workers.graphql.plan.tree import (
-    All,
-    Any,
-    Compare,
+from workers.graphql.plan.conditions import (
+    ColumnComparison,
     Condition,
-    Exists,
-    IsNull,
-    Not,
+    Conjunction,
+    Disjunction,
+    Negation,
+    NotTrue,
+    NullTest,
     Operand,
-    Order,
-    Untrue,
+    RelatedRowExists,
+    SortTerm,
 )
-from workers.graphql.query.related import belongs, order_value
-from workers.graphql.query.scope import Scope
+from workers.graphql.query.related import join_condition, order_value
+from workers.graphql.query.scope import RowScope
+from workers.graphql.query.template import optional, template
 from workers.graphql.query.values import operand
 from workers.sql.compose import EMPTY, Sql, catalog_text, concat, ident, join, qualified, raw
 
 
-def condition(what: Condition, scope: Scope) -> Sql:
-    """Give a condition on the rows of a place."""
-    match what:
-        case Compare():
-            value = operand(what.operand)
-            if what.is_any:
-                value = concat(raw("any("), value, raw(")"))
-            return concat(scope.column(what.column), raw(" "), catalog_text(what.operator), raw(" "), value)
-        case IsNull():
-            return concat(scope.column(what.column), raw(" is null" if what.is_null else " is not null"))
-        case Not():
-            return concat(raw("not ("), condition(what.part, scope), raw(")"))
-        case All():
-            return concat(raw("("), join(" and ", [condition(one, scope) for one in what.parts]), raw(")"))
-        case Any():
-            return concat(raw("("), join(" or ", [condition(one, scope) for one in what.parts]), raw(")"))
+def condition(plan: Condition, scope: RowScope) -> Sql:
+    """Return a condition on the rows of a scope."""
+    match plan:
+        case ColumnComparison():
+            value = operand(plan.operand)
+            if plan.is_any:
+                value = template("any({value})", value=value)
+            return template(
+                "{column} {operator} {value}",
+                column=scope.column(plan.column),
+                operator=catalog_text(plan.operator),
+                value=value,
+            )
+        case NullTest():
+            return concat(scope.column(plan.column), raw(" is null" if plan.is_null else " is not null"))
+        case Negation():
+            return template("not ({part})", part=condition(plan.part, scope))
+        case Conjunction():
+            return template("({parts})", parts=join(" and ", [condition(part, scope) for part in plan.parts]))
+        case Disjunction():
+            return template("({parts})", parts=join(" or ", [condition(part, scope) for part in plan.parts]))
+        case NotTrue():
+            return template("(({part}) is not true)", part=condition(plan.part, scope))
+        case RelatedRowExists():
+            return _related_row_exists(plan, scope)
 
-        case Untrue():
-            return concat(raw("(("), condition(what.part, scope), raw(") is not true)"))
-        case Exists():
-            return _exists(what, scope)
 
-
-def _exists(what: Exists, scope: Scope) -> Sql:
-    there = scope.inner()
-    return concat(
-        raw("exists (select 1 from "),
-        qualified(*what.join.table),
-        raw(" as "),
-        ident(there.alias),
-        raw(" where "),
-        belongs(what.join, there, scope),
-        EMPTY if what.condition is None else concat(raw(" and "), condition(what.condition, there)),
-        raw(")"),
+def _related_row_exists(plan: RelatedRowExists, scope: RowScope) -> Sql:
+    related = scope.related_scope()
+    return template(
+        "exists (select 1 from {table} as {alias} where {join}{condition})",
+        table=qualified(*plan.join.table),
+        alias=ident(related.alias),
+        join=join_condition(plan.join, related, scope),
+        condition=optional(
+            " and {value}", None if plan.condition is None else condition(plan.condition, related)
+        ),
     )
 
 
-def ordering(order: Sequence[Order], scope: Scope) -> Sql:
-    """Give `order by`, with a blank before it; nothing for no order."""
+def ordering(order: Sequence[SortTerm], scope: RowScope) -> Sql:
+    """Return ` order by ...`; empty SQL without sort terms."""
     if not order:
-        return raw("")
-    return concat(raw(" order by "), join(", ", [_term(one, scope) for one in order]))
+        return EMPTY
+    return template(" order by {terms}", terms=join(", ", [_sort_term(term, scope) for term in order]))
 
 
-def behind(order: Sequence[Order], place: Sequence[Operand], scope: Scope) -> Sql:
-    """Give the condition that a row comes behind a place in an order.
+def after_cursor(order: Sequence[SortTerm], values: Sequence[Operand], scope: RowScope) -> Sql:
+    """Return the condition that a row comes after a cursor in an order.
 
-    A place may name fewer values than there are columns to order by; then it stands behind all rows with those values.
+    For the order (a, b) and the cursor (1, 2) it is `a >= 1 and (a > 1 or (a = 1 and b > 2))`: a row comparison
+    `(a, b) > (1, 2)` would not do, as each column has its own direction and place of nulls. A cursor may have fewer
+    values than there are sort terms; then it stands after all rows with these values.
     """
-    if not place:
+    if not values:
         return raw("true")
-    nested = _behind(order, place, scope)
-    first, value = order[0], place[0]
-    if len(place) == 1 or first.is_nullable or value.param is None:
+    nested = _after_cursor(order, values, scope)
+    first, value = order[0], values[0]
+    if len(values) == 1 or first.is_nullable or value.param is None:
         return nested
-    # What follows from the rest anyway: it lets an index on the first column begin at the place.
-    bound = concat(order_value(first, scope), raw(" <= " if first.is_descending else " >= "), operand(value))
-    return concat(raw("("), bound, raw(" and "), nested, raw(")"))
+    # This follows from the rest. It is there so that an index on the first column can begin at the cursor.
+    return template(
+        "({column}{comparison}{value} and {nested})",
+        column=order_value(first, scope),
+        comparison=raw(" <= " if first.is_descending else " >= "),
+        value=operand(value),
+        nested=nested,
+    )
 
 
-def _behind(order: Sequence[Order], place: Sequence[Operand], scope: Scope) -> Sql:
-    one, value = order[0], place[0]
-    column = order_value(one, scope)
+def _after_cursor(order: Sequence[SortTerm], values: Sequence[Operand], scope: RowScope) -> Sql:
+    term, value = order[0], values[0]
+    column = order_value(term, scope)
     if value.param is None:
-        later = concat(column, raw(" is not null")) if one.nulls_first else raw("false")
-        same = concat(column, raw(" is null"))
+        later = concat(column, raw(" is not null")) if term.nulls_first else raw("false")
+        equal = concat(column, raw(" is null"))
     else:
-        later = concat(column, raw(" < " if one.is_descending else " > "), operand(value))
-        if one.is_nullable and not one.nulls_first:
-            later = concat(later, raw(" or "), column, raw(" is null"))
-        same = concat(column, raw(" = "), operand(value))
-    if len(place) == 1 or len(order) == 1:
-        return concat(raw("("), later, raw(")"))
-    rest = _behind(order[1:], place[1:], scope)
-    return concat(raw("("), later, raw(" or ("), same, raw(" and "), rest, raw("))"))
+        later = concat(column, raw(" < " if term.is_descending else " > "), operand(value))
+        if term.is_nullable and not term.nulls_first:
+            later = template("{later} or {column} is null", later=later, column=column)
+        equal = template("{column} = {value}", column=column, value=operand(value))
+    if len(values) == 1 or len(order) == 1:
+        return template("({later})", later=later)
+    rest = _after_cursor(order[1:], values[1:], scope)
+    return template("({later} or ({equal} and {rest}))", later=later, equal=equal, rest=rest)
 
 
-def _term(one: Order, scope: Scope) -> Sql:
-    direction = raw(" desc" if one.is_descending else " asc")
-    return concat(
-        order_value(one, scope), direction, raw(" nulls first" if one.nulls_first else " nulls last")
+def _sort_term(term: SortTerm, scope: RowScope) -> Sql:
+    return template(
+        "{value}{direction}{nulls}",
+        value=order_value(term, scope),
+        direction=raw(" desc" if term.is_descending else " asc"),
+        nulls=raw(" nulls first" if term.nulls_first else " nulls last"),
     )

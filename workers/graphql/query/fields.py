@@ -1,315 +1,357 @@
 """Reads: rows, related rows and connections as JSON, each a sub-select inside the object around it. Pure.
 
-A page is read by a sub-select of its own that gives only the columns in use, so that nothing is computed for rows beyond
-the limit; what a client does not ask for is not in the statement. Source: reference page "graphql", section 18.
+A whole root field is one statement. The SQL of a connection with edges and page info, over a table "item":
+
+    (select row_to_json("@") from (
+      select "@2"."@0" as "edges", ...                                      the object
+      from (
+        select coalesce(json_agg(...), '[]'::json) as "@0", ... from (      one pass over the page
+          select "@i".*, row_number() over () as "@n", count(*) over () as "@c" from (   number its rows
+            select ... from "item" where ... order by ... limit 30 + 1) "@i") "@1") "@2") "@")
+
+- The innermost sub-select returns only columns in use, so that nothing is computed for rows beyond the limit.
+- One row more than the page is read (`limit + 1`): whether it exists is `hasNextPage` (backward: `hasPreviousPage`).
+  Without page info the page is neither numbered nor read one row too far.
+- A backward page is read in reverse order and turned round by its row numbers.
+
+Order of calls is important in this module: aliases are numbered as they are requested, and `_rows` must come after
+everything that uses columns of the page (`RowScope.select_list`). Source: docs/reference/graphql.md, section 18.
 """
 
 from collections.abc import Sequence
 
+from workers.graphql.plan.conditions import Condition, RelatedRows
 from workers.graphql.plan.tree import (
     Aggregate,
-    Call,
-    Called,
     ColumnValue,
     ComputedValue,
-    Condition,
-    Connection,
-    Cursor,
-    Edges,
-    Field,
-    Fields,
-    Groups,
-    Join,
+    ConnectionPlan,
+    EdgeCursor,
+    EdgeList,
+    EdgeNode,
+    FieldPlan,
+    FieldPlans,
+    GroupsPlan,
+    MaterializedCall,
     NodeId,
-    PageFact,
     PageInfo,
-    Row,
-    RowOfEdge,
-    Source,
-    Table,
+    PageInfoField,
+    RowPlan,
+    RowSource,
+    SqlFunctionCall,
+    TableRows,
     TotalCount,
     TypeName,
 )
 from workers.graphql.query.aggregates import aggregate
-from workers.graphql.query.conditions import behind, condition, ordering
+from workers.graphql.query.conditions import after_cursor, condition, ordering
 from workers.graphql.query.groups import groups
-from workers.graphql.query.related import belongs, order_value
-from workers.graphql.query.scope import ROW, Aliases, Scope, called
-from workers.graphql.query.values import base64_of, json_object, node_id, operand, shown
-from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, number, qualified, raw
+from workers.graphql.query.related import join_condition, order_value
+from workers.graphql.query.scope import ROW, Aliases, RowScope, aliased
+from workers.graphql.query.template import optional, template
+from workers.graphql.query.values import (
+    base64_of,
+    json_object,
+    json_value,
+    node_id,
+    operand,
+    text_constant,
+)
+from workers.sql.compose import EMPTY, Sql, ident, join, number, qualified, raw
 
-_NUMBER, _COUNT = '"@n"', '"@c"'
-"""Columns of a numbered page: place of the row as it was read, and how many were read."""
-CALLED = raw('"@called"')
-"""The rows of `Called`, each whole in the column `ROW`."""
+_ROW_NUMBER, _ROW_COUNT = "@n", "@c"
+"""Columns of a numbered page: number of the row in the order it was read, and how many rows were read."""
+MATERIALIZED_CALL = raw('"@called"')
+"""The rows of `MaterializedCall`, each whole in the column `ROW`."""
 Items = list[tuple[str, Sql]]
 
 
-def row_items(fields: Fields, scope: Scope, aliases: Aliases) -> Items:
-    """Give the fields of a row as names and expressions."""
-    return [(key, _of_row(field, scope, aliases)) for key, field in fields]
+def row_items(fields: FieldPlans, scope: RowScope, aliases: Aliases) -> Items:
+    """Return the fields of a row as names and expressions."""
+    return [(key, _row_field(field, scope, aliases)) for key, field in fields]
 
 
-def _of_row(field: Field, scope: Scope, aliases: Aliases) -> Sql:
+def _row_field(field: FieldPlan, scope: RowScope, aliases: Aliases) -> Sql:
     match field:
         case ColumnValue(column, type_):
-            return shown(scope.column(column), type_)
+            return json_value(scope.column(column), type_)
         case TypeName(name):
-            return type_name(name)
+            return text_constant(name)
         case NodeId(table, columns):
             return node_id(table, [scope.column(column) for column in columns])
-        case Row():
+        case RowPlan():
             return row(field, scope, aliases)
-        case Connection():
+        case ConnectionPlan():
             return connection(field, scope, aliases)
         case ComputedValue(call, type_):
-            return shown(called_function(call, scope), type_)
+            return json_value(function_call(call, scope), type_)
     raise TypeError(field)
 
 
-def row(field: Row, outer: Scope | None, aliases: Aliases) -> Sql:
-    """Give one row as an object, or null."""
-    scope = Scope(aliases.next())
-    wheres = _wheres(field.source, field.conditions, scope, outer)
-    if isinstance(field.source, Call):
-        wheres.append(concat(raw("not ("), scope.row(), raw(" is null)")))
+def row(field: RowPlan, outer: RowScope | None, aliases: Aliases) -> Sql:
+    """Return one row as an object, or null."""
+    scope = RowScope(aliases.next())
+    conditions = _conditions(field.source, field.conditions, scope, outer)
+    if isinstance(field.source, SqlFunctionCall):
+        conditions.append(template("not ({row} is null)", row=scope.row()))
     items = row_items(field.fields, scope, aliases)
-    source = concat(raw("from "), from_item(field.source, scope, outer), where(wheres), raw(" limit 1"))
+    source = template(
+        "from {rows}{where} limit 1", rows=from_item(field.source, scope, outer), where=where(conditions)
+    )
     return json_object(items, source)
 
 
-def connection(field: Connection, outer: Scope | None, aliases: Aliases) -> Sql:
-    """Give a connection as an object."""
-    return _Connection(field, outer, aliases).written()
+def connection(field: ConnectionPlan, outer: RowScope | None, aliases: Aliases) -> Sql:
+    """Return a connection as an object."""
+    return _Connection(field, outer, aliases).sql()
 
 
-def called_function(call: Call, outer: Scope | None) -> Sql:
-    """Give the call of a function with its arguments by name; the row comes first."""
-    arguments = [concat(ident(name), raw(" => "), operand(value)) for name, value in call.arguments]
+def function_call(call: SqlFunctionCall, outer: RowScope | None) -> Sql:
+    """Return the call of a function with its arguments by name; the row comes first."""
+    arguments = [
+        template("{name} => {value}", name=ident(name), value=operand(value))
+        for name, value in call.arguments
+    ]
     if call.takes_row and outer is not None:
         arguments.insert(0, outer.row())
-    return concat(qualified(*call.function), raw("("), join(", ", arguments), raw(")"))
+    return template(
+        "{function}({arguments})", function=qualified(*call.function), arguments=join(", ", arguments)
+    )
 
 
-def type_name(name: str) -> Sql:
-    """Give `__typename`."""
-    return concat(literal(name), raw("::text"))
-
-
-def from_item(source: Source, scope: Scope, outer: Scope | None) -> Sql:
-    """Give an item of `from` under the scope's alias."""
+def from_item(source: RowSource, scope: RowScope, outer: RowScope | None) -> Sql:
+    """Return an item of `from` under the scope's alias."""
     match source:
-        case Call():
-            item = called_function(source, outer)
-        case Called():
-            item = concat(
-                raw("(select ("), ident(ROW), raw(").*, "), ident(ROW), raw(" from "), CALLED, raw(")")
-            )
-        case Table(table) | Join(table):
+        case SqlFunctionCall():
+            item = function_call(source, outer)
+        case MaterializedCall():
+            item = template("(select ({row}).*, {row} from {rows})", row=ident(ROW), rows=MATERIALIZED_CALL)
+        case TableRows(table) | RelatedRows(table):
             item = qualified(*table)
-    return concat(item, raw(" as "), ident(scope.alias))
+    return aliased(item, scope.alias)
 
 
-def where(parts: Sequence[Sql]) -> Sql:
-    """Give `where`, with a blank before it; nothing for no conditions."""
-    return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
+def where(conditions: Sequence[Sql]) -> Sql:
+    """Return ` where ...`; empty SQL without conditions."""
+    return template(" where {conditions}", conditions=join(" and ", conditions)) if conditions else EMPTY
 
 
-def _wheres(source: Source, what: Condition | None, scope: Scope, outer: Scope | None) -> list[Sql]:
-    parts: list[Sql] = []
-    if isinstance(source, Join) and outer is not None:
-        parts.append(belongs(source, scope, outer))
-    if what is not None:
-        parts.append(condition(what, scope))
-    return parts
+def _conditions(
+    source: RowSource, filter_condition: Condition | None, scope: RowScope, outer: RowScope | None
+) -> list[Sql]:
+    conditions: list[Sql] = []
+    if isinstance(source, RelatedRows) and outer is not None:
+        conditions.append(join_condition(source, scope, outer))
+    if filter_condition is not None:
+        conditions.append(condition(filter_condition, scope))
+    return conditions
 
 
 class _Connection:
-    """One connection while its statement is written."""
+    """One connection while its SQL is built. `_page` is the scope of its page, a sub-select."""
 
-    def __init__(self, field: Connection, outer: Scope | None, aliases: Aliases) -> None:
+    def __init__(self, field: ConnectionPlan, outer: RowScope | None, aliases: Aliases) -> None:
         self._field, self._outer, self._aliases = field, outer, aliases
-        self._page = Scope(aliases.next(), is_derived=True)
-        self._facts = {
-            fact
-            for _, each in field.fields
-            if isinstance(each, PageInfo)
-            for _, fact in each.fields
-            if isinstance(fact, PageFact)
+        self._page = RowScope(aliases.next(), is_derived=True)
+        self._page_info_fields = {
+            page_field
+            for _, child in field.fields
+            if isinstance(child, PageInfo)
+            for _, page_field in child.fields
+            if isinstance(page_field, PageInfoField)
         }
         order = field.order
-        self._read_order = [one.reversed() for one in order] if field.is_backward else list(order)
+        self._read_order = [term.reversed() for term in order] if field.is_backward else list(order)
 
-    def written(self) -> Sql:
-        """Give the connection as an object."""
-        lists = [(key, each) for key, each in self._field.fields if isinstance(each, Edges)]
-        if not lists and not self._facts:
-            return json_object([(key, self._beside(each)) for key, each in self._field.fields])
-        edges = {key: self._edges(each) for key, each in lists}
-        if not self._facts:
-            items = [(key, edges.get(key) or self._beside(each)) for key, each in self._field.fields]
-            return json_object(items, concat(raw("from "), self._rows()))
-        return self._with_facts(edges)
+    def sql(self) -> Sql:
+        """Return the connection as an object."""
+        lists = [(key, child) for key, child in self._field.fields if isinstance(child, EdgeList)]
+        if not lists and not self._page_info_fields:
+            return json_object([(key, self._independent_field(child)) for key, child in self._field.fields])
+        edges = {key: self._edges(child) for key, child in lists}
+        if not self._page_info_fields:
+            items = [
+                (key, edges.get(key) or self._independent_field(child)) for key, child in self._field.fields
+            ]
+            return json_object(items, template("from {page}", page=self._rows()))
+        return self._with_page_info(edges)
 
-    def _with_facts(self, edges: dict[str, Sql]) -> Sql:
-        """Give lists and facts in one pass over the page, and put the object together around it."""
-        whole = Scope(self._aliases.next(), is_derived=True)
-        found = [called(self._fact(fact), fact.value) for fact in sorted(self._facts)]
-        found += [called(each, f"@{place}") for place, each in enumerate(edges.values())]
-        source = concat(
-            raw("from (select "),
-            join(", ", found),
-            raw(" from "),
-            self._rows(),
-            raw(") "),
-            ident(whole.alias),
+    def _with_page_info(self, edges: dict[str, Sql]) -> Sql:
+        """Compute edge lists and page info in one pass over the page, and build the object of the results."""
+        results = RowScope(self._aliases.next(), is_derived=True)
+        computed = [
+            aliased(self._page_info_value(field), field.value) for field in sorted(self._page_info_fields)
+        ]
+        computed += [aliased(edge_list, f"@{index}") for index, edge_list in enumerate(edges.values())]
+        source = template(
+            "from (select {computed} from {page}) {alias}",
+            computed=join(", ", computed),
+            page=self._rows(),
+            alias=ident(results.alias),
         )
-        places = {key: f"@{place}" for place, key in enumerate(edges)}
+        names = {key: f"@{index}" for index, key in enumerate(edges)}
         items: Items = []
-        for key, each in self._field.fields:
-            if key in places:
-                items.append((key, whole.column(places[key])))
-            elif isinstance(each, PageInfo):
-                items.append((key, _page_info(each.fields, whole)))
+        for key, child in self._field.fields:
+            if key in names:
+                items.append((key, results.column(names[key])))
+            elif isinstance(child, PageInfo):
+                items.append((key, _page_info(child.fields, results)))
             else:
-                items.append((key, self._beside(each)))
+                items.append((key, self._independent_field(child)))
         return json_object(items, source)
 
-    def _edges(self, edges: Edges) -> Sql:
+    def _edges(self, edges: EdgeList) -> Sql:
         items: Items = []
-        for key, each in edges.fields:
-            match each:
-                case Cursor():
+        for key, child in edges.fields:
+            match child:
+                case EdgeCursor():
                     items.append((key, self._cursor()))
-                case RowOfEdge(fields):
+                case EdgeNode(fields):
                     items.append((key, json_object(row_items(fields, self._page, self._aliases))))
                 case TypeName(name):
-                    items.append((key, type_name(name)))
-        gathered = concat(raw("json_agg("), json_object(items), raw(")"))
-        if self._facts:
-            gathered = concat(gathered, raw(" filter (where "), self._within(), raw(")"))
-        return concat(raw("coalesce("), gathered, raw(", '[]'::json)"))
+                    items.append((key, text_constant(name)))
+        return template(
+            "coalesce(json_agg({edge}){filter}, '[]'::json)",
+            edge=json_object(items),
+            # Leave out the row that was read beyond the page.
+            filter=optional(
+                " filter (where {value})", self._is_on_page() if self._page_info_fields else None
+            ),
+        )
 
-    def _beside(self, field: Field) -> Sql:
-        """Give what does not depend on the page."""
+    def _independent_field(self, field: FieldPlan) -> Sql:
+        """Return a field that does not depend on the page."""
         match field:
             case TypeName(name):
-                return type_name(name)
+                return text_constant(name)
             case PageInfo(fields):
                 return _page_info(fields, self._page)
             case TotalCount():
-                scope = Scope(self._aliases.next())
-                return concat(raw("(select count(*) "), self._all(scope), raw(")"))
+                scope = RowScope(self._aliases.next())
+                return template("(select count(*) {rows})", rows=self._all_rows(scope))
             case Aggregate(fields):
-                scope, figures = Scope(self._aliases.next()), Scope(self._aliases.next(), is_derived=True)
-                return aggregate(fields, scope, figures, self._all(scope))
-            case Groups():
-                scope, each = Scope(self._aliases.next()), Scope(self._aliases.next())
-                return groups(field, scope, each, self._all(scope))
+                scope = RowScope(self._aliases.next())
+                results = RowScope(self._aliases.next(), is_derived=True)
+                return aggregate(fields, scope, results, self._all_rows(scope))
+            case GroupsPlan():
+                scope, group = RowScope(self._aliases.next()), RowScope(self._aliases.next())
+                return groups(field, scope, group, self._all_rows(scope))
         raise TypeError(field)
 
-    def _all(self, scope: Scope) -> Sql:
-        """Give `from` and `where` for the rows of all pages."""
+    def _all_rows(self, scope: RowScope) -> Sql:
+        """Return `from` and `where` for the rows of all pages."""
         field = self._field
-        parts = _wheres(field.source, field.condition, scope, self._outer)
-        return concat(raw("from "), from_item(field.source, scope, self._outer), where(parts))
+        conditions = _conditions(field.source, field.condition, scope, self._outer)
+        return template(
+            "from {rows}{where}",
+            rows=from_item(field.source, scope, self._outer),
+            where=where(conditions),
+        )
 
     def _rows(self) -> Sql:
-        """Give the rows of the page as an item of `from`; called last, when it is known which columns are used."""
-        field, scope, alias = self._field, Scope(self._aliases.next()), ident(self._page.alias)
-        parts = _wheres(field.source, field.condition, scope, self._outer)
+        """Return the rows of the page as an item of `from`. Called last, when the columns in use are known."""
+        field, scope, alias = self._field, RowScope(self._aliases.next()), ident(self._page.alias)
+        conditions = _conditions(field.source, field.condition, scope, self._outer)
         if field.cursor is not None:
-            parts.append(behind(self._read_order, field.cursor, scope))
-        read = concat(
-            raw("select "),
-            self._page.given_by(scope.alias, has_row=isinstance(field.source, Called)),
-            raw(" from "),
-            from_item(field.source, scope, self._outer),
-            where(parts),
-            ordering(self._read_order, scope),
+            conditions.append(after_cursor(self._read_order, field.cursor, scope))
+        read = template(
+            "select {columns} from {rows}{where}{order}",
+            columns=self._page.select_list(scope.alias, has_row=isinstance(field.source, MaterializedCall)),
+            rows=from_item(field.source, scope, self._outer),
+            where=where(conditions),
+            order=ordering(self._read_order, scope),
         )
-        if field.reach is not None:
-            read = concat(raw("select * from ("), read, raw(" limit "), number(field.reach), raw(') "@r"'))
-        read = concat(
-            read,
-            raw(" limit "),
-            self._limit(),
-            raw(" + 1") if self._facts else EMPTY,
-            EMPTY if field.offset is None else concat(raw(" offset "), operand(field.offset)),
+        if field.row_bound is not None:
+            # A literal limit around the parameters lets Postgres use one plan for many pages (workers/sql/pages.py).
+            read = template(
+                'select * from ({read} limit {bound}) "@r"', read=read, bound=number(field.row_bound)
+            )
+        read = template(
+            "{read} limit {limit}{next_row}{offset}",
+            read=read,
+            limit=self._limit(),
+            next_row=raw(" + 1") if self._page_info_fields else EMPTY,
+            offset=optional(" offset {value}", None if field.offset is None else operand(field.offset)),
         )
-        if not self._facts and not field.is_backward:
-            return concat(raw("("), read, raw(") "), alias)
-        numbered = concat(
-            raw('(select "@i".*, row_number() over () as "@n", count(*) over () as "@c" from ('),
-            read,
-            raw(') "@i"'),
+        if not self._page_info_fields and not field.is_backward:
+            return template("({read}) {alias}", read=read, alias=alias)
+        return template(
+            '(select "@i".*, row_number() over () as "@n", count(*) over () as "@c"'
+            ' from ({read}) "@i"{order}) {alias}',
+            read=read,
+            order=raw(' order by "@n" desc') if field.is_backward else EMPTY,
+            alias=alias,
         )
-        order = raw(' order by "@n" desc') if field.is_backward else EMPTY
-        return concat(numbered, order, raw(") "), alias)
 
     def _limit(self) -> Sql:
         limit = self._field.limit
         return number(limit) if isinstance(limit, int) else operand(limit)
 
-    def _column(self, name: str) -> Sql:
-        return concat(ident(self._page.alias), raw("."), Sql((name,)))
+    def _page_column(self, name: str) -> Sql:
+        return qualified(self._page.alias, name)
 
-    def _within(self) -> Sql:
-        """Give the condition that a numbered row belongs to the page: one more may have been read."""
-        return concat(self._column(_NUMBER), raw(" <= "), self._limit())
+    def _is_on_page(self) -> Sql:
+        """Return the condition that a numbered row belongs to the page: one row more may have been read."""
+        return template("{number} <= {limit}", number=self._page_column(_ROW_NUMBER), limit=self._limit())
 
     def _cursor(self) -> Sql:
-        return base64_of([order_value(one, self._page) for one in self._field.order])
+        return base64_of([order_value(term, self._page) for term in self._field.order])
 
-    def _fact(self, fact: PageFact) -> Sql:
+    def _page_info_value(self, field: PageInfoField) -> Sql:
+        """Return a value of `PageInfo`. A backward page is numbered from its end."""
         is_backward = self._field.is_backward
-        match fact:
-            case PageFact.HAS_NEXT:
-                return self._has_other_side() if is_backward else self._has_more()
-            case PageFact.HAS_PREVIOUS:
-                return self._has_more() if is_backward else self._has_other_side()
-            case PageFact.START:
-                return self._cursor_at(self._last() if is_backward else raw("1"))
-        return self._cursor_at(raw("1") if is_backward else self._last())
+        match field:
+            case PageInfoField.HAS_NEXT:
+                return self._has_rows_before_first() if is_backward else self._has_rows_beyond()
+            case PageInfoField.HAS_PREVIOUS:
+                return self._has_rows_beyond() if is_backward else self._has_rows_before_first()
+            case PageInfoField.START:
+                return self._cursor_at(self._last_number() if is_backward else raw("1"))
+        return self._cursor_at(raw("1") if is_backward else self._last_number())
 
-    def _has_more(self) -> Sql:
-        """Tell whether a row was read beyond the page."""
-        return concat(raw("coalesce(max("), self._column(_COUNT), raw(") > "), self._limit(), raw(", false)"))
+    def _has_rows_beyond(self) -> Sql:
+        """Return whether a row was read beyond the page."""
+        return template(
+            "coalesce(max({count}) > {limit}, false)",
+            count=self._page_column(_ROW_COUNT),
+            limit=self._limit(),
+        )
 
-    def _has_other_side(self) -> Sql:
-        """Tell whether the row with which all pages begin is not the one with which this page does."""
+    def _has_rows_before_first(self) -> Sql:
+        """Return whether rows precede the page: the first of all rows is not the row numbered 1."""
         field = self._field
         if (field.cursor is None and field.offset is None) or not field.primary_key:
             return raw("false")
-        scope = Scope(self._aliases.next())
-        here = join(", ", [self._page.column(name) for name in field.primary_key])
-        there = join(", ", [scope.column(name) for name in field.primary_key])
-        begin = concat(
-            raw("(select "),
-            there,
-            raw(" "),
-            self._all(scope),
-            ordering(self._read_order, scope),
-            raw(" limit 1)"),
+        scope = RowScope(self._aliases.next())
+        return template(
+            "coalesce(bool_or((({first_key}) <> (select {key} {rows}{order} limit 1)))"
+            " filter (where {number} = 1), false)",
+            first_key=join(", ", [self._page.column(name) for name in field.primary_key]),
+            key=join(", ", [scope.column(name) for name in field.primary_key]),
+            rows=self._all_rows(scope),
+            order=ordering(self._read_order, scope),
+            number=self._page_column(_ROW_NUMBER),
         )
-        differs = concat(raw("(("), here, raw(") <> "), begin, raw(")"))
-        first = concat(raw(" filter (where "), self._column(_NUMBER), raw(" = 1)"))
-        return concat(raw("coalesce(bool_or("), differs, raw(")"), first, raw(", false)"))
 
-    def _last(self) -> Sql:
-        return concat(raw("least("), self._column(_COUNT), raw(", "), self._limit(), raw(")"))
+    def _last_number(self) -> Sql:
+        return template("least({count}, {limit})", count=self._page_column(_ROW_COUNT), limit=self._limit())
 
-    def _cursor_at(self, place: Sql) -> Sql:
-        at = concat(self._column(_NUMBER), raw(" = "), place, raw(" and "), self._within())
-        return concat(raw("max("), self._cursor(), raw(") filter (where "), at, raw(")"))
+    def _cursor_at(self, row_number: Sql) -> Sql:
+        return template(
+            "max({cursor}) filter (where {number} = {row_number} and {is_on_page})",
+            cursor=self._cursor(),
+            number=self._page_column(_ROW_NUMBER),
+            row_number=row_number,
+            is_on_page=self._is_on_page(),
+        )
 
 
-def _page_info(fields: Fields, whole: Scope) -> Sql:
+def _page_info(fields: FieldPlans, results: RowScope) -> Sql:
     items: Items = []
-    for key, each in fields:
-        match each:
+    for key, child in fields:
+        match child:
             case TypeName(name):
-                items.append((key, type_name(name)))
-            case PageFact():
-                items.append((key, whole.column(each.value)))
+                items.append((key, text_constant(name)))
+            case PageInfoField():
+                items.append((key, results.column(child.value)))
     return json_object(items)

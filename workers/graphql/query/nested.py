@@ -1,161 +1,174 @@
-"""Nested inserts as SQL: a statement for each table, which leaves the keys it made in a setting of the transaction. Pure.
+"""Nested inserts as SQL: one statement for each table, sent together in one transaction. Pure.
 
-The setting holds a JSON array with an object for each row, in the order of the rows; later statements refer to places in
-it. The last statement reads the field's own rows again by their key, so that the answer shows what is related to them.
-Source: docs/graphql.md, "Nested inserts".
+Later rows refer to keys that the database generates for earlier ones, and a statement cannot see what another part of
+itself has written. So each insert writes the keys it generated into a setting of the transaction,
+`headwater.made_<number>`: a JSON array with an object for each row, in the order of the rows. Later statements read the
+setting and pick a key by row number and column:
+
+    with "@made0" as materialized (select pg_catalog.current_setting('headwater.made_0')::jsonb as made),
+    "@written" as (insert into "book" ("writer_id", "title")
+      select ("@made0".made -> "@new"."@0" ->> 'id')::bigint, "@new"."@1"
+      from (values (0, 0, $1::text), ...) as "@new" ("@n", "@0", "@1"), "@made0" order by "@new"."@n"
+      returning "id")
+    select case when (select count(*) from "@written") = <rows> then pg_catalog.set_config('headwater.made_1', ...) ...
+
+The last statement reads the field's own rows again by their primary key, so that the answer shows what is related to
+them. Source: docs/graphql.md, "Nested inserts".
 """
 
-from workers.graphql.plan.tree import Made, NestedInsert, NewRows, Operand
+from workers.graphql.plan.conditions import Operand
+from workers.graphql.plan.tree import InsertedValue, NestedInsertPlan, NewRows
 from workers.graphql.query.scope import Aliases, cast
+from workers.graphql.query.template import template
 from workers.graphql.query.values import operand
-from workers.graphql.query.writes import WRITTEN, alarm, parts
+from workers.graphql.query.writes import WRITTEN_COUNT, WRITTEN_ROWS, raise_error, response_parts
 from workers.sql.compose import Sql, concat, ident, join, literal, number, qualified, raw
 
-_KEPT_BACK = "a trigger or rule kept back rows that others refer to"
+_ROWS_MISSING = "a trigger or rule kept back rows that others refer to"
 
 
-def nested_insert(plan: NestedInsert, aliases: Aliases) -> list[Sql]:
-    """Give the statements in their order; the last one answers."""
-    inserts = [_insert(one, place) for place, one in enumerate(plan.inserts)]
+def nested_insert(plan: NestedInsertPlan, aliases: Aliases) -> list[Sql]:
+    """Return the statements in their order; the last one answers."""
+    inserts = [_insert(rows, index) for index, rows in enumerate(plan.inserts)]
     return [*inserts, _answer(plan, aliases)]
 
 
-def _insert(plan: NewRows, place: int) -> Sql:
-    before = sorted({value.insert for row in plan.rows for value in row if isinstance(value, Made)})
-    kept = join(", ", [ident(name) for name in plan.keeps]) if plan.keeps else raw("1")
-    count = concat(raw("(select count(*) from "), WRITTEN, raw(")"))
-    keys = concat(
-        raw("pg_catalog.set_config("),
-        literal(_setting(place)),
-        raw(", coalesce((select json_agg("),
-        WRITTEN,
-        raw(")::text from "),
-        WRITTEN,
-        raw("), '[]'), true)"),
-    )
-    return concat(
-        raw("with "),
-        *(
-            concat(_before(each), raw(" as materialized (select "), _made(each), raw(" as made), "))
-            for each in before
-        ),
-        WRITTEN,
-        raw(" as (insert into "),
-        qualified(*plan.table),
-        raw(" ("),
-        join(", ", [ident(name) for name in plan.columns]),
-        raw(") "),
-        _joined(plan) or concat(raw("values "), join(", ", [_row(row) for row in plan.rows])),
-        raw(" returning "),
-        kept,
-        raw(") select case when "),
-        count,
-        raw(" = "),
-        number(len(plan.rows)),
-        raw(" then "),
-        keys,
-        raw(" else "),
-        alarm(_KEPT_BACK, count),
-        raw("::text end"),
+def _insert(plan: NewRows, index: int) -> Sql:
+    """Return insert number `index`, which fails when the database did not insert every row."""
+    sources = sorted({value.insert for row in plan.rows for value in row if isinstance(value, InsertedValue)})
+    returned = [ident(name) for name in plan.returned_columns] or [raw("1")]
+    return template(
+        "with {keys}{written} as (insert into {table} ({columns}) {rows} returning {returned})"
+        " select case when {count} = {expected} then {store_keys} else {error}::text end",
+        keys=concat(*(_read_keys(source) for source in sources)),
+        written=WRITTEN_ROWS,
+        table=qualified(*plan.table),
+        columns=join(", ", [ident(name) for name in plan.columns]),
+        rows=_joined_rows(plan)
+        or template("values {rows}", rows=join(", ", [_row(row) for row in plan.rows])),
+        returned=join(", ", returned),
+        count=WRITTEN_COUNT,
+        expected=number(len(plan.rows)),
+        store_keys=_store_keys(index),
+        error=raise_error(_ROWS_MISSING, WRITTEN_COUNT),
     )
 
 
-def _joined(plan: NewRows) -> Sql | None:
-    """Give the rows as a join of values with the keys made before: one look at these for all rows.
+def _read_keys(index: int) -> Sql:
+    """Return a `with` item for the keys that insert number `index` generated."""
+    return template(
+        "{name} as materialized (select {keys} as made), ",
+        name=_keys_alias(index),
+        keys=_setting_value(index),
+    )
+
+
+def _store_keys(index: int) -> Sql:
+    """Return the expression that writes the returned columns into the setting of insert number `index`."""
+    return template(
+        "pg_catalog.set_config({setting}, coalesce((select json_agg({rows})::text from {rows}), '[]'), true)",
+        setting=literal(_setting_name(index)),
+        rows=WRITTEN_ROWS,
+    )
+
+
+def _joined_rows(plan: NewRows) -> Sql | None:
+    """Return the rows as a join of values with earlier keys, which reads each setting once for all rows.
 
     None where a row takes a default, or a column holds a value in one row and a key in another.
     """
-    firsts = plan.rows[0]
-    kinds = [(type(one), one.insert) if isinstance(one, Made) else (type(one), 0) for one in firsts]
+    first_row = plan.rows[0]
+    kinds = [_kind(value) for value in first_row]
     for row in plan.rows:
-        for one, kind in zip(row, kinds, strict=True):
-            if one is None or ((type(one), one.insert) if isinstance(one, Made) else (type(one), 0)) != kind:
+        for value, kind in zip(row, kinds, strict=True):
+            if value is None or _kind(value) != kind:
                 return None
-    rows = [
-        concat(raw("("), number(place), *[concat(raw(", "), _place_or_value(one)) for one in row], raw(")"))
-        for place, row in enumerate(plan.rows)
-    ]
-    names = [ident(f"@{place}") for place in range(len(firsts))]
-    before = sorted({one.insert for one in firsts if isinstance(one, Made)})
-    return concat(
-        raw("select "),
-        join(", ", [_column(one, name) for one, name in zip(firsts, names, strict=True)]),
-        raw(" from (values "),
-        join(", ", rows),
-        raw(') as "@new" ("@n", '),
-        join(", ", names),
-        raw(")"),
-        *(concat(raw(", "), _before(each)) for each in before),
-        raw(' order by "@new"."@n"'),
+    names = [ident(f"@{column}") for column in range(len(first_row))]
+    sources = sorted({value.insert for value in first_row if isinstance(value, InsertedValue)})
+    return template(
+        'select {columns} from (values {rows}) as "@new" ("@n", {names}){sources} order by "@new"."@n"',
+        columns=join(", ", [_column(value, name) for value, name in zip(first_row, names, strict=True)]),
+        rows=join(", ", [_numbered_row(row_number, row) for row_number, row in enumerate(plan.rows)]),
+        names=join(", ", names),
+        sources=concat(*(template(", {keys}", keys=_keys_alias(source)) for source in sources)),
     )
 
 
-def _place_or_value(value: Operand | Made | None) -> Sql:
-    return number(value.row) if isinstance(value, Made) else _value(value)
+def _kind(value: Operand | InsertedValue | None) -> tuple[type, int]:
+    return type(value), value.insert if isinstance(value, InsertedValue) else 0
 
 
-def _column(value: Operand | Made | None, name: Sql) -> Sql:
-    """Give a column of the join: a value as it is, a key from those made before."""
-    column = concat(raw('"@new".'), name)
-    if not isinstance(value, Made):
+def _numbered_row(row_number: int, row: tuple[Operand | InsertedValue | None, ...]) -> Sql:
+    """Return a row of the values to join: its number, then for each column a value, or the number of the row with the key."""
+    values = [number(value.row) if isinstance(value, InsertedValue) else _value(value) for value in row]
+    return template("({values})", values=join(", ", [number(row_number), *values]))
+
+
+def _column(value: Operand | InsertedValue | None, name: Sql) -> Sql:
+    """Return a column of the join: a value as it is, or an earlier key."""
+    column = template('"@new".{name}', name=name)
+    if not isinstance(value, InsertedValue):
         return column
-    made = concat(
-        raw("("), _before(value.insert), raw(".made -> "), column, raw(" ->> "), literal(value.column)
+    key = template(
+        "({keys}.made -> {row} ->> {column})",
+        keys=_keys_alias(value.insert),
+        row=column,
+        column=literal(value.column),
     )
-    return cast(concat(made, raw(")")), value.type)
+    return cast(key, value.type)
 
 
-def _row(row: tuple[Operand | Made | None, ...]) -> Sql:
-    return concat(raw("("), join(", ", [_value(one) for one in row]), raw(")"))
+def _row(row: tuple[Operand | InsertedValue | None, ...]) -> Sql:
+    return template("({values})", values=join(", ", [_value(value) for value in row]))
 
 
-def _value(value: Operand | Made | None) -> Sql:
+def _value(value: Operand | InsertedValue | None) -> Sql:
     match value:
         case None:
             return raw("default")
         case Operand():
             return operand(value)
-    made = concat(raw("((select made from "), _before(value.insert), raw(") -> "), number(value.row))
-    return cast(concat(made, raw(" ->> "), literal(value.column), raw(")")), value.type)
+    key = template(
+        "((select made from {keys}) -> {row} ->> {column})",
+        keys=_keys_alias(value.insert),
+        row=number(value.row),
+        column=literal(value.column),
+    )
+    return cast(key, value.type)
 
 
-def _answer(plan: NestedInsert, aliases: Aliases) -> Sql:
-    target, answer, returned = parts(plan.fields, aliases)
-    ties = [
-        concat(
-            ident(target),
-            raw("."),
-            ident(name),
-            raw(" = "),
-            cast(concat(raw('("@key"."@row" ->> '), literal(name), raw(")")), type_),
+def _answer(plan: NestedInsertPlan, aliases: Aliases) -> Sql:
+    """Return the statement that reads the field's own rows by the keys of the root insert."""
+    target, answer, returned = response_parts(plan.fields, aliases)
+    matches = [
+        template(
+            "{column} = {key}",
+            column=qualified(target, name),
+            key=cast(template('("@key"."@row" ->> {name})', name=literal(name)), type_),
         )
         for name, type_ in plan.key
     ]
-    return concat(
-        raw("with "),
-        WRITTEN,
-        raw(" as (select "),
-        returned,
-        raw(" from jsonb_array_elements("),
-        _made(plan.root),
-        raw(') with ordinality as "@key" ("@row", "@n") join '),
-        qualified(*plan.table),
-        raw(" as "),
-        ident(target),
-        raw(" on "),
-        join(" and ", ties),
-        raw(' order by "@key"."@n") select '),
-        answer,
+    return template(
+        "with {written} as (select {returned} from jsonb_array_elements({keys})"
+        ' with ordinality as "@key" ("@row", "@n") join {table} as {target} on {matches}'
+        ' order by "@key"."@n") select {answer}',
+        written=WRITTEN_ROWS,
+        returned=returned,
+        keys=_setting_value(plan.root),
+        table=qualified(*plan.table),
+        target=ident(target),
+        matches=join(" and ", matches),
+        answer=answer,
     )
 
 
-def _before(place: int) -> Sql:
-    return ident(f"@made{place}")
+def _keys_alias(index: int) -> Sql:
+    return ident(f"@made{index}")
 
 
-def _made(place: int) -> Sql:
-    return concat(raw("pg_catalog.current_setting("), literal(_setting(place)), raw(")::jsonb"))
+def _setting_value(index: int) -> Sql:
+    return template("pg_catalog.current_setting({name})::jsonb", name=literal(_setting_name(index)))
 
 
-def _setting(place: int) -> str:
-    return f"headwater.made_{place}"
+def _setting_name(index: int) -> str:
+    return f"headwater.made_{index}"

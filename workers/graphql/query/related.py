@@ -1,58 +1,61 @@
-"""Values of related rows, by which the rows of a page are ordered. Pure. Source: docs/graphql.md, "Order by related rows"."""
+"""Related rows in SQL: join conditions, and values of related rows by which a page is ordered. Pure.
 
-from workers.graphql.plan.tree import Join, Order, RelatedValue
-from workers.graphql.query.scope import Scope
-from workers.sql.compose import Sql, catalog_text, concat, ident, join, qualified, raw
+Source: docs/graphql.md, "Order by related rows".
+"""
 
-_OF_BOOLEANS = {"min": "bool_and", "max": "bool_or"}
-"""Postgres has no least and greatest boolean; these are the same."""
+from workers.graphql.plan.conditions import RelatedRows, RelatedValue, SortTerm
+from workers.graphql.query.scope import RowScope, cast
+from workers.graphql.query.template import template
+from workers.sql.compose import EMPTY, Sql, catalog_text, ident, join, qualified, raw
+
+_BOOLEAN_AGGREGATES = {"min": "bool_and", "max": "bool_or"}
+"""Postgres cannot compute min and max of booleans; these functions return the same."""
 
 
-def belongs(what: Join, there: Scope, here: Scope) -> Sql:
-    """Give the condition that a row there belongs to the row here."""
-    pairs = [concat(there.column(theirs), raw(" = "), here.column(own)) for theirs, own in what.columns]
+def join_condition(relation: RelatedRows, related: RowScope, scope: RowScope) -> Sql:
+    """Return the condition that a related row belongs to the row of `scope`."""
+    pairs = [
+        template("{theirs} = {ours}", theirs=related.column(theirs), ours=scope.column(ours))
+        for theirs, ours in relation.columns
+    ]
     return join(" and ", pairs)
 
 
-def order_value(one: Order, scope: Scope) -> Sql:
-    """Give what an order compares: a column of the row, or a value of rows related to it."""
-    related = one.related
+def order_value(term: SortTerm, scope: RowScope) -> Sql:
+    """Return what rows are ordered by: a column of the row, or a value of rows related to it."""
+    related = term.related
     if related is None:
-        return scope.column(one.column)
-    return scope.computed(one.column, lambda rows: _related(related, 0, rows))
+        return scope.column(term.column)
+    return scope.computed(term.column, lambda rows: _related_value(related, 0, rows))
 
 
-def folded(operator: str, column: Sql, *, is_boolean: bool) -> Sql:
-    """Give `sum`, `avg`, `min` or `max` of a column."""
+def aggregated(operator: str, column: Sql, *, is_boolean: bool) -> Sql:
+    """Return `sum`, `avg`, `min` or `max` of a column."""
     if operator == "avg":
-        column = concat(column, raw("::numeric"))
+        column = cast(column, "numeric")
     if is_boolean:
-        operator = _OF_BOOLEANS[operator]
-    return concat(catalog_text(operator), raw("("), column, raw(")"))
+        operator = _BOOLEAN_AGGREGATES[operator]
+    return template("{function}({column})", function=catalog_text(operator), column=column)
 
 
-def _related(value: RelatedValue, place: int, scope: Scope) -> Sql:
-    """Give the sub-select over the joins from a place on."""
-    there, through = scope.inner(), value.joins[place]
-    is_last = place == len(value.joins) - 1
-    return concat(
-        raw("(select "),
-        _last(value, there) if is_last else _related(value, place + 1, there),
-        raw(" from "),
-        qualified(*through.table),
-        raw(" as "),
-        ident(there.alias),
-        raw(" where "),
-        belongs(through, there, scope),
-        raw("") if is_last and value.operator else raw(" limit 1"),
-        raw(")"),
+def _related_value(value: RelatedValue, depth: int, scope: RowScope) -> Sql:
+    """Return the sub-select over the joins from `depth` on, one sub-select inside another."""
+    related, relation = scope.related_scope(), value.joins[depth]
+    is_last = depth == len(value.joins) - 1
+    return template(
+        "(select {value} from {table} as {alias} where {condition}{limit})",
+        value=_last_value(value, related) if is_last else _related_value(value, depth + 1, related),
+        table=qualified(*relation.table),
+        alias=ident(related.alias),
+        condition=join_condition(relation, related, scope),
+        limit=EMPTY if is_last and value.operator else raw(" limit 1"),
     )
 
 
-def _last(value: RelatedValue, there: Scope) -> Sql:
+def _last_value(value: RelatedValue, related: RowScope) -> Sql:
     if not value.operator:
-        return there.column(value.column)
+        return related.column(value.column)
     if value.operator == "count":
         return raw("count(*)")
-    figure = folded(value.operator, there.column(value.column), is_boolean=value.is_boolean)
-    return concat(figure, raw("::numeric")) if value.operator in ("sum", "avg") else figure
+    result = aggregated(value.operator, related.column(value.column), is_boolean=value.is_boolean)
+    return cast(result, "numeric") if value.operator in ("sum", "avg") else result

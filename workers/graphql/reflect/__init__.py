@@ -1,1 +1,1 @@
-"""Reflection: from the system catalogs to what a role sees as GraphQL, in a few reads and pure steps."""
+"""Reflection: build the GraphQL schema of a role from the system catalogs. One read for all roles; the steps after it are pure."""

@@ -1,7 +1,7 @@
-"""Comment directives: `@graphql({...})` anywhere in a comment of the database. Pure.
+"""Read comment directives: `@graphql({...})` anywhere in a comment of the database. Pure.
 
-What a directive says is checked when the catalog is read, for all objects and whichever role asks. The sentences about
-wrong values are those that users of the original know. Source: reference page "graphql", section 5.
+All directives are validated when the schema of a role is built, also those of objects that the role does not see. Error
+messages are those of the original. Source: docs/reference/graphql.md, section 5.
 """
 
 import json
@@ -15,8 +15,8 @@ from workers.graphql.errors import SchemaError
 
 _DIRECTIVE = re.compile(r"@graphql\((.+)\)", re.DOTALL)
 _MAX_ROWS = 30
-_KEPT = 10_000
-"""Comments of each kind that are read once for all roles."""
+_MOST_CACHED = 10_000
+"""Parsed comments of each kind in the cache, which all roles share."""
 _U64 = 2**64
 
 _Value = TypeVar("_Value")
@@ -24,19 +24,19 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class SchemaDirective:
-    """What the comment of a schema asks for."""
+    """Directive in the comment of a schema."""
 
     inflect_names: bool = False
     max_rows: int = _MAX_ROWS
     introspection: bool | None = None
-    """None: nothing is said."""
+    """None: not set."""
     additions: bool | None = None
-    """Whether introspection tells of what the original has not; None: nothing is said."""
+    """Whether introspection shows our additions to the original; None: not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignKeyDirective:
-    """A relation that no constraint declares."""
+    """A relation declared by a directive instead of a constraint."""
 
     local_columns: tuple[str, ...]
     foreign_schema: str
@@ -48,7 +48,7 @@ class ForeignKeyDirective:
 
 @dataclass(frozen=True, slots=True)
 class TableDirective:
-    """What the comment of a table or view asks for."""
+    """Directive in the comment of a table or view."""
 
     name: str | None = None
     description: str | None = None
@@ -61,7 +61,7 @@ class TableDirective:
 
 @dataclass(frozen=True, slots=True)
 class NameDirective:
-    """What the comment of a column or function asks for."""
+    """Directive in the comment of a column or function."""
 
     name: str | None = None
     description: str | None = None
@@ -69,79 +69,79 @@ class NameDirective:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintDirective:
-    """Names of the two fields of a foreign key."""
+    """Directive in the comment of a foreign key: the names of its two fields."""
 
     local_name: str | None = None
-    """The side that is referenced."""
+    """Name of the field on the referenced side."""
     foreign_name: str | None = None
-    """The side that holds the key."""
+    """Name of the field on the side with the foreign key."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnumDirective:
-    """What the comment of an enum type asks for; `mappings` leads from labels to GraphQL values."""
+    """Directive in the comment of an enum type; `mappings` are pairs (label, GraphQL value)."""
 
     name: str | None = None
     mappings: tuple[tuple[str, str], ...] = ()
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def read_schema(comment: str | None) -> SchemaDirective:
     """Read the comment of a schema. Raises: SchemaError."""
-    given = _Given(comment)
+    directive = _DirectiveObject(comment)
     return SchemaDirective(
-        inflect_names=given.take("inflect_names", _boolean) or False,
-        max_rows=_MAX_ROWS if (rows := given.take("max_rows", _unsigned)) is None else rows,
-        introspection=given.take("introspection", _boolean),
-        additions=given.take("additions", _boolean),
+        inflect_names=directive.take("inflect_names", _boolean) or False,
+        max_rows=_MAX_ROWS if (rows := directive.take("max_rows", _unsigned)) is None else rows,
+        introspection=directive.take("introspection", _boolean),
+        additions=directive.take("additions", _boolean),
     )
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def read_table(comment: str | None) -> TableDirective:
     """Read the comment of a table or view. Raises: SchemaError."""
-    given = _Given(comment)
+    directive = _DirectiveObject(comment)
     return TableDirective(
-        name=given.take("name", _string),
-        description=given.take("description", _string),
-        has_total_count=given.take("totalCount", _enabled) or False,
-        has_aggregate=given.take("aggregate", _enabled) or False,
-        max_rows=given.take("max_rows", _unsigned),
-        primary_key_columns=given.take("primary_key_columns", _strings) or (),
-        foreign_keys=given.take("foreign_keys", _foreign_keys) or (),
+        name=directive.take("name", _string),
+        description=directive.take("description", _string),
+        has_total_count=directive.take("totalCount", _enabled) or False,
+        has_aggregate=directive.take("aggregate", _enabled) or False,
+        max_rows=directive.take("max_rows", _unsigned),
+        primary_key_columns=directive.take("primary_key_columns", _strings) or (),
+        foreign_keys=directive.take("foreign_keys", _foreign_keys) or (),
     )
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def read_name(comment: str | None) -> NameDirective:
     """Read the comment of a column or function. Raises: SchemaError."""
-    given = _Given(comment)
-    return NameDirective(given.take("name", _string), given.take("description", _string))
+    directive = _DirectiveObject(comment)
+    return NameDirective(directive.take("name", _string), directive.take("description", _string))
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def read_constraint(comment: str | None) -> ConstraintDirective:
     """Read the comment of a foreign key. Raises: SchemaError."""
-    given = _Given(comment)
-    return ConstraintDirective(given.take("local_name", _string), given.take("foreign_name", _string))
+    directive = _DirectiveObject(comment)
+    return ConstraintDirective(directive.take("local_name", _string), directive.take("foreign_name", _string))
 
 
-@lru_cache(_KEPT)
+@lru_cache(_MOST_CACHED)
 def read_enum(comment: str | None) -> EnumDirective:
     """Read the comment of an enum type. Raises: SchemaError."""
-    given = _Given(comment)
-    mappings = given.take("mappings", _mapping) or {}
+    directive = _DirectiveObject(comment)
+    mappings = directive.take("mappings", _mapping) or {}
     return EnumDirective(
-        given.take("name", _string), tuple((label, _string(value)) for label, value in mappings.items())
+        directive.take("name", _string), tuple((label, _string(value)) for label, value in mappings.items())
     )
 
 
-class _Given:
-    """The object of a directive; an empty one where a comment has none."""
+class _DirectiveObject:
+    """The JSON object of a directive; empty for a comment without a directive."""
 
     def __init__(self, comment: str | None) -> None:
-        found = _DIRECTIVE.search(comment) if comment else None
-        self._values = _mapping(_parsed(found[1])) if found else {}
+        match = _DIRECTIVE.search(comment) if comment else None
+        self._values = _mapping(_parsed(match[1])) if match else {}
 
     def take(self, key: str, read: Callable[[object], _Value]) -> _Value | None:
         value = self._values.get(key)
@@ -156,16 +156,16 @@ def _parsed(text: str) -> object:
 
 
 def _foreign_keys(value: object) -> tuple[ForeignKeyDirective, ...]:
-    return tuple(_foreign_key(_mapping(each)) for each in _sequence(value))
+    return tuple(_foreign_key(_mapping(item)) for item in _sequence(value))
 
 
-def _foreign_key(given: dict[str, object]) -> ForeignKeyDirective:
-    local_name, foreign_name = given.get("local_name"), given.get("foreign_name")
+def _foreign_key(members: dict[str, object]) -> ForeignKeyDirective:
+    local_name, foreign_name = members.get("local_name"), members.get("foreign_name")
     return ForeignKeyDirective(
-        local_columns=_strings(_required(given, "local_columns")),
-        foreign_schema=_string(_required(given, "foreign_schema")),
-        foreign_table=_string(_required(given, "foreign_table")),
-        foreign_columns=_strings(_required(given, "foreign_columns")),
+        local_columns=_strings(_required(members, "local_columns")),
+        foreign_schema=_string(_required(members, "foreign_schema")),
+        foreign_table=_string(_required(members, "foreign_table")),
+        foreign_columns=_strings(_required(members, "foreign_columns")),
         local_name=None if local_name is None else _string(local_name),
         foreign_name=None if foreign_name is None else _string(foreign_name),
     )
@@ -175,53 +175,53 @@ def _enabled(value: object) -> bool:
     return _boolean(_required(_mapping(value), "enabled"))
 
 
-def _required(given: dict[str, object], key: str) -> object:
-    if key not in given:
+def _required(members: dict[str, object], key: str) -> object:
+    if key not in members:
         raise SchemaError(f"missing field `{key}`")
-    return given[key]
+    return members[key]
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    return tuple(_string(each) for each in _sequence(value))
+    return tuple(_string(item) for item in _sequence(value))
 
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        raise _wrong(value, "a string")
+        raise _wrong_type(value, "a string")
     return value
 
 
 def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        raise _wrong(value, "a boolean")
+        raise _wrong_type(value, "a boolean")
     return value
 
 
 def _unsigned(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _wrong(value, "u64")
+        raise _wrong_type(value, "u64")
     if not 0 <= value < _U64:
-        raise SchemaError(f"invalid value: {_told(value)}, expected u64")
+        raise SchemaError(f"invalid value: {_describe(value)}, expected u64")
     return value
 
 
 def _sequence(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise _wrong(value, "a sequence")
+        raise _wrong_type(value, "a sequence")
     return value
 
 
 def _mapping(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise _wrong(value, "a map")
+        raise _wrong_type(value, "a map")
     return value
 
 
-def _wrong(value: object, wanted: str) -> SchemaError:
-    return SchemaError(f"invalid type: {_told(value)}, expected {wanted}")
+def _wrong_type(value: object, expected: str) -> SchemaError:
+    return SchemaError(f"invalid type: {_describe(value)}, expected {expected}")
 
 
-def _told(value: object) -> str:
+def _describe(value: object) -> str:
     match value:
         case None:
             return "null"

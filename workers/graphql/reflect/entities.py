@@ -1,9 +1,9 @@
-"""Tables and views that a role sees, with their columns. Pure. Source: reference page "graphql", sections 3, 5 and 7."""
+"""Build entities: the tables and views that a role sees, with their columns. Pure. Source: docs/reference/graphql.md, sections 3, 5 and 7."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workers.graphql.model import Column, Entity
+from workers.graphql.model import Entity, EntityColumn
 from workers.graphql.reflect import names
 from workers.graphql.reflect.directives import (
     SchemaDirective,
@@ -11,9 +11,9 @@ from workers.graphql.reflect.directives import (
     read_name,
     read_table,
 )
-from workers.graphql.reflect.privileges import DELETE, INSERT, SELECT, UPDATE, Rights
-from workers.graphql.reflect.rows import ColumnRow, KeyRow, RelationRow, Snapshot
-from workers.graphql.reflect.values import Values
+from workers.graphql.reflect.privileges import DELETE, INSERT, SELECT, UPDATE, RolePrivileges
+from workers.graphql.reflect.rows import CatalogSnapshot, ReflectedColumn, ReflectedKey, ReflectedRelation
+from workers.graphql.reflect.values import ValueTypes
 
 _INSERTABLE, _UPDATABLE, _DELETABLE = 8, 4, 16
 _KEYLESS_KINDS = "vmf"
@@ -21,60 +21,60 @@ _KEYLESS_KINDS = "vmf"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What a role brings to the snapshot: its rights, the schemas it may enter, and the types of values it sees."""
+class RoleView:
+    """The snapshot as a role sees it: its privileges, the schemas that it may use, and the value types."""
 
-    snapshot: Snapshot
-    rights: Rights
-    spaces: dict[str, SchemaDirective]
+    snapshot: CatalogSnapshot
+    rights: RolePrivileges
+    schemas: dict[str, SchemaDirective]
     """By schema, in the order of the search path."""
-    values: Values
+    values: ValueTypes
     introspection: bool
-    """Whether schemas that say nothing of introspection show themselves."""
+    """Default for schemas that do not set `introspection`."""
     additions: bool = False
-    """Whether introspection tells of additions in schemas that say nothing of them."""
+    """Default for schemas that do not set `additions`."""
 
     def inflects(self, schema: str) -> bool:
-        """Tell whether names of a schema are inflected."""
-        return self.spaces[schema].inflect_names
+        """Return whether names of a schema are inflected."""
+        return self.schemas[schema].inflect_names
 
     def is_introspectable(self, schema: str) -> bool:
-        """Tell whether what lies in a schema is told by introspection."""
-        said = self.spaces[schema].introspection
-        return self.introspection if said is None else said
+        """Return whether introspection shows the objects of a schema."""
+        setting = self.schemas[schema].introspection
+        return self.introspection if setting is None else setting
 
     def shows_additions(self, schema: str) -> bool:
-        """Tell whether introspection tells of what the original has not, for tables of a schema."""
-        said = self.spaces[schema].additions
-        return self.additions if said is None else said
+        """Return whether introspection shows our additions to the original for the tables of a schema."""
+        setting = self.schemas[schema].additions
+        return self.additions if setting is None else setting
 
 
-class Found(NamedTuple):
-    """An entity and the row it was made of."""
+class ReflectedEntity(NamedTuple):
+    """An entity and the catalog row that it was built from."""
 
-    row: RelationRow
+    row: ReflectedRelation
     entity: Entity
 
     def is_selectable(self, sql: str) -> bool:
-        """Tell whether the role may select a column, by its name in the database."""
+        """Return whether the role may select a column, by its name in the database."""
         return any(column.sql == sql and column.is_selectable for column in self.entity.columns.values())
 
 
-def find_entities(view: View) -> dict[int, Found]:
-    """Give the entities by the oid of their relation; of several with one name the first on the search path."""
-    found: dict[int, Found] = {}
-    taken: set[str] = set()
+def find_entities(view: RoleView) -> dict[int, ReflectedEntity]:
+    """Return the entities by oid of their relation. Of several with one name, the first on the search path."""
+    entities: dict[int, ReflectedEntity] = {}
+    names_in_use: set[str] = set()
     for row in view.snapshot.relations:
-        if row.schema in view.spaces:
-            entity = _entity(row, view)
-            if entity is not None and entity.name not in taken:
-                taken.add(entity.name)
-                found[row.oid] = Found(row, entity)
-    return found
+        if row.schema in view.schemas:
+            entity = _build_entity(row, view)
+            if entity is not None and entity.name not in names_in_use:
+                names_in_use.add(entity.name)
+                entities[row.oid] = ReflectedEntity(row, entity)
+    return entities
 
 
-def _entity(row: RelationRow, view: View) -> Entity | None:
-    """Make an entity; None where it has no key, no name, or no column to select."""
+def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
+    """Return the entity of a relation; None without a primary key, a valid name, or a column that the role may select."""
     directive = read_table(row.comment)
     inflect = view.inflects(row.schema)
     name = directive.name or names.type_name(row.name, inflect=inflect)
@@ -82,27 +82,27 @@ def _entity(row: RelationRow, view: View) -> Entity | None:
     primary_key = _primary_key(row, keys, directive, view.snapshot)
     if not primary_key or not names.is_valid(name):
         return None
-    columns = _columns(row, frozenset(primary_key), inflect, view)
+    columns = _build_columns(row, frozenset(primary_key), inflect, view)
     if not any(column.is_selectable for column in columns.values()):
         return None
     key_columns = [
         column for column in columns.values() if column.sql in primary_key and column.is_selectable
     ]
     has_key = len(key_columns) == len(primary_key)
-    letters = view.rights.on_data(row.acl)
-    space = view.spaces[row.schema]
+    privileges = view.rights.on_relation(row.acl)
+    schema = view.schemas[row.schema]
     return Entity(
         name=name,
         sql=(row.schema, row.name),
         kind=row.kind,
         columns=columns,
         primary_key=primary_key,
-        max_rows=space.max_rows if directive.max_rows is None else directive.max_rows,
+        max_rows=schema.max_rows if directive.max_rows is None else directive.max_rows,
         has_total_count=directive.has_total_count,
         has_aggregate=directive.has_aggregate,
         is_insertable=any(column.is_insertable for column in columns.values()),
         is_updatable=any(column.is_updatable for column in columns.values()),
-        is_deletable=DELETE in letters and bool(row.writes & _DELETABLE),
+        is_deletable=DELETE in privileges and bool(row.writes & _DELETABLE),
         has_key_lookup=has_key and _is_key_lookup(row, key_columns, view),
         has_node_id=has_key,
         row_security=row.row_security,
@@ -114,46 +114,55 @@ def _entity(row: RelationRow, view: View) -> Entity | None:
 
 
 def _primary_key(
-    row: RelationRow, keys: tuple[KeyRow, ...], directive: TableDirective, snapshot: Snapshot
+    row: ReflectedRelation,
+    keys: tuple[ReflectedKey, ...],
+    directive: TableDirective,
+    snapshot: CatalogSnapshot,
 ) -> tuple[str, ...]:
-    """Give the columns of the real key; else those of the directive, if they are there."""
+    """Return the columns of the primary key; without one, those of the directive, if they exist."""
     for key in keys:
         if key.kind == "p":
             return snapshot.column_names(row.oid, key.columns) or ()
-    wanted = directive.primary_key_columns if row.kind in _KEYLESS_KINDS else ()
-    have = {column.name for column in snapshot.columns.get(row.oid, ())}
-    return wanted if have.issuperset(wanted) else ()
+    named = directive.primary_key_columns if row.kind in _KEYLESS_KINDS else ()
+    existing = {column.name for column in snapshot.columns.get(row.oid, ())}
+    return named if existing.issuperset(named) else ()
 
 
-def _columns(row: RelationRow, key: frozenset[str], inflect: bool, view: View) -> dict[str, Column]:
-    columns: dict[str, Column] = {}
-    letters = view.rights.on_data(row.acl)
-    for each in view.snapshot.columns.get(row.oid, ()):
-        granted = letters | view.rights.letters(each.acl) if each.acl else letters
-        column = _column(row, each, granted, inflect, view)
-        if column is not None and (names.is_valid(column.name) or each.name in key):
+def _build_columns(
+    relation: ReflectedRelation, key: frozenset[str], inflect: bool, view: RoleView
+) -> dict[str, EntityColumn]:
+    columns: dict[str, EntityColumn] = {}
+    privileges = view.rights.on_relation(relation.acl)
+    for row in view.snapshot.columns.get(relation.oid, ()):
+        column_privileges = privileges | view.rights.granted(row.acl) if row.acl else privileges
+        column = _build_column(relation, row, column_privileges, inflect, view)
+        if column is not None and (names.is_valid(column.name) or row.name in key):
             columns[column.name] = column
     return columns
 
 
-def _column(
-    row: RelationRow, own: ColumnRow, letters: frozenset[str], inflect: bool, view: View
-) -> Column | None:
-    """Make a column; None where the role may do nothing with it, or its values cannot appear."""
-    value_type = view.values.find(own.type, own.modifier)
+def _build_column(
+    relation: ReflectedRelation,
+    row: ReflectedColumn,
+    privileges: frozenset[str],
+    inflect: bool,
+    view: RoleView,
+) -> EntityColumn | None:
+    """Return a column; None if the role lacks all privileges on it, or its type is not supported."""
+    value_type = view.values.find(row.type, row.modifier)
     if value_type is None:
         return None
-    directive = read_name(own.comment)
-    is_selectable = SELECT in letters
-    is_insertable = own.is_writable and INSERT in letters and bool(row.writes & _INSERTABLE)
-    is_updatable = own.is_writable and UPDATE in letters and bool(row.writes & _UPDATABLE)
+    directive = read_name(row.comment)
+    is_selectable = SELECT in privileges
+    is_insertable = row.is_writable and INSERT in privileges and bool(relation.writes & _INSERTABLE)
+    is_updatable = row.is_writable and UPDATE in privileges and bool(relation.writes & _UPDATABLE)
     if not (is_selectable or is_insertable or is_updatable):
         return None
-    return Column(
-        name=directive.name or names.field_name(own.name, inflect=inflect),
-        sql=own.name,
+    return EntityColumn(
+        name=directive.name or names.field_name(row.name, inflect=inflect),
+        sql=row.name,
         type=value_type,
-        is_nullable=not own.is_not_null,
+        is_nullable=not row.is_not_null,
         is_selectable=is_selectable,
         is_insertable=is_insertable,
         is_updatable=is_updatable,
@@ -161,15 +170,15 @@ def _column(
     )
 
 
-def _is_key_lookup(row: RelationRow, key: list[Column], view: View) -> bool:
-    types = {column.name: column.type for column in view.snapshot.columns.get(row.oid, ())}
+def _is_key_lookup(relation: ReflectedRelation, key: list[EntityColumn], view: RoleView) -> bool:
+    types = {column.name: column.type for column in view.snapshot.columns.get(relation.oid, ())}
     return all(names.is_valid(column.name) and view.values.is_key(types[column.sql]) for column in key)
 
 
 def _unique_keys(
-    row: RelationRow, keys: tuple[KeyRow, ...], snapshot: Snapshot
+    relation: ReflectedRelation, keys: tuple[ReflectedKey, ...], snapshot: CatalogSnapshot
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Give the constraints by name, the primary key first."""
-    ranked = sorted((key for key in keys if key.kind in "pu"), key=lambda key: (key.kind, key.name))
-    named = ((key.name, snapshot.column_names(row.oid, key.columns)) for key in ranked)
+    """Return unique constraints with their columns: the primary key first, then by name."""
+    constraints = sorted((key for key in keys if key.kind in "pu"), key=lambda key: (key.kind, key.name))
+    named = ((key.name, snapshot.column_names(relation.oid, key.columns)) for key in constraints)
     return tuple((name, columns) for name, columns in named if columns is not None)

@@ -1,4 +1,4 @@
-"""Functions as fields: of the roots, and computed fields of rows. Pure. Source: reference page "graphql", section 12."""
+"""Build functions as fields: fields of the root types, and computed fields of rows. Pure. Source: docs/reference/graphql.md, section 12."""
 
 import json
 import re
@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from schemas.numbers import parse_whole_number
-from workers.graphql.model import Argument, Function, Shape, ValueType
+from workers.graphql.model import FunctionArgument, FunctionField, ResultShape, ValueType
 from workers.graphql.reflect import names
 from workers.graphql.reflect.directives import NameDirective, read_name
-from workers.graphql.reflect.entities import Found, View
+from workers.graphql.reflect.entities import ReflectedEntity, RoleView
 from workers.graphql.reflect.privileges import SELECT
-from workers.graphql.reflect.rows import FunctionRow
+from workers.graphql.reflect.rows import ReflectedFunction
 
 _FOREIGN_SCHEMAS = frozenset({"graphql", "graphql_public", "auth", "extensions"})
 _PAGING = frozenset({"first", "last", "before", "after", "offset", "filter", "orderBy"})
@@ -22,83 +22,91 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INT_LIMIT = 2**31
 
 
-def find_root_functions(view: View, entities: dict[int, Found]) -> list[Function]:
-    """Give the functions that may be fields of a root, in the order of the search path.
+def find_root_functions(view: RoleView, entities: dict[int, ReflectedEntity]) -> list[FunctionField]:
+    """Return the functions that are fields of a root type, in the order of the search path.
 
-    Functions of one name hide each other, also those of several schemas.
+    Overloaded functions are left out, also when they are in different schemas.
     """
-    counts = Counter(row.name for row in view.snapshot.functions if row.schema in view.spaces)
-    found = []
-    for row in _callable(view):
+    counts = Counter(row.name for row in view.snapshot.functions if row.schema in view.schemas)
+    functions = []
+    for row in _callable_functions(view):
         if counts[row.name] > 1 or row.is_variadic:
             continue
-        arguments = _arguments(row, view)
-        result = _result(row, view, entities)
+        arguments = _build_arguments(row, view)
+        result = _function_by_result(row, view, entities)
         if arguments is None or result is None or view.values.is_enum(row.result):
             continue
-        if result.shape is Shape.ROWS and any(argument.name in _PAGING for argument in arguments):
+        if result.shape is ResultShape.ROWS and any(argument.name in _PAGING for argument in arguments):
             continue
-        found.append(replace(result, arguments=arguments))
-    return found
+        functions.append(replace(result, arguments=arguments))
+    return functions
 
 
-def find_computed_fields(view: View, entities: dict[int, Found]) -> dict[int, dict[str, Function]]:
-    """Give the computed fields of each entity by name: functions whose only argument is its row."""
-    by_row_type = {found.row.row_type: found for found in entities.values()}
-    fields: dict[int, dict[str, Function]] = {}
-    for row in _callable(view):
+def find_computed_fields(
+    view: RoleView, entities: dict[int, ReflectedEntity]
+) -> dict[int, dict[str, FunctionField]]:
+    """Return the computed fields of each entity by name: functions whose only argument is a row of the entity."""
+    by_row_type = {entity.row.row_type: entity for entity in entities.values()}
+    fields: dict[int, dict[str, FunctionField]] = {}
+    for row in _callable_functions(view):
         owner = by_row_type.get(row.types[0]) if len(row.types) == 1 and not row.is_variadic else None
-        if owner is None or not _is_whole(view, owner):
+        if owner is None or not _may_select_all_columns(view, owner):
             continue
-        result = _result(row, view, entities)
+        result = _function_by_result(row, view, entities)
         if result is not None:
             fields.setdefault(owner.row.oid, {})[result.name] = result
     return fields
 
 
-def _callable(view: View) -> Iterator[FunctionRow]:
+def _callable_functions(view: RoleView) -> Iterator[ReflectedFunction]:
     for row in view.snapshot.functions:
-        if row.schema in view.spaces and row.schema not in _FOREIGN_SCHEMAS and view.rights.may_call(row.acl):
+        if (
+            row.schema in view.schemas
+            and row.schema not in _FOREIGN_SCHEMAS
+            and view.rights.may_call(row.acl)
+        ):
             yield row
 
 
-def _is_whole(view: View, owner: Found) -> bool:
-    """Tell whether the role may select each column, as one must to hand a row to a function."""
-    if SELECT in view.rights.on_data(owner.row.acl):
+def _may_select_all_columns(view: RoleView, owner: ReflectedEntity) -> bool:
+    """Return whether the role may select every column, which Postgres requires to pass a row to a function."""
+    if SELECT in view.rights.on_relation(owner.row.acl):
         return True
     columns = view.snapshot.columns.get(owner.row.oid, ())
-    return all(SELECT in view.rights.letters(column.acl) for column in columns)
+    return all(SELECT in view.rights.granted(column.acl) for column in columns)
 
 
-def _result(row: FunctionRow, view: View, entities: dict[int, Found]) -> Function | None:
-    """Make a function by what it gives, without arguments; None where that cannot appear."""
+def _function_by_result(
+    row: ReflectedFunction, view: RoleView, entities: dict[int, ReflectedEntity]
+) -> FunctionField | None:
+    """Return a function by its result, without arguments; None if the type of the result is not supported."""
     directive = read_name(row.comment)
     name = directive.name or names.function_name(row.name, inflect=view.inflects(row.schema))
     if not names.is_valid(name):
         return None
     target = entities.get(view.values.row_of(row.result))
     if target is not None:
-        shape = Shape.ROWS if row.returns_set and row.rows != 1 else Shape.ROW
-        return _function(row, view, name, directive, shape, target=target)
+        shape = ResultShape.ROWS if row.returns_set and row.rows != 1 else ResultShape.ROW
+        return _build_function(row, view, name, directive, shape, target=target)
     if row.returns_set:
         return None
     value_type = view.values.find(row.result)
     if value_type is None or (value_type.is_list and value_type.enum is not None):
         return None
-    return _function(row, view, name, directive, Shape.VALUE, value_type=value_type)
+    return _build_function(row, view, name, directive, ResultShape.VALUE, value_type=value_type)
 
 
-def _function(
-    row: FunctionRow,
-    view: View,
+def _build_function(
+    row: ReflectedFunction,
+    view: RoleView,
     name: str,
     directive: NameDirective,
-    shape: Shape,
+    shape: ResultShape,
     *,
     value_type: ValueType | None = None,
-    target: Found | None = None,
-) -> Function:
-    return Function(
+    target: ReflectedEntity | None = None,
+) -> FunctionField:
+    return FunctionField(
         name=name,
         sql=(row.schema, row.name),
         arguments=(),
@@ -112,28 +120,28 @@ def _function(
     )
 
 
-def _arguments(row: FunctionRow, view: View) -> tuple[Argument, ...] | None:
-    """Give the arguments; None where one has no name, a name GraphQL cannot spell, or a type that cannot be given."""
+def _build_arguments(row: ReflectedFunction, view: RoleView) -> tuple[FunctionArgument, ...] | None:
+    """Return the arguments; None if one lacks a name, has a name that is invalid in GraphQL, or a type that is not supported."""
     inflect = view.inflects(row.schema)
     first_default = len(row.types) - row.default_count
-    arguments: list[Argument] = []
-    for place, (sql, oid, default) in enumerate(row.inputs):
+    arguments: list[FunctionArgument] = []
+    for index, (parameter, oid, default) in enumerate(row.inputs):
         value_type = view.values.find(oid)
-        name = names.argument_name(sql, inflect=inflect)
+        name = names.argument_name(parameter, inflect=inflect)
         if value_type is None or view.values.is_enum(oid) or not names.is_valid(name):
             return None
-        is_required = place < first_default
-        shown = None if is_required or default is None else literal(default, value_type)
-        arguments.append(Argument(name, sql, value_type, is_required, shown))
+        is_required = index < first_default
+        default_value = None if is_required or default is None else default_literal(default, value_type)
+        arguments.append(FunctionArgument(name, parameter, value_type, is_required, default_value))
     has_twins = len({argument.name for argument in arguments}) < len(arguments)
     return None if has_twins else tuple(arguments)
 
 
-def literal(expression: str, value_type: ValueType) -> str | None:
-    """Give a default expression as a GraphQL literal; None where it is no plain literal, or null.
+def default_literal(expression: str, value_type: ValueType) -> str | None:
+    """Return a default expression as a GraphQL literal; None if it is null or not a plain literal.
 
-    `expression` is as Postgres prints it: `5`, `'abc'::text`, `'-1'::integer`, `true`. Of strings only `text` is shown,
-    as in the original.
+    `expression` is as Postgres prints it: `5`, `'abc'::text`, `'-1'::integer`, `true`. Strings are returned for the type
+    `text` only, as in the original.
     """
     text = _TEXT_LITERAL.fullmatch(expression)
     plain = text[1].replace("''", "'") if text else expression.strip("()")
@@ -154,6 +162,6 @@ def literal(expression: str, value_type: ValueType) -> str | None:
 
 
 def _decimal(number: str) -> str:
-    """Give a number in digits, without an exponent and without zeros that say nothing."""
-    shown = format(Decimal(repr(float(number))), "f")
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+    """Return a number in digits, without an exponent and without trailing zeros."""
+    digits = format(Decimal(repr(float(number))), "f")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -1,4 +1,4 @@
-"""Names in GraphQL for names in the database. Pure. Source: reference page "graphql", sections 3 and 4."""
+"""Derive GraphQL names from names in the database. Pure. Source: docs/reference/graphql.md, sections 3 and 4."""
 
 import re
 
@@ -6,12 +6,12 @@ _VALID = re.compile(r"[_A-Za-z][_A-Za-z0-9]*")
 
 
 def is_valid(name: str) -> bool:
-    """Tell whether GraphQL can spell the name."""
+    """Return whether a name is valid in GraphQL."""
     return _VALID.fullmatch(name) is not None
 
 
 def type_name(sql: str, *, inflect: bool) -> str:
-    """Give the base name of a type: `blog_post` becomes `BlogPost` where names are inflected."""
+    """Return the base name of a type: `blog_post` becomes `BlogPost` if names are inflected."""
     if not inflect:
         return sql
     before = " "
@@ -23,24 +23,24 @@ def type_name(sql: str, *, inflect: bool) -> str:
 
 
 def field_name(sql: str, *, inflect: bool) -> str:
-    """Give the name of a column's field: `created_at` becomes `createdAt` where names are inflected."""
+    """Return the name of a column's field: `created_at` becomes `createdAt` if names are inflected."""
     return lower_first(type_name(sql, inflect=True)) if inflect else sql
 
 
 def function_name(sql: str, *, inflect: bool) -> str:
-    """Give the name of a function's field; one leading `_` is dropped."""
+    """Return the name of a function's field; one leading `_` is dropped."""
     return lower_first(field_name(sql.removeprefix("_"), inflect=inflect))
 
 
 def argument_name(sql: str, *, inflect: bool) -> str:
-    """Give the name of a function's argument."""
+    """Return the name of a function's argument."""
     return lower_first(field_name(sql, inflect=inflect))
 
 
 def relation_name(columns: tuple[str, ...], *, inflect: bool) -> str | None:
-    """Give the name that a key's only column lends a relation: `owner_id` (not inflected: `ownerId`) gives `owner`.
+    """Return the name of a relation by the column of its foreign key: `owner` for `owner_id` (not inflected: `ownerId`).
 
-    None where the key has several columns, or its column no such ending.
+    None if the key has several columns, or its column has another ending.
     """
     ending = "_id" if inflect else "Id"
     if len(columns) != 1 or not columns[0].endswith(ending) or columns[0] == ending:
@@ -49,5 +49,5 @@ def relation_name(columns: tuple[str, ...], *, inflect: bool) -> str | None:
 
 
 def lower_first(name: str) -> str:
-    """Give the name with its first letter in lower case."""
+    """Return a name with its first character in lower case."""
     return name[:1].lower() + name[1:]

@@ -1,7 +1,7 @@
--- The questions behind a reflected schema (read.py). Each gives one JSON document; all run in one snapshot with an
--- empty search_path, so that every type comes qualified where it must be. $1: the exposed schemas.
--- Privileges leave as the lines of an access list (`role=letters/grantor`, the defaults spelled out), so that one
--- reading serves every role.
+-- The statements that read the catalogs (read.py). Each returns one JSON document; all run in one snapshot with an empty
+-- search_path, so that types are printed with their schema where necessary. $1: the exposed schemas.
+-- Privileges are returned as the lines of an access list (`role=letters/grantor`, defaults included), so that one read
+-- serves all roles.
 
 -- name: schemas
 -- The exposed schemas that exist.
@@ -16,7 +16,7 @@ from pg_catalog.pg_namespace space
 where space.nspname = any($1::text[])
 
 -- name: roles
--- All roles, with those whose privileges each holds without asking (memberships that inherit).
+-- Superusers, and memberships whose privileges the member inherits without `set role`.
 select pg_catalog.json_build_object(
   'superusers', (
     select coalesce(pg_catalog.json_agg(rolname), '[]') from pg_catalog.pg_roles where rolsuper
@@ -73,8 +73,8 @@ where space.nspname = any($1::text[])
   and class.relkind in ('r', 'p', 'v', 'm', 'f')
 
 -- name: columns
--- Their columns in table order. `is_writable` is false for what Postgres fills itself: generated columns, serial and
--- identity columns, columns of a view that are expressions.
+-- Columns of these relations in table order. `is_writable` is false for columns that Postgres fills itself: generated,
+-- serial and identity columns, and expressions of a view.
 select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
   own.attrelid::int8,
   own.attnum,
@@ -161,7 +161,7 @@ from (
 ) found
 
 -- name: foreign_keys
--- Foreign keys between them, in the order they were made; what Postgres adds for each partition is left out.
+-- Foreign keys between these relations in the order of their creation, without those that Postgres adds for partitions.
 select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(
   rule.conrelid::int8,
   pg_catalog.array_to_json(rule.conkey),

@@ -1,6 +1,6 @@
-"""What the statements of `read.sql` answer, as typed rows, and the snapshot they make together. Pure.
+"""Typed rows of the statements in `read.sql`, and the snapshot that they form together. Pure.
 
-A `Snapshot` knows no role: access lists are kept as they are, and `build.py` makes a schema of it for any role.
+A `CatalogSnapshot` does not depend on a role: it contains the access lists, and `build.py` builds a schema for any role.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 
-class SchemaRow(Struct, frozen=True):
+class ReflectedSchema(Struct, frozen=True):
     """An exposed schema."""
 
     oid: int
@@ -19,14 +19,14 @@ class SchemaRow(Struct, frozen=True):
     comment: str | None
 
 
-class RolesRow(Struct, frozen=True):
-    """Who is a superuser, and whose privileges a role holds as its own: pairs (member, role)."""
+class ReflectedRoles(Struct, frozen=True):
+    """The superusers, and the inherited memberships as pairs (member, role)."""
 
     superusers: list[str]
     memberships: list[tuple[str, str]]
 
 
-class RelationRow(Struct, frozen=True):
+class ReflectedRelation(Struct, frozen=True):
     """A table, view, materialized view or foreign table."""
 
     oid: int
@@ -41,8 +41,8 @@ class RelationRow(Struct, frozen=True):
     comment: str | None
 
 
-class ColumnRow(Struct, frozen=True, array_like=True):
-    """A column; arrays instead of objects, as there are many."""
+class ReflectedColumn(Struct, frozen=True, array_like=True):
+    """A column. Encoded as an array instead of an object, because there are many."""
 
     relation: int
     number: int
@@ -55,7 +55,7 @@ class ColumnRow(Struct, frozen=True, array_like=True):
     comment: str | None
 
 
-class TypeRow(Struct, frozen=True, array_like=True):
+class ReflectedType(Struct, frozen=True, array_like=True):
     """A type. `kind` is pg_type.typtype; `element` is 0 unless an array, `base` unless a domain."""
 
     oid: int
@@ -74,7 +74,7 @@ class TypeRow(Struct, frozen=True, array_like=True):
     labels: list[str] | None
 
 
-class KeyRow(Struct, frozen=True, array_like=True):
+class ReflectedKey(Struct, frozen=True, array_like=True):
     """A primary key (p), a unique constraint (u), or a unique index without condition (i), with column numbers."""
 
     name: str
@@ -83,7 +83,7 @@ class KeyRow(Struct, frozen=True, array_like=True):
     columns: list[int]
 
 
-class ForeignKeyRow(Struct, frozen=True, array_like=True):
+class ReflectedForeignKey(Struct, frozen=True, array_like=True):
     """A foreign key, with column numbers on both sides."""
 
     relation: int
@@ -93,8 +93,8 @@ class ForeignKeyRow(Struct, frozen=True, array_like=True):
     comment: str | None
 
 
-class FunctionRow(Struct, frozen=True):
-    """A function. `types` are those of its inputs; `names`, `modes` and `defaults` count its outputs as well."""
+class ReflectedFunction(Struct, frozen=True):
+    """A function. `types` has its inputs only; `names`, `modes` and `defaults` have its outputs as well."""
 
     schema: str
     name: str
@@ -113,59 +113,59 @@ class FunctionRow(Struct, frozen=True):
 
     @property
     def inputs(self) -> list[tuple[str, int, str | None]]:
-        """Give name, type and default expression of each input; a nameless one has the name ''."""
+        """Return name, type and default expression of each input; the name of an unnamed one is ''."""
         modes = self.modes or ["i"] * len(self.types)
-        places = [place for place, mode in enumerate(modes) if mode in "ibv"]
-        names = [self.names[place] if place < len(self.names) else "" for place in places]
-        defaults = [self.defaults[place] if self.defaults else None for place in places]
+        indexes = [index for index, mode in enumerate(modes) if mode in "ibv"]
+        names = [self.names[index] if index < len(self.names) else "" for index in indexes]
+        defaults = [self.defaults[index] if self.defaults else None for index in indexes]
         return list(zip(names, self.types, defaults, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """All that was read, for every role."""
+class CatalogSnapshot:
+    """Everything that was read, for all roles."""
 
-    schemas: tuple[SchemaRow, ...]
+    schemas: tuple[ReflectedSchema, ...]
     """In the order of the search path."""
-    roles: RolesRow
-    relations: tuple[RelationRow, ...]
-    columns: dict[int, tuple[ColumnRow, ...]]
+    roles: ReflectedRoles
+    relations: tuple[ReflectedRelation, ...]
+    columns: dict[int, tuple[ReflectedColumn, ...]]
     """By relation, in table order."""
-    types: dict[int, TypeRow]
-    keys: dict[int, tuple[KeyRow, ...]]
+    types: dict[int, ReflectedType]
+    keys: dict[int, tuple[ReflectedKey, ...]]
     """By relation."""
-    foreign_keys: tuple[ForeignKeyRow, ...]
-    functions: tuple[FunctionRow, ...]
+    foreign_keys: tuple[ReflectedForeignKey, ...]
+    functions: tuple[ReflectedFunction, ...]
 
     def column_names(self, relation: int, numbers: Sequence[int]) -> tuple[str, ...] | None:
-        """Give the names of columns by their numbers; None where one is no column of the relation."""
+        """Return the names of columns by their numbers; None if the relation lacks one of them."""
         names = {column.number: column.name for column in self.columns.get(relation, ())}
-        found = tuple(names.get(number, "") for number in numbers)
-        return found if all(found) else None
+        column_names = tuple(names.get(number, "") for number in numbers)
+        return column_names if all(column_names) else None
 
 
-def make_snapshot(documents: Mapping[str, bytes], schemas: Sequence[str]) -> Snapshot:
-    """Decode the answers to the statements, by their names. `schemas` is the search path.
+def make_snapshot(documents: Mapping[str, bytes], schemas: Sequence[str]) -> CatalogSnapshot:
+    """Decode the results of the statements, by name of the statement. `schemas` is the search path.
 
-    Raises: msgspec.MsgspecError when they have another form.
+    Raises: msgspec.MsgspecError if a result has another form.
     """
-    rank = {name: place for place, name in enumerate(schemas)}
-    spaces = msgspec.json.decode(documents["schemas"], type=list[SchemaRow])
-    relations = msgspec.json.decode(documents["relations"], type=list[RelationRow])
-    functions = msgspec.json.decode(documents["functions"], type=list[FunctionRow])
-    columns: dict[int, list[ColumnRow]] = {}
-    for column in msgspec.json.decode(documents["columns"], type=list[ColumnRow]):
+    rank = {name: index for index, name in enumerate(schemas)}
+    schema_rows = msgspec.json.decode(documents["schemas"], type=list[ReflectedSchema])
+    relations = msgspec.json.decode(documents["relations"], type=list[ReflectedRelation])
+    functions = msgspec.json.decode(documents["functions"], type=list[ReflectedFunction])
+    columns: dict[int, list[ReflectedColumn]] = {}
+    for column in msgspec.json.decode(documents["columns"], type=list[ReflectedColumn]):
         columns.setdefault(column.relation, []).append(column)
-    keys: dict[int, list[KeyRow]] = {}
-    for key in msgspec.json.decode(documents["keys"], type=list[KeyRow]):
+    keys: dict[int, list[ReflectedKey]] = {}
+    for key in msgspec.json.decode(documents["keys"], type=list[ReflectedKey]):
         keys.setdefault(key.relation, []).append(key)
-    return Snapshot(
-        schemas=tuple(sorted(spaces, key=lambda row: rank[row.name])),
-        roles=msgspec.json.decode(documents["roles"], type=RolesRow),
+    return CatalogSnapshot(
+        schemas=tuple(sorted(schema_rows, key=lambda row: rank[row.name])),
+        roles=msgspec.json.decode(documents["roles"], type=ReflectedRoles),
         relations=tuple(sorted(relations, key=lambda row: rank[row.schema])),
         columns={relation: tuple(rows) for relation, rows in columns.items()},
-        types={row.oid: row for row in msgspec.json.decode(documents["types"], type=list[TypeRow])},
+        types={row.oid: row for row in msgspec.json.decode(documents["types"], type=list[ReflectedType])},
         keys={relation: tuple(rows) for relation, rows in keys.items()},
-        foreign_keys=tuple(msgspec.json.decode(documents["foreign_keys"], type=list[ForeignKeyRow])),
+        foreign_keys=tuple(msgspec.json.decode(documents["foreign_keys"], type=list[ReflectedForeignKey])),
         functions=tuple(sorted(functions, key=lambda row: rank[row.schema])),
     )

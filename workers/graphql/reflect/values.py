@@ -1,15 +1,15 @@
-"""Types of columns, arguments and results as GraphQL has them. Pure. Source: reference page "graphql", section 6.
+"""Map types of the database to GraphQL scalars, enums and lists. Pure. Source: docs/reference/graphql.md, section 6.
 
-A domain counts as the type under it, with the domain's length; an operand is cast to that type as well, so that a filter
-does not fail on a value which the domain forbids.
+A domain is mapped like its base type, with the domain's length. Operands are cast to the base type as well, so that a
+filter does not fail on a value that the domain forbids.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from workers.graphql.model import Enum, ValueType
-from workers.graphql.reflect.privileges import Rights
-from workers.graphql.reflect.rows import TypeRow
+from workers.graphql.model import EnumType, ValueType
+from workers.graphql.reflect.privileges import RolePrivileges
+from workers.graphql.reflect.rows import ReflectedType
 
 SCALARS: dict[int, str] = {
     16: "Boolean",
@@ -31,53 +31,55 @@ SCALARS: dict[int, str] = {
     2950: "UUID",
     3802: "JSON",
 }
-"""By the oid of the type; what is not here is `Opaque`, save citext, which has no fixed oid."""
+"""Scalar by oid of the type. Other types are `Opaque`, except citext, an extension type without a fixed oid."""
 KEYS = frozenset({18, 20, 21, 23, 25, 1042, 1043, 2950})
-"""Types by which a row may be looked up."""
+"""Oids of the types that `tByPk` takes as arguments."""
 _PADDED, _VARYING = 1042, 1043
 _LENGTH_OFFSET = 4
 _OPAQUE = "Opaque"
 
 
 class _Base(NamedTuple):
-    """A type with its domains taken off."""
+    """The base type under any domains."""
 
-    row: TypeRow
+    row: ReflectedType
     modifier: int
 
 
-class Values:
-    """Finds the types of values for one role. `enums` are those it sees, by the oid of the type."""
+class ValueTypes:
+    """Value types as one role sees them. `enums` are those that the role may use, by oid of the type."""
 
-    def __init__(self, types: Mapping[int, TypeRow], enums: Mapping[int, Enum], rights: Rights) -> None:
+    def __init__(
+        self, types: Mapping[int, ReflectedType], enums: Mapping[int, EnumType], rights: RolePrivileges
+    ) -> None:
         self._types, self._enums, self._rights = types, enums, rights
-        self._known: dict[tuple[int, int], ValueType | None] = {}
+        self._cache: dict[tuple[int, int], ValueType | None] = {}
 
     def find(self, oid: int, modifier: int = -1) -> ValueType | None:
-        """Give the type of values; None where they cannot appear: rows, pseudo types, elements that may not be used."""
+        """Return the type of values; None if it is not supported: rows, pseudo types, arrays of a type without USAGE."""
         key = (oid, modifier)
-        if key not in self._known:
-            self._known[key] = self._made(oid, modifier)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._build(oid, modifier)
+        return self._cache[key]
 
     def is_key(self, oid: int) -> bool:
-        """Tell whether a column of that type may stand in the arguments of `tByPk`."""
+        """Return whether a column of the type may be an argument of `tByPk`."""
         base = self._base(oid, -1)
         return base is not None and (base.row.oid in KEYS or base.row.name == "citext")
 
     def is_enum(self, oid: int) -> bool:
-        """Tell whether a type is an enum or an array of one, seen by the role or not."""
+        """Return whether a type is an enum or an array of one, whether the role may use it or not."""
         base = self._base(oid, -1)
         if base is not None and base.row.element:
             base = self._base(base.row.element, -1)
         return base is not None and base.row.kind == "e"
 
     def row_of(self, oid: int) -> int:
-        """Give the relation whose rows have that type; 0 if it is another type."""
+        """Return the relation whose rows have a type; 0 if it is not a row type."""
         row = self._types.get(oid)
         return row.relation if row is not None else 0
 
-    def _made(self, oid: int, modifier: int) -> ValueType | None:
+    def _build(self, oid: int, modifier: int) -> ValueType | None:
         base = self._base(oid, modifier)
         if base is None or base.row.kind in "cp":
             return None
@@ -85,14 +87,14 @@ class Values:
             return self._list(base.row)
         return self._single(base.row, base.modifier)
 
-    def _list(self, row: TypeRow) -> ValueType | None:
+    def _list(self, row: ReflectedType) -> ValueType | None:
         element = self._base(row.element, -1)
         if element is None or element.row.kind in "cp" or not self._rights.may_use(element.row.acl):
             return None
         single = self._single(element.row, -1)
         return ValueType(single.scalar, row.sql, single.enum, is_list=True, is_text=single.is_text)
 
-    def _single(self, row: TypeRow, modifier: int) -> ValueType:
+    def _single(self, row: ReflectedType, modifier: int) -> ValueType:
         enum = self._enums.get(row.oid)
         if enum is not None:
             return ValueType(enum.name, row.sql, enum)

@@ -1,11 +1,11 @@
-"""What the original has not is told only where a schema or the settings ask for it, and then as a whole."""
+"""Introspection shows our additions to the original only if a schema or the settings enable it, and then all of them."""
 
 from collections.abc import Iterator
 
 import pytest
 from graphql import build_schema, get_introspection_query, parse, validate
 
-from tests.workers.graphql.house import House
+from tests.workers.graphql.graphql_service import GraphQLService
 
 QUESTION = (
     "{ __schema { types { name fields { name args { name } } inputFields { name } enumValues { name } } } }"
@@ -32,18 +32,20 @@ def words(data: dict) -> Iterator[str]:
         "SaleGroupKey.state", "SaleGroupColumn.state", "SaleGroupHaving.sum", "SaleGroupOrderBy.key", "SaleSumHaving.total",
     ],
 )  # fmt: skip
-async def test_additions_are_told_where_the_schema_asks_for_it(shop: House, word: str) -> None:
+async def test_additions_are_shown_if_the_schema_enables_them(shop: GraphQLService, word: str) -> None:
     assert word in set(words(await shop.data(QUESTION)))
 
 
-async def test_groups_are_told_only_of_tables_with_aggregates(shop: House) -> None:
+async def test_groups_are_shown_only_for_tables_with_aggregates(shop: GraphQLService) -> None:
     found = set(words(await shop.data(QUESTION)))
 
     assert "CustomerConnection.groups" not in found
     assert "CustomerGroup" not in found
 
 
-async def test_the_types_with_additions_are_a_valid_schema_for_documents_that_use_them(shop: House) -> None:
+async def test_the_types_with_additions_are_a_valid_schema_for_documents_that_use_them(
+    shop: GraphQLService,
+) -> None:
     definition = (await shop.send("GET", query="sdl")).body.decode()
     schema = build_schema(definition)
     document = parse(
@@ -60,21 +62,21 @@ async def test_the_types_with_additions_are_a_valid_schema_for_documents_that_us
     assert validate(schema, document) == []
 
 
-async def test_the_standard_question_is_answered_with_additions(shop: House) -> None:
+async def test_the_standard_question_is_answered_with_additions(shop: GraphQLService) -> None:
     data = await shop.data(get_introspection_query())
 
     assert data["__schema"]["queryType"]["name"] == "Query"
 
 
-async def test_additions_are_not_told_by_default(house: House) -> None:
-    found = set(words(await house.data(QUESTION)))
+async def test_additions_are_not_shown_by_default(service: GraphQLService) -> None:
+    found = set(words(await service.data(QUESTION)))
 
     assert "BlogFilter.name" in found
     assert not {"BlogFilter.owner", "BlogManyFilter", "AccountConnection.groups", "BlogOnConflict"} & found
     assert "Mutation.insertIntoBlogCollection(onConflict)" not in found
 
 
-async def test_a_setting_tells_of_additions_where_schemas_say_nothing(house: House) -> None:
-    found = set(words(await House.make(house.pool, additions=True).data(QUESTION)))
+async def test_a_setting_tells_of_additions_where_schemas_say_nothing(service: GraphQLService) -> None:
+    found = set(words(await GraphQLService.make(service.pool, additions=True).data(QUESTION)))
 
     assert {"BlogFilter.owner", "BlogManyFilter", "AccountConnection.groups", "BlogOnConflict"} <= found

@@ -1,12 +1,12 @@
-"""Answers to questions about types, compared with those of graphql-core where they must be the same."""
+"""Answers to introspection queries, compared with those of graphql-core where they must be the same."""
 
 import pytest
 from graphql import build_client_schema, get_introspection_query, graphql_sync, parse
 from graphql.language import FragmentDefinitionNode
 
-from tests.workers.graphql.introspection.asking import asked
+from tests.workers.graphql.introspection.queries import parse_query
 from tests.workers.graphql.library import schema_for
-from workers.graphql.errors import GraphQLFailure, TooMuch
+from workers.graphql.errors import GraphQLFailure, QueryTooComplex
 from workers.graphql.introspection.answer import _Budget, answer
 from workers.graphql.introspection.describe import describe
 
@@ -18,11 +18,11 @@ def described(snapshot):
 
 @pytest.fixture
 def ask(described):
-    return lambda text, variables=None: answer(described, *asked(text, variables))
+    return lambda text, variables=None: answer(described, *parse_query(text, variables))
 
 
 def test_graphql_core_gives_the_same_answers(ask, described):
-    """Its own scalars, introspection types and directives aside, and null where we have an empty list."""
+    """Except for graphql-core's own scalars, introspection types and directives, and null where we have an empty list."""
     question = get_introspection_query(
         specified_by_url=True, schema_description=True, input_value_deprecation=True
     )
@@ -111,7 +111,7 @@ def test_types_name_themselves_and_other_records_their_type(ask):
 def test_there_is_no_mutation_for_who_may_change_nothing(snapshot):
     described = describe(schema_for(snapshot, "gql_stranger"))
 
-    told = answer(described, *asked("{ __schema { mutationType { name } subscriptionType { name } } }"))
+    told = answer(described, *parse_query("{ __schema { mutationType { name } subscriptionType { name } } }"))
     assert told == {"mutationType": None, "subscriptionType": None}
 
 
@@ -127,7 +127,7 @@ def test_there_is_no_mutation_for_who_may_change_nothing(snapshot):
         ("{ __type { name } }", "Invalid input for NonNull type"),
     ],
 )
-def test_wrong_questions_are_refused(ask, text, message):
+def test_invalid_queries_are_rejected(ask, text, message):
     with pytest.raises(GraphQLFailure) as refusal:
         ask(text)
 
@@ -138,7 +138,7 @@ def test_the_standard_question_has_fragments(described):
     document = parse(get_introspection_query())
 
     assert any(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
-    assert len(answer(described, *asked(get_introspection_query()))["types"]) == len(described.types)
+    assert len(answer(described, *parse_query(get_introspection_query()))["types"]) == len(described.types)
 
 
 @pytest.mark.parametrize(
@@ -149,23 +149,23 @@ def test_the_standard_question_has_fragments(described):
         " fragment T on __Type { a: fields { name } b: fields { name } c: fields { name } d: fields { name } }",
     ],
 )  # fmt: skip
-def test_an_answer_that_would_be_far_longer_than_the_usual_one_is_refused(ask, text):
+def test_an_answer_far_longer_than_the_standard_one_is_rejected(ask, text):
     with pytest.raises(
-        TooMuch, match=r"^The answer about the types has more than \d+ values: ask for less at once$"
+        QueryTooComplex, match=r"^The answer about the types has more than \d+ values: ask for less at once$"
     ):
         ask(text)
 
 
-def test_the_usual_question_takes_less_than_half_of_what_is_allowed(described, monkeypatch):
+def test_the_standard_query_takes_less_than_half_of_the_limit(described, monkeypatch):
     budgets = []
-    spend = _Budget.spend
+    add_cost = _Budget.add_cost
 
     def watched(self, made, written):
         budgets.append((self, written))
-        spend(self, made, written)
+        add_cost(self, made, written)
 
-    monkeypatch.setattr(_Budget, "spend", watched)
-    answer(described, *asked(get_introspection_query()))
+    monkeypatch.setattr(_Budget, "add_cost", watched)
+    answer(described, *parse_query(get_introspection_query()))
 
     budget, written = budgets[-1]
-    assert max(budget._made, written) < budget._most / 2
+    assert max(budget._built, written) < budget._limit / 2

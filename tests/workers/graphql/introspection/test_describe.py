@@ -4,13 +4,13 @@ import pytest
 
 from tests.workers.graphql.library import READER, STRANGER, schema_for
 from workers.graphql.introspection.describe import describe
-from workers.graphql.introspection.types import Kind, Wrapped
+from workers.graphql.introspection.types import TypeKind, Wrapped
 
 
 def _told(reference):
     if isinstance(reference, Wrapped):
         inner = _told(reference.of)
-        return f"{inner}!" if reference.kind is Kind.NON_NULL else f"[{inner}]"
+        return f"{inner}!" if reference.kind is TypeKind.NON_NULL else f"[{inner}]"
     return reference
 
 
@@ -148,12 +148,12 @@ def test_look_ups_take_all_key_columns(described):
     assert _told(fields["sheet"].type) == "Sheet"
 
 
-def test_a_column_that_cannot_be_spelled_is_not_told(described):
+def test_a_column_with_an_invalid_name_is_not_shown(described):
     assert list(_members(described, "NamelessKey")) == ["nodeId", "note"]
     assert list(_members(described, "NamelessKeyInsertInput")) == ["note"]
 
 
-def test_schemas_that_keep_out_are_not_told(described):
+def test_schemas_without_introspection_are_not_shown(described):
     assert not {"box", "boxConnection", "measured"} & described.types.keys()
     assert not {"boxCollection", "insertIntoboxCollection"} & (
         _members(described, "Query").keys() | _members(described, "Mutation").keys()
@@ -173,7 +173,7 @@ def test_enums_show_the_values_that_can_be_spelled(snapshot, described):
     }
 
 
-def test_roles_are_told_what_they_may_do(snapshot):
+def test_roles_see_what_they_may_do(snapshot):
     reader, stranger = describe(schema_for(snapshot, READER)), describe(schema_for(snapshot, STRANGER))
 
     assert "BookCopyInsertInput" in reader.types

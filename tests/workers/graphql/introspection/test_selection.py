@@ -1,16 +1,16 @@
-"""What a selection set asks for."""
+"""The fields of selection sets in introspection queries."""
 
 import pytest
 
-from tests.workers.graphql.introspection.asking import asked
+from tests.workers.graphql.introspection.queries import parse_query
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.introspection.selection import Asking, selected
+from workers.graphql.introspection.selection import SelectionContext, collect_fields
 
 
 def _names(text, variables=None):
-    fields, fragments, given = asked(text, variables)
+    fields, fragments, given = parse_query(text, variables)
     sets = tuple(field.selection_set for field in fields)
-    found = selected(sets, "__Schema", Asking(fragments, given))
+    found = collect_fields(sets, "__Schema", SelectionContext(fragments, given))
     return {key: [field.name.value for field in nodes] for key, nodes in found.items()}
 
 

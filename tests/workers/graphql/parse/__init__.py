@@ -1,1 +1,1 @@
-"""Tests of reading requests and documents."""
+"""Tests of parsing requests and documents."""

@@ -2,17 +2,17 @@ import pytest
 from graphql import get_introspection_query
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.parse.document import is_mutation, operation_of, parse_document
-from workers.graphql.parse.limits import Limits
+from workers.graphql.parse.document import choose_operation, is_mutation, parse_document
+from workers.graphql.parse.limits import OperationLimits
 
-LIMITS = Limits()
+LIMITS = OperationLimits()
 TOO_MANY_TYPES = "The question about types has more than 600 fields, or lists of fields in lists of fields"
 DOUBLING = "{...F0} " + " ".join(
     f"fragment F{n} on Q {{ a: x {{ ...F{n + 1} }} b: x {{ ...F{n + 1} }} }}" for n in range(25)
 )
 
 
-def refusal(text: str, limits: Limits = LIMITS) -> str:
+def refusal(text: str, limits: OperationLimits = LIMITS) -> str:
     with pytest.raises(GraphQLFailure) as failure:
         parse_document(text, limits)
     return failure.value.message
@@ -37,7 +37,7 @@ def refusal(text: str, limits: Limits = LIMITS) -> str:
         ("{ __schema { types { " + " ".join(f"a{n}: name" for n in range(700)) + " } } }", TOO_MANY_TYPES),
     ],
 )  # fmt: skip
-def test_a_document_beyond_the_rules_is_refused_before_any_work(text: str, message: str) -> None:
+def test_a_document_beyond_the_limits_is_rejected_before_any_work(text: str, message: str) -> None:
     assert refusal(text) == message
 
 
@@ -65,13 +65,13 @@ def test_the_usual_question_about_types_is_within_the_limits() -> None:
 def test_an_operation_is_chosen_by_its_name() -> None:
     document = parse_document("query a { x } mutation b { y } subscription c { z }", LIMITS)
 
-    assert is_mutation(operation_of(document, "b"))
-    assert not is_mutation(operation_of(document, "a"))
+    assert is_mutation(choose_operation(document, "b"))
+    assert not is_mutation(choose_operation(document, "a"))
     with pytest.raises(GraphQLFailure, match="Subscriptions are not supported"):
-        is_mutation(operation_of(document, "c"))
+        is_mutation(choose_operation(document, "c"))
     for name in (None, "d"):
         with pytest.raises(GraphQLFailure, match="Operation not found"):
-            operation_of(document, name)
+            choose_operation(document, name)
 
 
 def test_a_document_knows_the_variables_it_uses() -> None:

@@ -3,19 +3,19 @@ import hashlib
 import pytest
 
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.parse.body import Asked
+from workers.graphql.parse.body import GraphQLRequest
 from workers.graphql.parse.persisted import PersistedQueries
 
 
-def known(text: str) -> Asked:
-    return Asked(text, {}, hash=hashlib.sha256(text.encode()).hexdigest())
+def known(text: str) -> GraphQLRequest:
+    return GraphQLRequest(text, {}, hash=hashlib.sha256(text.encode()).hexdigest())
 
 
-def hashed(text: str) -> Asked:
-    return Asked(None, {}, hash=hashlib.sha256(text.encode()).hexdigest())
+def hashed(text: str) -> GraphQLRequest:
+    return GraphQLRequest(None, {}, hash=hashlib.sha256(text.encode()).hexdigest())
 
 
-def test_the_documents_least_lately_asked_for_make_room() -> None:
+def test_the_least_recently_used_documents_are_dropped() -> None:
     queries = PersistedQueries(2)
     for text in ("{a}", "{b}"):
         queries.document(known(text))
@@ -39,7 +39,7 @@ def test_documents_are_bounded_in_bytes() -> None:
 
 def test_a_hash_must_be_that_of_its_document() -> None:
     with pytest.raises(GraphQLFailure, match="provided sha does not match query"):
-        PersistedQueries(1).document(Asked("{a}", {}, hash="00"))
+        PersistedQueries(1).document(GraphQLRequest("{a}", {}, hash="00"))
 
 
 def test_the_protocol_can_be_switched_off() -> None:

@@ -1,14 +1,15 @@
-"""Nested inserts taken apart: which insert comes first, and what refers to what. The schema is made by hand."""
+"""Plans of nested inserts: their order, and which values refer to earlier inserts."""
 
 from dataclasses import replace
 
-from tests.workers.graphql.plan import hand
-from workers.graphql.model import Entity, Schema
-from workers.graphql.parse.document import operation_of, parse_document
-from workers.graphql.parse.limits import Limits
-from workers.graphql.plan.inputs import Lessons
+from tests.workers.graphql.plan import small_schema
+from workers.graphql.model import Entity, RoleSchema
+from workers.graphql.parse.document import choose_operation, parse_document
+from workers.graphql.parse.limits import OperationLimits
+from workers.graphql.plan.conditions import Operand
+from workers.graphql.plan.inputs import PlanDependencies
 from workers.graphql.plan.operation import plan_operation
-from workers.graphql.plan.tree import Insert, Made, NestedInsert, Operand, Root
+from workers.graphql.plan.tree import InsertedValue, InsertPlan, NestedInsertPlan, RootPlan
 
 
 def insertable(entity: Entity) -> Entity:
@@ -16,64 +17,66 @@ def insertable(entity: Entity) -> Entity:
     return replace(entity, columns=columns, is_insertable=True)
 
 
-SCHEMA: Schema = replace(
-    hand.schema,
-    entities={name: insertable(entity) for name, entity in hand.schema.entities.items()},
+SCHEMA: RoleSchema = replace(
+    small_schema.schema,
+    entities={name: insertable(entity) for name, entity in small_schema.schema.entities.items()},
     mutation={
-        **hand.schema.mutation,
+        **small_schema.schema.mutation,
         "insertIntoBlogCollection": replace(
-            hand.schema.mutation["insertIntoAccountCollection"],
+            small_schema.schema.mutation["insertIntoAccountCollection"],
             name="insertIntoBlogCollection",
-            entity=hand.BLOG,
+            entity=small_schema.BLOG,
         ),
     },
 )
 
 
-def planned(field: str) -> Root:
-    document = parse_document(f"mutation {{ insertInto{field} {{ affectedCount }} }}", Limits())
-    operation = operation_of(document, None)
-    work = plan_operation(document, operation, SCHEMA, {}, Limits(), Lessons()).fields[0].work
-    assert isinstance(work, NestedInsert | Insert), work
+def planned(field: str) -> RootPlan:
+    document = parse_document(f"mutation {{ insertInto{field} {{ affectedCount }} }}", OperationLimits())
+    operation = choose_operation(document, None)
+    work = (
+        plan_operation(document, operation, SCHEMA, {}, OperationLimits(), PlanDependencies()).fields[0].work
+    )
+    assert isinstance(work, NestedInsertPlan | InsertPlan), work
     return work
 
 
 def test_rows_that_are_referred_to_come_first() -> None:
     plan = planned("BlogCollection(objects: [{id: 1, ownerId: 4}, {id: 2, owner: {id: 7}}])")
 
-    assert isinstance(plan, NestedInsert)
-    assert [one.table for one in plan.inserts] == [hand.ACCOUNT, hand.BLOG]
+    assert isinstance(plan, NestedInsertPlan)
+    assert [one.table for one in plan.inserts] == [small_schema.ACCOUNT, small_schema.BLOG]
     assert plan.root == 1
-    assert plan.inserts[0].keeps == ("id",)
+    assert plan.inserts[0].returned_columns == ("id",)
     assert plan.inserts[1].columns == ("id", "owner_id")
     assert plan.inserts[1].rows == (
         (Operand(b"1", "integer"), Operand(b"4", "integer")),
-        (Operand(b"2", "integer"), Made(0, 0, "id", "integer")),
+        (Operand(b"2", "integer"), InsertedValue(0, 0, "id", "integer")),
     )
 
 
 def test_rows_that_refer_come_after_and_know_whose_they_are() -> None:
     plan = planned("AccountCollection(objects: [{id: 1}, {id: 2, blogCollection: [{id: 5}, {id: 6}]}])")
 
-    assert isinstance(plan, NestedInsert)
-    assert [one.table for one in plan.inserts] == [hand.ACCOUNT, hand.BLOG]
+    assert isinstance(plan, NestedInsertPlan)
+    assert [one.table for one in plan.inserts] == [small_schema.ACCOUNT, small_schema.BLOG]
     assert (plan.root, plan.key) == (0, (("id", "integer"),))
-    assert [row[1] for row in plan.inserts[1].rows] == [Made(0, 1, "id", "integer")] * 2
+    assert [row[1] for row in plan.inserts[1].rows] == [InsertedValue(0, 1, "id", "integer")] * 2
 
 
 def test_columns_that_some_rows_do_not_name_take_their_default() -> None:
     plan = planned('AccountCollection(objects: [{id: 1, email: "x"}, {id: 2, blogCollection: [{id: 5}]}])')
 
-    assert isinstance(plan, NestedInsert)
+    assert isinstance(plan, NestedInsertPlan)
     assert plan.inserts[0].rows[1] == (Operand(b"2", "integer"), None)
 
 
 def test_an_insert_whose_relations_are_empty_makes_only_its_own_rows() -> None:
     plan = planned("AccountCollection(objects: [{id: 1, blogCollection: []}, {id: 2, blogCollection: null}])")
 
-    assert isinstance(plan, NestedInsert)
-    assert [one.table for one in plan.inserts] == [hand.ACCOUNT]
+    assert isinstance(plan, NestedInsertPlan)
+    assert [one.table for one in plan.inserts] == [small_schema.ACCOUNT]
 
 
 def test_an_insert_without_related_objects_stays_as_it_was() -> None:
-    assert isinstance(planned("AccountCollection(objects: [{id: 1}])"), Insert)
+    assert isinstance(planned("AccountCollection(objects: [{id: 1}])"), InsertPlan)

@@ -1,4 +1,4 @@
-"""What an operation becomes, and what it is refused for; the schema is made by hand."""
+"""Plans of operations, and the messages for operations that are rejected, on a schema written by hand."""
 
 import contextlib
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
-from tests.workers.graphql.plan.hand import account, schema
-from workers.graphql.compiled import compiled
+from tests.workers.graphql.plan.small_schema import account, schema
+from workers.graphql.compilation import compile_operation
 from workers.graphql.errors import GraphQLFailure
-from workers.graphql.parse.document import operation_of, parse_document
-from workers.graphql.parse.limits import Limits
-from workers.graphql.plan.inputs import NOTHING, Lessons
-from workers.graphql.plan.operation import Operation, plan_operation
-from workers.graphql.plan.order import order_of
-from workers.graphql.plan.tree import Connection, Insert
+from workers.graphql.parse.document import choose_operation, parse_document
+from workers.graphql.parse.limits import OperationLimits
+from workers.graphql.plan.inputs import ABSENT_ARGUMENT, PlanDependencies
+from workers.graphql.plan.operation import OperationPlan, plan_operation
+from workers.graphql.plan.order import plan_order
+from workers.graphql.plan.tree import ConnectionPlan, InsertPlan
 
 ACCOUNTS = "accountCollection(%s) { edges { node { id } } }"
 
@@ -25,13 +25,18 @@ ACCOUNTS = "accountCollection(%s) { edges { node { id } } }"
 def plan(
     text: str,
     variables: Mapping[str, object] | None = None,
-    lessons: Lessons | None = None,
-    limits: Limits | None = None,
-) -> Operation:
-    bounds = limits or Limits()
+    dependencies: PlanDependencies | None = None,
+    limits: OperationLimits | None = None,
+) -> OperationPlan:
+    bounds = limits or OperationLimits()
     document = parse_document(text, bounds)
     return plan_operation(
-        document, operation_of(document, None), schema, variables or {}, bounds, lessons or Lessons()
+        document,
+        choose_operation(document, None),
+        schema,
+        variables or {},
+        bounds,
+        dependencies or PlanDependencies(),
     )
 
 
@@ -80,7 +85,9 @@ def failures(text: str, variables: Mapping[str, object] | None = None) -> list[s
         ("orderBy: {tags: AscNullsLast}", 'Input for type AccountOrderBy contains extra keys ["tags"]'),
     ],
 )  # fmt: skip
-def test_arguments_of_a_connection_are_refused_in_these_words(arguments: str, message: str) -> None:
+def test_arguments_of_a_connection_are_rejected_with_the_messages_of_the_original(
+    arguments: str, message: str
+) -> None:
     assert failures(f"{{ {ACCOUNTS % arguments} }}") == [message]
 
 
@@ -113,7 +120,7 @@ def test_arguments_of_a_connection_are_refused_in_these_words(arguments: str, me
         ("mutation { deleteFromAccountCollection(atMost: null) { affectedCount } }", "Invalid input for NonNull type"),
     ],
 )  # fmt: skip
-def test_root_fields_are_refused_in_these_words(text: str, message: str) -> None:
+def test_root_fields_are_rejected_with_the_messages_of_the_original(text: str, message: str) -> None:
     assert failures(text) == [message]
 
 
@@ -122,7 +129,7 @@ def test_a_conflict_between_root_fields_is_the_failure_of_the_operation() -> Non
         plan("{ blogCollection(first: 1) { __typename } blogCollection(first: 2) { __typename } }")
 
 
-def test_more_root_fields_than_allowed_are_refused() -> None:
+def test_more_root_fields_than_allowed_are_rejected() -> None:
     with pytest.raises(GraphQLFailure, match="more than 50 root fields"):
         plan("{" + " ".join(f"a{n}: __typename" for n in range(51)) + "}")
 
@@ -130,9 +137,9 @@ def test_more_root_fields_than_allowed_are_refused() -> None:
 def test_rows_inside_rows_count_towards_the_cost() -> None:
     query = "{ accountCollection(first: 10) { edges { node { blogCollection(first: 20) { edges { cursor } } } } } }"
 
-    assert not isinstance(plan(query, limits=Limits(cost=210)).fields[0].work, GraphQLFailure)
+    assert not isinstance(plan(query, limits=OperationLimits(cost=210)).fields[0].work, GraphQLFailure)
     assert (
-        str(plan(query, limits=Limits(cost=209)).fields[0].work)
+        str(plan(query, limits=OperationLimits(cost=209)).fields[0].work)
         == "The query asks for more than 209 rows (graphql.max_cost)"
     )
 
@@ -145,7 +152,7 @@ def test_what_is_skipped_is_not_in_the_plan() -> None:
     assert [one.key for one in found.fields] == ["b"]
 
 
-def test_an_operation_of_which_all_is_skipped_is_refused() -> None:
+def test_an_operation_with_all_fields_skipped_is_rejected() -> None:
     with pytest.raises(GraphQLFailure, match="Selection set must not be empty"):
         plan("query($no: Boolean!) { __typename @skip(if: $no) }", {"no": True})
 
@@ -155,11 +162,11 @@ def test_a_key_that_the_role_cannot_see_orders_nothing() -> None:
     entity = replace(account, columns={**account.columns, "id": unseen})
 
     assert entity.key_columns == ()
-    assert order_of(schema, entity, NOTHING) == ()
+    assert plan_order(schema, entity, ABSENT_ARGUMENT) == ()
 
 
 def test_a_plan_learns_only_what_steers_it() -> None:
-    lessons = Lessons()
+    dependencies = PlanDependencies()
     found = plan(
         "query($n: Int, $d: X, $f: X, $c: X) { accountCollection(first: $n, after: $c, orderBy: $d, filter: $f) { edges { cursor } } }",
         {
@@ -168,12 +175,12 @@ def test_a_plan_learns_only_what_steers_it() -> None:
             "d": [{"email": "AscNullsLast"}],
             "f": {"id": {"eq": 1}, "tags": {"is": "NULL"}},
         },
-        lessons,
+        dependencies,
     )
     work = found.fields[0].work
 
-    assert isinstance(work, Connection)
-    assert {path for path, _ in lessons.asked} == {
+    assert isinstance(work, ConnectionPlan)
+    assert {path for path, _ in dependencies.questions} == {
         ("c",),
         ("d",),
         ("d", 0, "email"),
@@ -184,7 +191,7 @@ def test_a_plan_learns_only_what_steers_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reach"),
+    ("arguments", "row_bound"),
     [
         ("first: 2", None),
         ("first: 2, offset: 0", 64 + 2 + 1),
@@ -200,7 +207,7 @@ def test_a_plan_learns_only_what_steers_it() -> None:
     ],
 )
 def test_a_page_that_parameters_choose_lies_within_a_bound_that_does_not(
-    arguments: str, reach: int | None
+    arguments: str, row_bound: int | None
 ) -> None:
     found = plan(
         f"query($n: Int, $o: Int, $m: Int) {{ accountCollection({arguments}) {{ edges {{ cursor }} }} }}",
@@ -208,8 +215,8 @@ def test_a_page_that_parameters_choose_lies_within_a_bound_that_does_not(
     )
     work = found.fields[0].work
 
-    assert isinstance(work, Connection)
-    assert work.reach == reach
+    assert isinstance(work, ConnectionPlan)
+    assert work.row_bound == row_bound
 
 
 def test_rows_of_one_form_in_a_variable_become_one_parameter() -> None:
@@ -219,7 +226,7 @@ def test_rows_of_one_form_in_a_variable_become_one_parameter() -> None:
     )
     work = found.fields[0].work
 
-    assert isinstance(work, Insert)
+    assert isinstance(work, InsertPlan)
     assert not work.rows
     reader = found.fields[0].readers[0]
     assert reader.convert([{"email": "a"}, {"email": None}]) == '[["a"],[null]]'
@@ -265,4 +272,4 @@ def test_any_document_and_variables_give_a_plan_or_a_failure(text: str, variable
     insert = "mutation { insertIntoAccountCollection(objects: $a) { records { id } } }"
     for document in (text, page, insert):
         with contextlib.suppress(GraphQLFailure):
-            compiled(plan(document, variables))
+            compile_operation(plan(document, variables))

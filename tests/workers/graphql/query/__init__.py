@@ -1,1 +1,1 @@
-"""Tests of writing statements."""
+"""Tests of the SQL statements of plans."""

@@ -1,12 +1,12 @@
-"""Statements as text: one for a root field, only with what is asked for, and no value of a client in the text but a limit that the document spells."""
+"""Texts of statements: they contain only what is selected, and no value of a client except a literal limit of the document."""
 
 from tests.workers.graphql.plan.test_operation import plan
-from workers.graphql.compiled import Prepared, compiled
+from workers.graphql.compilation import StatementTemplate, compile_operation
 
 
-def statement(text: str, variables: dict[str, object] | None = None) -> Prepared:
-    work = compiled(plan(text, variables)).fields[0].work
-    assert isinstance(work, Prepared)
+def statement(text: str, variables: dict[str, object] | None = None) -> StatementTemplate:
+    work = compile_operation(plan(text, variables)).fields[0].work
+    assert isinstance(work, StatementTemplate)
     return work
 
 

@@ -1,11 +1,11 @@
-"""The library, read once for the tests of this folder."""
+"""The catalogs of the library database, read once for the tests of this folder."""
 
 import pytest
 
 from tests.workers.graphql.library import library_snapshot
-from workers.graphql.reflect.rows import Snapshot
+from workers.graphql.reflect.rows import CatalogSnapshot
 
 
 @pytest.fixture(scope="session")
-async def snapshot(server) -> Snapshot:
+async def snapshot(server) -> CatalogSnapshot:
     return await library_snapshot(server.url)

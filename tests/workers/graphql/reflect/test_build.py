@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.workers.graphql.library import EDITOR, entity, schema_for
-from workers.graphql.model import Column, Function, Relation, Shape, ValueType
+from workers.graphql.model import EntityColumn, FunctionField, RelationField, ResultShape, ValueType
 from workers.graphql.reflect.build import build
 
 
@@ -39,9 +39,9 @@ def test_of_tables_with_one_name_the_first_on_the_path_appears(snapshot):
 def test_of_fields_with_one_name_functions_win_then_relations(snapshot):
     writer = entity(schema_for(snapshot), "writer")
     text = ValueType("String", "text")
-    column = Column("twin", "twin", text, is_nullable=True)
-    relation = Relation("twin", ("library", "loan"), (("a", "b"),), is_many=False)
-    function = Function("twin", ("library", "twin"), (), Shape.VALUE, text)
+    column = EntityColumn("twin", "twin", text, is_nullable=True)
+    relation = RelationField("twin", ("library", "loan"), (("a", "b"),), is_many=False)
+    function = FunctionField("twin", ("library", "twin"), (), ResultShape.VALUE, text)
     crowded = replace(
         writer, columns={"twin": column}, relations={"twin": relation}, functions={"twin": function}
     )
@@ -58,5 +58,5 @@ def test_of_fields_with_one_name_functions_win_then_relations(snapshot):
 
 
 def _with(row, **changes):
-    """Give a row with other values."""
+    """Return a row with other values."""
     return type(row)(**{name: changes.get(name, getattr(row, name)) for name in row.__struct_fields__})

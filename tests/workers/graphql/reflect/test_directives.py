@@ -1,4 +1,4 @@
-"""Comment directives, and what is said about wrong ones."""
+"""Comment directives, and the messages for invalid ones."""
 
 import pytest
 from hypothesis import given, settings
@@ -74,7 +74,7 @@ def test_null_is_like_nothing():
         (directives.read_constraint, '{"local_name": {}}', "invalid type: map, expected a string"),
     ],
 )
-def test_wrong_values_are_told(read, value, detail):
+def test_invalid_values_are_reported(read, value, detail):
     with pytest.raises(SchemaError) as refusal:
         read(f"@graphql({value})")
 
@@ -104,7 +104,7 @@ READERS = (
 
 @given(near_text(COMMENTS, ["null", "[]", "{}", "1.5", '""', "true", "[" * 5000]) | st.text())
 @settings(max_examples=300)
-def test_any_comment_is_read_or_refused(text):
+def test_any_comment_is_read_or_rejected(text):
     for read in READERS:
         try:
             read(f"@graphql({text})")

@@ -19,7 +19,7 @@ def test_tables_without_a_key_or_a_name_do_not_appear(seen):
     assert entity(seen, "rescued name").name == "Rescued"
 
 
-def test_a_stranger_sees_nothing(snapshot):
+def test_a_role_without_privileges_sees_nothing(snapshot):
     schema = schema_for(snapshot, STRANGER)
 
     assert (schema.entities, list(schema.query), schema.mutation, schema.enums) == ({}, ["node"], {}, {})

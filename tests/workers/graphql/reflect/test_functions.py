@@ -3,8 +3,8 @@
 import pytest
 
 from tests.workers.graphql.library import READER, entity, library_snapshot, schema_for
-from workers.graphql.model import RootKind, Shape, ValueType
-from workers.graphql.reflect.functions import literal
+from workers.graphql.model import ResultShape, RootKind, ValueType
+from workers.graphql.reflect.functions import default_literal
 
 
 def _calls(fields):
@@ -44,8 +44,12 @@ def test_results_are_values_rows_or_connections(snapshot):
     books = schema.query["manyBooks"].function
 
     assert schema.query["addUp"].function.type.scalar == "BigInt"
-    assert (books.shape, books.target, books.returns_set) == (Shape.ROWS, ("library", "book_copy"), True)
-    assert schema.mutation["shelve"].function.shape is Shape.ROW
+    assert (books.shape, books.target, books.returns_set) == (
+        ResultShape.ROWS,
+        ("library", "book_copy"),
+        True,
+    )
+    assert schema.mutation["shelve"].function.shape is ResultShape.ROW
 
 
 def test_a_table_keeps_a_function_of_its_name_out(snapshot):
@@ -60,9 +64,9 @@ def test_computed_fields_belong_to_their_row(snapshot):
     functions = entity(schema_for(snapshot), "writer").functions
 
     assert {name: each.shape for name, each in functions.items()} == {
-        "initials": Shape.VALUE,
-        "firstBooks": Shape.ROWS,
-        "lastBook": Shape.ROW,
+        "initials": ResultShape.VALUE,
+        "firstBooks": ResultShape.ROWS,
+        "lastBook": ResultShape.ROW,
     }
     assert all(each.arguments == () for each in functions.values())
 
@@ -106,12 +110,12 @@ async def test_a_computed_field_needs_the_whole_row(server):
     ],
 )
 def test_defaults_that_are_plain_literals_are_shown(expression, scalar, shown):
-    assert literal(expression, ValueType(scalar, "text" if scalar == "String" else "any")) == shown
+    assert default_literal(expression, ValueType(scalar, "text" if scalar == "String" else "any")) == shown
 
 
 def test_defaults_of_strings_other_than_text_are_not_shown():
-    assert literal("'x'::character varying", ValueType("String", "character varying")) is None
+    assert default_literal("'x'::character varying", ValueType("String", "character varying")) is None
 
 
 def test_defaults_of_lists_are_not_shown():
-    assert literal("'{a}'::text[]", ValueType("String", "text[]", is_list=True)) is None
+    assert default_literal("'{a}'::text[]", ValueType("String", "text[]", is_list=True)) is None

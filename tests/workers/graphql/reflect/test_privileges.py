@@ -1,4 +1,4 @@
-"""What a role may do, compared with what Postgres says."""
+"""Privileges of a role, compared with those that Postgres reports."""
 
 from tests.workers.database.introspection_fixtures import connected, fresh_database, login_role
 from tests.workers.graphql.library import (
@@ -12,9 +12,9 @@ from tests.workers.graphql.library import (
     library_snapshot,
 )
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.graphql.reflect.privileges import DELETE, INSERT, SELECT, UPDATE, Rights
+from workers.graphql.reflect.privileges import DELETE, INSERT, SELECT, UPDATE, RolePrivileges
 from workers.graphql.reflect.read import read
-from workers.graphql.reflect.rows import RolesRow
+from workers.graphql.reflect.rows import ReflectedRoles
 
 _MORE = """
 do $$ begin create role "gql odd=""name"; exception when duplicate_object then null; end $$;
@@ -42,7 +42,7 @@ async def test_rights_are_those_that_postgres_tells(server):
         snapshot = await read(pool, ["library", "archive"])
         await pool.close()
         for role in _ROLES:
-            rights = Rights(snapshot.roles, role)
+            rights = RolePrivileges(snapshot.roles, role)
             for space in snapshot.schemas:
                 assert rights.may_enter(space.acl) == await connection.fetchval(
                     "select has_schema_privilege($1, $2::int8::oid, 'USAGE')", role, space.oid
@@ -54,10 +54,10 @@ async def test_rights_are_those_that_postgres_tells(server):
                     role,
                     row.oid,
                 )
-                letters = rights.on_data(row.acl)
+                letters = rights.on_relation(row.acl)
                 assert [letter in letters for letter in _KINDS.values()] == list(told), (role, row.name)
                 for column in snapshot.columns[row.oid]:
-                    granted = letters | rights.letters(column.acl)
+                    granted = letters | rights.granted(column.acl)
                     told = await connection.fetchval(
                         "select has_column_privilege($1, $2::int8::oid, $3::int2, 'SELECT')",
                         role,
@@ -78,22 +78,24 @@ async def test_rights_are_those_that_postgres_tells(server):
 
 
 def test_memberships_are_followed_in_circles_and_chains():
-    rights = Rights(RolesRow([], [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")]), "a")
+    rights = RolePrivileges(ReflectedRoles([], [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")]), "a")
 
-    assert rights.letters("c=r*/x\nd=w/x") == {"r", "*"}
-    assert rights.letters("=a/x") == {"a"}
-    assert rights.letters(None) == frozenset()
+    assert rights.granted("c=r*/x\nd=w/x") == {"r", "*"}
+    assert rights.granted("=a/x") == {"a"}
+    assert rights.granted(None) == frozenset()
 
 
 def test_a_superuser_may_do_all():
-    rights = Rights(RolesRow(["root"], []), "root")
+    rights = RolePrivileges(ReflectedRoles(["root"], []), "root")
 
     assert rights.may_enter("")
     assert rights.may_call("")
-    assert {SELECT, INSERT} <= rights.on_data("")
+    assert {SELECT, INSERT} <= rights.on_relation("")
 
 
 async def test_a_role_the_server_does_not_know_holds_what_everyone_holds(server):
     snapshot = await library_snapshot(server.url)
 
-    assert not any(Rights(snapshot.roles, "gql_nobody").may_enter(space.acl) for space in snapshot.schemas)
+    assert not any(
+        RolePrivileges(snapshot.roles, "gql_nobody").may_enter(space.acl) for space in snapshot.schemas
+    )

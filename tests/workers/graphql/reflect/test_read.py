@@ -72,12 +72,12 @@ async def test_citext_is_text_and_domains_are_what_lies_under_them(server):
     assert kinds.has_key_lookup
 
 
-async def test_a_server_that_refuses_is_told(server):
+async def test_an_error_of_the_server_is_reported(server):
     async with library(server.url) as pool:
         with pytest.raises(DatabaseError):
             await read(pool, ["null\x00byte"])
 
 
-def test_answers_of_another_form_are_refused():
+def test_results_of_another_form_are_rejected():
     with pytest.raises(msgspec.MsgspecError):
         make_snapshot(dict.fromkeys(("schemas", "relations", "functions"), b"{}"), ["public"])

@@ -1,4 +1,4 @@
-"""Fields that lead over foreign keys."""
+"""Relation fields from foreign keys."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """Rows of the catalogs."""
 
 from tests.workers.graphql.library import STRANGER, schema_for
-from workers.graphql.reflect.rows import FunctionRow
+from workers.graphql.reflect.rows import ReflectedFunction
 
 
 def _function(**given):
@@ -9,7 +9,7 @@ def _function(**given):
         "schema": "s", "name": "f", "types": [23, 25], "names": [], "modes": [], "default_count": 0, "defaults": None,
         "result": 23, "returns_set": False, "rows": 0, "is_volatile": False, "is_variadic": False, "acl": "", "comment": None,
     }  # fmt: skip
-    return FunctionRow(**{**usual, **given})
+    return ReflectedFunction(**{**usual, **given})
 
 
 def test_inputs_without_names_have_empty_ones():

@@ -2,14 +2,14 @@
 
 import pytest
 
-from workers.graphql.model import Enum
-from workers.graphql.reflect.privileges import Rights
-from workers.graphql.reflect.rows import RolesRow, TypeRow
-from workers.graphql.reflect.values import Values
+from workers.graphql.model import EnumType
+from workers.graphql.reflect.privileges import RolePrivileges
+from workers.graphql.reflect.rows import ReflectedRoles, ReflectedType
+from workers.graphql.reflect.values import ValueTypes
 
 
 def _row(oid, sql, kind="b", *, element=0, base=0, modifier=-1, relation=0, acl=None):
-    return TypeRow(oid, "s", sql, sql, kind, element, relation, base, modifier, False, acl, None, None)
+    return ReflectedType(oid, "s", sql, sql, kind, element, relation, base, modifier, False, acl, None, None)
 
 
 _TYPES = {
@@ -30,15 +30,15 @@ _TYPES = {
         _row(109, "inet"),
     )
 }
-_COLOR = Enum("Color", ("s", "color"), {"RED": "red"})
+_COLOR = EnumType("Color", ("s", "color"), {"RED": "red"})
 
 
 @pytest.fixture
 def values():
-    return Values(_TYPES, {100: _COLOR}, Rights(RolesRow([], []), "someone"))
+    return ValueTypes(_TYPES, {100: _COLOR}, RolePrivileges(ReflectedRoles([], []), "someone"))
 
 
-def test_a_length_is_told_of_texts_alone(values):
+def test_only_texts_have_a_length(values):
     assert values.find(1043, 14).max_length == 10
     assert values.find(1043).max_length is None
     assert values.find(20, 14).max_length is None

@@ -1,0 +1,36 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from workers.functions.placeholder import has_function
+
+
+def test_a_folder_has_a_function_when_it_has_an_entrypoint(tmp_path: Path) -> None:
+    assert not has_function(str(tmp_path / "missing"))
+    (tmp_path / "_shared").mkdir()
+    (tmp_path / "_shared" / "index.ts").touch()
+    (tmp_path / "a").mkdir()
+    assert not has_function(str(tmp_path))
+
+    (tmp_path / "a" / "index.ts").touch()
+
+    assert has_function(str(tmp_path))
+
+
+def test_it_is_ready_without_functions_and_exits_on_sigterm(tmp_path: Path) -> None:
+    told, its = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "workers.functions.placeholder", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.getcwd(), "HEADWATER_READY_FD": str(its)},
+        pass_fds=(its,),
+    )
+    os.close(its)
+    try:
+        assert os.read(told, 16) == b"ready\n"
+        child.terminate()
+        assert child.wait(20) == 0
+    finally:
+        os.close(told)
+        child.kill()
+        child.wait()

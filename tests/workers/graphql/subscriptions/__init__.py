@@ -1,0 +1,1 @@
+"""Tests of the GraphQL pool's part of subscriptions."""

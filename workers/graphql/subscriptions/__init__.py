@@ -1,0 +1,1 @@
+"""Subscriptions: live queries and changes of tables, prepared and read for the subscription edge."""
