@@ -1,6 +1,6 @@
 """Our side of SAML, the service provider: entity id, keys, and the metadata for identity providers. Pure.
 
-The certificate is derived from the key alone (fixed dates and serial number), so that every worker returns the same one. Source: reference page "auth",
+The certificate is derived from the key alone (fixed dates and serial number), so that every worker returns the same one. Source: docs/reference/auth.md,
 section 13; SAML metadata, 2.4.4.
 """
 
