@@ -369,7 +369,7 @@ def test_one_changed_part_of_a_valid_request_is_refused_or_means_the_same() -> N
         st.randoms(use_true_random=False),
         st.sampled_from([NOON, NOON + 1000, NOON - 1000, NOON + 90_000]),
     )
-    @settings(max_examples=2000, derandomize=True, database=None, deadline=None)
+    @settings(max_examples=5000, derandomize=True, database=None, deadline=None)
     def change(valid: Sent, random: Random, now: float) -> None:
         sent = changed(valid, random) if random.randrange(20) else valid
         method, path, query, headers = sent
